@@ -35,8 +35,8 @@ from deploy.local.process import Process
 from fleet.series import catalogue as series
 from fleet.series import lag as series_lag
 from fleet.verdicts.vocabulary import CONDITIONS, Cause
-from mirrorwatch.config_reading import read_configuration
-from mirrorwatch.rendering import files_of
+from mirrorwatch.configuration.reading import read_configuration
+from mirrorwatch.history.rendering import files_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

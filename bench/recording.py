@@ -13,8 +13,8 @@ from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mirrorwatch.config_reading import read_configuration
-from mirrorwatch.service import Service
+from mirrorwatch.configuration.reading import read_configuration
+from mirrorwatch.service.service import Service
 from runtime.process import logs
 from runtime.process.shutdown import Shutdown
 

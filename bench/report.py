@@ -23,7 +23,7 @@ from alerts.minutes import tables
 from canary.persistence import history
 from canary.tracker.minutes import COLUMNS
 from fleet.probe_history import DAY_MINUTES
-from mirrorwatch.store_parts import MIGRATIONS
+from mirrorwatch.service.store_parts import MIGRATIONS
 from runtime.store.store import Store
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from bench.recording import serve, write_arrays
 from canary.tracker.events import Stage, Timed
 from canary.watch.watch import FlowWatch
-from mirrorwatch.service import Service
+from mirrorwatch.service.service import Service
 from runtime.store.store import Store
 
 if TYPE_CHECKING:

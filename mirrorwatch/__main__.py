@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run the command line; Ctrl-C ends it quietly from the first moment on."""
     try:
-        from mirrorwatch.cli import main as command  # noqa: PLC0415 - loading it is what may be interrupted
+        from mirrorwatch.cli.main import main as command  # noqa: PLC0415 - loading it is what may be interrupted
 
         command()
     except KeyboardInterrupt:

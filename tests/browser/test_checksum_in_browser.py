@@ -10,12 +10,12 @@ from aiohttp import web
 from playwright.async_api import expect
 
 from checksum.report import page as report_page
-from mirrorwatch.page import Page
-from mirrorwatch.routes import routes
-from mirrorwatch.routes_checksums import checksum_routes
+from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.routes.checksums import checksum_routes
+from mirrorwatch.web.routes.main import routes
 from runtime.config.sections import HttpConfig
 from tests.mirrorwatch import views
-from tests.mirrorwatch.test_checksum_shown import ENDED_AT, view_of
+from tests.mirrorwatch.audits.test_shown import ENDED_AT, view_of
 from tests.mirrorwatch.told_runs import finding, partition, run
 from tests.runtime.fake_clock import FakeClock
 

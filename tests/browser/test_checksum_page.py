@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
-from mirrorwatch.checksum_page import page_of
+from mirrorwatch.web.pages.checksums import page_of
 from tests.checksum.report.test_page import HOSTILE, poisoned
 from tests.checksum.reported import document, finding, some, with_everything
 

@@ -9,10 +9,10 @@ from aiohttp import web
 from playwright.async_api import expect
 
 from lagmon.ingest.commits import Progress
-from mirrorwatch.page import Page
-from mirrorwatch.routes import routes
-from mirrorwatch.routes_groups import GroupCounts, group_routes
-from mirrorwatch.routes_lag import lag_routes
+from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.routes.groups import GroupCounts, group_routes
+from mirrorwatch.web.routes.lag import lag_routes
+from mirrorwatch.web.routes.main import routes
 from tests.mirrorwatch import views
 from tests.mirrorwatch.monitored import READY, Monitored
 

@@ -11,10 +11,10 @@ from playwright.async_api import expect
 
 from alerts.objectives import defaults_of
 from fleet.verdicts.vocabulary import Verdict
-from mirrorwatch.linking import PageLinks
-from mirrorwatch.page import Page
-from mirrorwatch.routes import routes
-from mirrorwatch.routes_incidents import Aims, incident_pages
+from mirrorwatch.web.linking import PageLinks
+from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.routes.incidents import Aims, incident_pages
+from mirrorwatch.web.routes.main import routes
 from tests.mirrorwatch import views
 from tests.mirrorwatch.stored_incidents import ENDED, HOSTILE, OPEN, Incidents
 

@@ -8,12 +8,12 @@ import pytest
 from aiohttp import web
 from playwright.async_api import expect
 
-from mirrorwatch.page import Page
-from mirrorwatch.routes import routes
-from mirrorwatch.routes_mirrors import mirror_routes
+from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.routes.main import routes
+from mirrorwatch.web.routes.mirrors import mirror_routes
 from tests.lagmon.mirrors import Mirrored
 from tests.mirrorwatch import views
-from tests.mirrorwatch.test_mirror_page import Monitor
+from tests.mirrorwatch.web.pages.test_mirrors import Monitor
 
 pytestmark = pytest.mark.real
 

@@ -9,7 +9,7 @@ from aiohttp import web
 from playwright.async_api import expect
 
 from fleet.verdicts.vocabulary import Verdict
-from mirrorwatch.routes import routes
+from mirrorwatch.web.routes.main import routes
 from tests.mirrorwatch import views
 
 pytestmark = pytest.mark.real

@@ -8,7 +8,7 @@ from playwright.async_api import expect
 from alerts.objectives import Exclusion
 from alerts.objectives.objective import Objective, ObjectiveKind
 from alerts.reports import BadMinute, ObjectiveReport, Report, Tally, figures_of
-from mirrorwatch.page import Page
+from mirrorwatch.web.pages.page import Page
 
 pytestmark = pytest.mark.real
 

@@ -16,7 +16,7 @@ from canary.watch.watch import FlowWatch, Instant
 from fleet.verdicts.evidence import CanaryState, Control
 from fleet.verdicts.judgement import follow, judge
 from fleet.verdicts.vocabulary import Cause, Verdict
-from mirrorwatch.viewing import cluster_state
+from mirrorwatch.service.viewing import cluster_state
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.round_trip import RoundTripOutcome, RoundTripResult

@@ -18,8 +18,8 @@ from checksum.digest.record_hash import Content
 from checksum.digest.spark_digests import SparkDigests
 from deploy.local import topics
 from deploy.local.properties import write_properties
-from mirrorwatch.checksum_desk import Desk
-from mirrorwatch.cli import cli
+from mirrorwatch.checksums.desk import Desk
+from mirrorwatch.cli.main import cli
 from tests.checksum_spark.logs import read_logs
 from tests.checksum_spark.small_mirror import Copy, originals, write, write_syncs
 from tests.checksum_spark.truth import Truth, truth_of

@@ -16,8 +16,8 @@ import yaml
 from checksum.book.book import LEASE_S
 from checksum.spark.settings import CONNECTOR, connector
 from deploy.local.pyspark import pins, version
-from mirrorwatch.checksum_commands import checksum
-from mirrorwatch.checksum_leaving import INTERRUPTED
+from mirrorwatch.checksums.leaving import INTERRUPTED
+from mirrorwatch.cli.checksum import checksum
 from tests.house.containerfile import instructions
 from tests.house.product_files import ROOT
 

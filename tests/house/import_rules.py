@@ -32,11 +32,17 @@ NEVER_SHIPPED = {"deploy", "tests", "bench"}
 HTTP = (
     "runtime/http/*.py",
     "mirrorwatch/api/operations.py",
-    "mirrorwatch/routes*.py",
-    "mirrorwatch/status.py",
-    "mirrorwatch/service*.py",
+    "mirrorwatch/web/routes/*.py",
+    "mirrorwatch/cli/status.py",
+    "mirrorwatch/service/service.py",
 )
-CONFIG = ("*/config.py", "runtime/config/*.py", "*/config_*.py", "*/*_config.py")
+CONFIG = (
+    "*/config.py",
+    "runtime/config/*.py",
+    "mirrorwatch/configuration/*.py",
+    "*/config_*.py",
+    "*/*_config.py",
+)
 
 # Which files may import a library. A library that is not here has no place in the product yet.
 HOMES = {
@@ -49,14 +55,14 @@ HOMES = {
     "confluent_kafka": ("runtime/kafka/*.py",),
     "cryptography": ("runtime/*.py",),
     "grafanalib": ("dashboards/builder.py",),
-    "jinja2": ("mirrorwatch/page.py",),
-    "markdown_it": ("mirrorwatch/runbook_page.py",),
+    "jinja2": ("mirrorwatch/web/pages/page.py",),
+    "markdown_it": ("mirrorwatch/web/pages/runbooks.py",),
     "markupsafe": (
-        "mirrorwatch/page.py",
-        "mirrorwatch/runbook_page.py",
+        "mirrorwatch/web/pages/page.py",
+        "mirrorwatch/web/pages/runbooks.py",
     ),  # Jinja2's own type for escaped text
     "numpy": ("canary/*.py", "lagmon/*.py", "checksum/*.py", "runtime/*.py"),
-    "prometheus_client": ("mirrorwatch/metrics.py",),
+    "prometheus_client": ("mirrorwatch/service/metrics.py",),
     "pydantic": CONFIG,
     "pydantic_core": CONFIG,
     "py4j": ("checksum/*.py",),  # PySpark's own link to Java, with its errors

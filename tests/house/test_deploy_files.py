@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import pytest
 import yaml
 
-from mirrorwatch.config_reading import read_configuration
+from mirrorwatch.configuration.reading import read_configuration
 from runtime.config.sections import HttpConfig
 from tests.house.containerfile import instructions
 from tests.house.kubernetes_shapes import KINDS, manifest_faults

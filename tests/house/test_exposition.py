@@ -17,11 +17,11 @@ from fleet.series import catalogue as series
 from fleet.series.catalogue import CATALOGUE, Kind
 from fleet.series.lag import LAG_CATALOGUE
 from fleet.verdicts.vocabulary import CONDITIONS, Cause, Verdict
-from mirrorwatch.checksum_series import ChecksumSeries
-from mirrorwatch.checksum_standing import TopicStanding
-from mirrorwatch.lag_collected import CollectedCounts
-from mirrorwatch.metrics import render
-from mirrorwatch.numbers import BudgetNumbers, ClusterNumbers, FlowNumbers, ServiceNumbers
+from mirrorwatch.audits.series import ChecksumSeries
+from mirrorwatch.audits.standing import TopicStanding
+from mirrorwatch.lag.collected import CollectedCounts
+from mirrorwatch.service.metrics import render
+from mirrorwatch.service.numbers import BudgetNumbers, ClusterNumbers, FlowNumbers, ServiceNumbers
 
 HISTOGRAM_PARTS = {"_bucket", "_sum", "_count", "_created"}
 # What the lag monitor tells is asked of it in tests/lagmon.

@@ -22,14 +22,12 @@ class Asked:
 
 sys.meta_path.insert(0, Asked())
 """
-SERVICE = (
-    "import mirrorwatch.cli, mirrorwatch.config_reading, mirrorwatch.service, runtime.process.shutdown\n"
-)
+SERVICE = "import mirrorwatch.cli.main, mirrorwatch.configuration.reading, mirrorwatch.service.service, runtime.process.shutdown\n"
 # Checksums are told beside what is imported at once: that must load nothing either.
 TOLD = """
 from lagmon.exposition.format import Form
-from mirrorwatch.checksum_series import ChecksumSeries
-from mirrorwatch.checksum_standing import TopicStanding
+from mirrorwatch.audits.series import ChecksumSeries
+from mirrorwatch.audits.standing import TopicStanding
 topic = TopicStanding(at=1.0, coverage=1.0, records={}, verified_at=1.0)
 assert ChecksumSeries([(("A->B", "A", "B"), {"orders": topic})]).text(Form.PLAIN)
 """

@@ -16,7 +16,7 @@ from fleet.series import checksum as series_checksum
 from fleet.series.catalogue import CATALOGUE
 from fleet.series.process import PROCESS_CATALOGUE
 from fleet.verdicts.vocabulary import Cause, Verdict
-from mirrorwatch.lag_collected import CollectedCounts
+from mirrorwatch.lag.collected import CollectedCounts
 from runtime.kafka.round_trip import RoundTripOutcome
 from tests.house.import_rules import LAYERS
 from tests.house.product_files import ROOT, product_files, relative

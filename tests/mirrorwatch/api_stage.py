@@ -7,23 +7,26 @@ import contextlib
 import threading
 
 from lagmon.mirrors.answers.flows import MirrorAnswers
-from mirrorwatch.page import Page
-from mirrorwatch.routes import routes
-from mirrorwatch.routes_about import about_routes
-from mirrorwatch.routes_checksums import checksum_routes
-from mirrorwatch.routes_counts import counts_routes
-from mirrorwatch.routes_incidents import incident_pages
-from mirrorwatch.routes_orders import order_routes
-from mirrorwatch.routes_while_on import routes_while_on
-from mirrorwatch.view import ChecksumRunView, ChecksumView, EventView, UnreachedView
+from mirrorwatch.service.view import ChecksumRunView, ChecksumView, EventView, UnreachedView
+from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.routes.about import about_routes
+from mirrorwatch.web.routes.checksums import checksum_routes
+from mirrorwatch.web.routes.counts import counts_routes
+from mirrorwatch.web.routes.incidents import incident_pages
+from mirrorwatch.web.routes.main import routes
+from mirrorwatch.web.routes.orders import order_routes
+from mirrorwatch.web.routes.while_on import routes_while_on
 from runtime.config.sections import HttpConfig
 from runtime.config.web import WebConfig
 from runtime.http.server import HttpServer, application
 from tests.lagmon.mirrors import Mirrored
-from tests.mirrorwatch import test_routes_checksums, test_routes_counts, test_routes_orders, views
+from tests.mirrorwatch import views
 from tests.mirrorwatch.monitored import Monitored
 from tests.mirrorwatch.stored_incidents import Incidents
 from tests.mirrorwatch.told_runs import run
+from tests.mirrorwatch.web.routes import test_checksums as test_routes_checksums
+from tests.mirrorwatch.web.routes import test_counts as test_routes_counts
+from tests.mirrorwatch.web.routes import test_orders as test_routes_orders
 from tests.runtime.fake_clock import FakeClock
 
 AUDIT, OPERATOR = "t0ken", "0perator"

@@ -19,9 +19,9 @@ import pytest
 from checksum.book import rows as book_rows
 from checksum.book.book import ChecksumBook
 from checksum.digest.cell_rows import CellRow
-from mirrorwatch.checksum_folder import PlanFolder
-from mirrorwatch.checksum_run import run_all
-from mirrorwatch.store_parts import MIGRATIONS
+from mirrorwatch.checksums.folder import PlanFolder
+from mirrorwatch.checksums.run import run_all
+from mirrorwatch.service.store_parts import MIGRATIONS
 from runtime.store.store import Store
 from tests.checksum.pretend_mirror import Mirrored
 from tests.mirrorwatch.checksum_stage import PretendDigests, Progress, Stage

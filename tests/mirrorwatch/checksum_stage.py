@@ -13,9 +13,9 @@ from checksum.config import ChecksumConfig
 from checksum.digest.cell_rows import Side, joined
 from checksum.digest.record_hash import Content
 from fleet.errors import UnavailableError
-from mirrorwatch.check_sheet import Sheet
-from mirrorwatch.checksum_desk import Desk
-from mirrorwatch.config_reading import read_configuration
+from mirrorwatch.check.sheet import Sheet
+from mirrorwatch.checksums.desk import Desk
+from mirrorwatch.configuration.reading import read_configuration
 from runtime.kafka.admin import TopicDescription
 from runtime.process.clock import SystemClock
 from runtime.process.logs import Redactor

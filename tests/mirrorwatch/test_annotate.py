@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from alerts import incident_tables
 from alerts.incidents import Recorder
-from mirrorwatch.cli import cli
-from mirrorwatch.store_parts import MIGRATIONS
+from mirrorwatch.cli.main import cli
+from mirrorwatch.service.store_parts import MIGRATIONS
 from runtime.store.address import resolve_address
 from runtime.store.store import Store
 from tests.alerts.incidents import FLOW, START, sample

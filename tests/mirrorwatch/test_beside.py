@@ -13,14 +13,14 @@ from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
 from fleet.verdicts.flow import Flow
 from fleet.verdicts.vocabulary import Verdict
-from mirrorwatch.config import FlowSection
-from mirrorwatch.documents import flow_document
-from mirrorwatch.flow_canaries import canary_flows
-from mirrorwatch.linking import WITHIN
-from mirrorwatch.page import Page
-from mirrorwatch.unreached import counted_by_side, unreached_of
-from mirrorwatch.view import UnreachedView
-from mirrorwatch.words import unreached_text
+from mirrorwatch.configuration.flow_canaries import canary_flows
+from mirrorwatch.configuration.sections import FlowSection
+from mirrorwatch.service.unreached import counted_by_side, unreached_of
+from mirrorwatch.service.view import UnreachedView
+from mirrorwatch.web.documents import flow_document
+from mirrorwatch.web.linking import WITHIN
+from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.words import unreached_text
 from tests.mirrorwatch import views
 
 HEARTBEAT = "1.2 s old; says nothing about single tasks"

@@ -14,7 +14,7 @@ from checksum.book.book import LEASE_S
 from checksum.plan.document import plan_id
 from checksum.plan.shape import Plan
 from fleet.errors import ConfigurationError, UnavailableError
-from mirrorwatch.checksum_folder import KEPT_MS, PlanFolder
+from mirrorwatch.checksums.folder import KEPT_MS, PlanFolder
 from tests.checksum.pretend_mirror import Mirrored
 from tests.mirrorwatch.checksum_kept import book_of, documents, kept_stage, run
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from mirrorwatch.checksum_commands import checksum
+from mirrorwatch.cli.checksum import checksum
 
 STARTED_S = 30.0
 CONFIG = """\
@@ -182,7 +182,7 @@ def test_without_a_folder_for_scratch_files_the_variable_is_named(typed, monkeyp
     def full(**_named):
         raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
 
-    monkeypatch.setattr("mirrorwatch.checksum_spark.tempfile.mkdtemp", full)
+    monkeypatch.setattr("mirrorwatch.checksums.spark.tempfile.mkdtemp", full)
     status, output = typed("run", "--all")
     assert status == 4
     assert "name another in TMPDIR" in output

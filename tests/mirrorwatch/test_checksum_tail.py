@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorwatch.checksum_run import run_all
+from mirrorwatch.checksums.run import run_all
 from tests.checksum.pretend_mirror import Mirrored
 from tests.mirrorwatch.checksum_stage import CONFIG, Stage
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from mirrorwatch.documents import flow_document
-from mirrorwatch.event_log import EventLog
-from mirrorwatch.lag_book import LagBook
-from mirrorwatch.linking import WITHIN
-from mirrorwatch.mirror_page import mirror_names
-from mirrorwatch.page import Page
-from mirrorwatch.view import EventView
+from mirrorwatch.lag.book import LagBook
+from mirrorwatch.service.event_log import EventLog
+from mirrorwatch.service.view import EventView
+from mirrorwatch.web.documents import flow_document
+from mirrorwatch.web.linking import WITHIN
+from mirrorwatch.web.pages.mirrors import mirror_names
+from mirrorwatch.web.pages.page import Page
 from tests.mirrorwatch import views
 from tests.mirrorwatch.answered import Answered
 from tests.mirrorwatch.markup import Markup

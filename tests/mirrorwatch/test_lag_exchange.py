@@ -11,13 +11,13 @@ import pytest
 from fleet.errors import MalformedError, UnavailableError
 from fleet.verdicts.vocabulary import Verdict
 from lagmon.snapshots import store as snapshot_store
-from mirrorwatch import lagging
-from mirrorwatch.config_reading import read_configuration
-from mirrorwatch.connect_looks import ConnectLook
-from mirrorwatch.lag_orders import lag_orders
-from mirrorwatch.lagging import OFF, WHAT
+from mirrorwatch.configuration.reading import read_configuration
+from mirrorwatch.lag import lagging
+from mirrorwatch.lag.lagging import OFF, WHAT
+from mirrorwatch.lag.orders import lag_orders
+from mirrorwatch.service.connect_looks import ConnectLook
 from runtime.store.store import Store
-from tests.mirrorwatch.test_changes import configuration
+from tests.mirrorwatch.configuration.test_changes import configuration
 from tests.mirrorwatch.test_lag_handing_over import KNOWN, WITHIN_S, Desk, desk
 
 __all__ = ["desk"]

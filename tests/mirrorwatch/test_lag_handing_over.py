@@ -14,14 +14,15 @@ import pytest
 from fleet.errors import UnavailableError
 from lagmon.snapshots import store as snapshot_store
 from lagmon.snapshots.frames import seal
-from mirrorwatch import lag_keeping, lagging
-from mirrorwatch.config_reading import read_configuration
-from mirrorwatch.lag_keeping import LagKeeping
-from mirrorwatch.lagging import Lagging
+from mirrorwatch.configuration.reading import read_configuration
+from mirrorwatch.lag import keeping as lag_keeping
+from mirrorwatch.lag import lagging
+from mirrorwatch.lag.keeping import LagKeeping
+from mirrorwatch.lag.lagging import Lagging
 from runtime.process.clock import SystemClock
 from runtime.store.store import Store
 from tests.eventually import eventually_async
-from tests.mirrorwatch.test_changes import configuration
+from tests.mirrorwatch.configuration.test_changes import configuration
 
 WITHIN_S = 90
 KNOWN = {name: seal({"kind": "of a cluster that is away", "of": name}) for name in ("cluster:A", "flow:A->B")}

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mirrorwatch import routes as routes_module
-from mirrorwatch import routes_scrape
-from mirrorwatch.routes_scrape import answer_scrape
+from mirrorwatch.web.routes import main as routes_module
+from mirrorwatch.web.routes import scrape as routes_scrape
+from mirrorwatch.web.routes.scrape import answer_scrape
 from runtime.config.sections import HttpConfig
 from runtime.config.web import WebConfig, load_web_config
 from runtime.http.server import HttpServer, application

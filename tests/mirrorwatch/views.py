@@ -11,9 +11,9 @@ from alerts.incidents.incident import incident_id
 from alerts.objectives import defaults_of
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Also, Cause, Evidence, FlowVerdict, Verdict
-from mirrorwatch.incident_keeping import FlowBars, bars_of
-from mirrorwatch.recovery_point import older
-from mirrorwatch.view import (
+from mirrorwatch.history.incident_keeping import FlowBars, bars_of
+from mirrorwatch.service.recovery_point import older
+from mirrorwatch.service.view import (
     ClusterView,
     FlowView,
     LatencySlice,

@@ -33,8 +33,8 @@ from deploy.local.ports import free_port
 from deploy.local.process import Process
 from deploy.local.properties import write_properties
 from fleet.errors import RefusedError, UnavailableError
-from mirrorwatch.check import check, print_commands
-from mirrorwatch.config_reading import read_configuration
+from mirrorwatch.check.check import check, print_commands
+from mirrorwatch.configuration.reading import read_configuration
 from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
 from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.sender import Delivered, Sender

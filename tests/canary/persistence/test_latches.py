@@ -10,7 +10,7 @@ from canary.persistence import bookkeeper, tables
 from canary.persistence.latches import MIGRATIONS, Latch
 from fleet.errors import UnavailableError
 from fleet.verdicts.evidence import Finding, FindingKind
-from mirrorwatch.latching import WHERE, Latching
+from mirrorwatch.service.latching import WHERE, Latching
 from runtime.store.store import Store
 from tests.databases import DATABASES, address_of
 from tests.runtime.fake_clock import FakeClock

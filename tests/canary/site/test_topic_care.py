@@ -14,7 +14,7 @@ from canary.site.topic_care import AGAIN_S, BROKERS_S, PLANNING_S, RATE, SETTING
 from canary.watch.unreached import Side, UnreachedBroker
 from fleet.errors import RefusedError, UnavailableError
 from runtime.kafka.admin import ClusterDescription, TopicDescription
-from tests.mirrorwatch.test_check_cost import flow
+from tests.mirrorwatch.check.test_cost import flow
 from tests.runtime.fake_clock import FakeClock
 
 TOPIC = "mirrorwatch-canary"

@@ -477,7 +477,7 @@ def test_what_reads_certificates_is_loaded_by_who_has_tls_only(protocol, loaded)
     sasl = {"sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": _JAAS} if "SASL" in protocol else {}
     properties = {"bootstrap.servers": "a1:9092", "security.protocol": protocol} | sasl
     code = (
-        "import sys, mirrorwatch.service; from runtime.kafka.properties.translation import translate;"
+        "import sys, mirrorwatch.service.service; from runtime.kafka.properties.translation import translate;"
         f"translate({properties!r}, cluster='A', file='c'); print('cryptography' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -1,0 +1,111 @@
+"""Runs of which the store knows what they found, and not all that should: told by the next run.
+
+What a run found is in the store before it is told, and what it verified is not read again. Whatever ended its
+command in between, the next one prints the finding, hands it to its own outlets, and takes the status over.
+What a service did not hear of, the next command that tells one tells it too, before it asks any cluster.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from checksum.compare.finding_words import time_text
+from fleet.verdicts.words import ended
+from mirrorwatch.check.sheet import FIRST
+from mirrorwatch.checksums.desk import FINDING, FINE, INCOMPLETE
+from mirrorwatch.checksums.outlets import NEVER, Telling
+from mirrorwatch.checksums.telling import Unheard
+from mirrorwatch.web.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from checksum.book.book import RunRow
+    from fleet.verdicts.flow import Flow
+    from mirrorwatch.checksums.desk import Desk
+    from mirrorwatch.checksums.state import State
+
+_LISTS = ("findings", "not_read_again", "unsettled")
+
+
+def tell_late(desk: Desk, untold: Sequence[RunRow]) -> list[dict[str, Any]]:
+    """Write what runs found that were not told, and return their documents."""
+    return [_told(desk, one) for one in untold]
+
+
+def tell_owed(desk: Desk, state: State, flows: Iterable[Flow]) -> Telling:
+    """Tell the service of earlier runs that it did not hear of, one by one, until it cannot be told.
+
+    Those that it refuses for good keep it from none of the others.
+    """
+    refused = False
+    for one in state.owed(flows) if desk.service is not None else ():
+        about = f"{one.flow}: the run that ended {time_text(one.ended_ms)}"
+        unheard = _tell_one(desk, one)
+        if unheard is None:
+            desk.sheet.say(f"{about} was told to the service now; then it was not.", indent=0)
+        elif unheard.for_good:
+            desk.sheet.say(f"{about}: {ended(unheard.why)} {NEVER}", indent=0)
+            refused = True
+        else:
+            desk.sheet.say(f"{about}: {ended(unheard.why)} A run with --tell tells it later.", indent=0)
+            return Telling(refused=refused, away=True)
+        state.heard([one.run])
+    return Telling(refused=refused)
+
+
+def tell_again(desk: Desk, one: RunRow) -> None:
+    """Write of an earlier run that it found something, where this one has nothing to find."""
+    at, found = time_text(one.ended_ms), found_text(one)
+    desk.sheet.say(f"The run that ended {at} found {found}; each is told once. No later run took that back.")
+
+
+def found_text(one: RunRow) -> str:
+    """Say in few words what a run found: `1 difference`."""
+    if one.findings:
+        return counted(one.findings, "difference")
+    if one.status == FINDING:
+        return "differences that are not told apart"
+    if one.status == FINE and not one.source_records and not one.target_records:
+        return "nothing new"
+    missing = ", but not all that was asked for could be verified" if one.status == INCOMPLETE else ""
+    return f"no difference in {counted(one.source_records, 'record')}{missing}"
+
+
+def _tell_one(desk: Desk, one: RunRow) -> Unheard | None:
+    if one.document is None or desk.service is None:
+        return Unheard(f"what it found ({one.run}) was not told, and cannot be read any more", for_good=True)
+    return desk.service(one.document | {"status": one.status})
+
+
+def _told(desk: Desk, one: RunRow) -> dict[str, Any]:
+    document = one.document
+    ended = time_text(one.ended_ms)
+    if document is None:
+        failure = (
+            f"what the run found that ended {ended} ({one.run}) was not told, and cannot be read any more"
+        )
+        desk.sheet.heading(f"{one.flow}: {failure}")
+        return {"flow": one.flow, "status": one.status, "failure": failure}
+    desk.sheet.heading(f"{one.flow}: the run that ended {ended} was not told: {found_text(one)}")
+    shown = [sentence for name in _LISTS for sentence in _sentences(document.get(name))]
+    for sentence in shown[:FIRST]:
+        desk.sheet.say(sentence, hang=4)
+    count = sum(_count(document.get(name)) for name in _LISTS)
+    if count > FIRST:
+        desk.sheet.say(f"and {count - FIRST:,} more; --json FILE has more of them")
+    return document | {"status": one.status}
+
+
+def _sentences(part: object) -> list[str]:
+    shown = part.get("shown") if isinstance(part, dict) else None
+    found = [one for one in shown if isinstance(one, dict)] if isinstance(shown, list) else []
+    return [
+        f"{one['verdict']}: {one.get('sentence')}" if "verdict" in one else f"{one.get('sentence')}"
+        for one in found
+    ]
+
+
+def _count(part: object) -> int:
+    count = part.get("count") if isinstance(part, dict) else None
+    return count if isinstance(count, int) else 0

@@ -1,0 +1,62 @@
+"""What `/metrics` tells of checksums: written once after each run, and told as it stands until the next.
+
+Tens of thousands of series that change once a night are not made anew for every scrape.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from checksum.compare.findings import RecordVerdict
+from fleet.series import checksum as series
+from lagmon.exposition.once import written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lagmon.exposition.format import Form
+    from mirrorwatch.audits.standing import TopicStanding
+
+    # Flow, source and target cluster, with the flow's topics.
+    FlowTopics = tuple[tuple[str, str, str], Mapping[str, TopicStanding]]
+
+MOST_SERIES = 100_000  # of a family
+
+
+class ChecksumSeries:
+    """The series of some flows; nothing of it changes but that its text is kept once it was asked for."""
+
+    def __init__(self, flows: Sequence[FlowTopics], *, max_series: int = MOST_SERIES) -> None:
+        """Make the series of these flows; whole topics that would go beyond the cap are left out."""
+        found = [
+            ((*labels, name), topics[name])
+            for labels, topics in sorted(flows, key=lambda one: one[0])
+            for name in sorted(topics)
+        ]
+        most = max_series // len(RecordVerdict)
+        self._told, self.left_out = found[:most], max(0, len(found) - most)
+        self._texts: dict[Form, bytes] = {}
+
+    def text(self, form: Form) -> bytes:
+        """Return whole lines, to stand among those of others."""
+        if form not in self._texts:
+            self._texts[form] = self._written(form) if self._told else b""
+        return self._texts[form]
+
+    def _written(self, form: Form) -> bytes:
+        # A family writes thousandths: what is not whole is never told as whole.
+        coverage = [(labels, math.floor(one.coverage * 1000) / 1000) for labels, one in self._told]
+        success = [(labels, one.verified_at) for labels, one in self._told if one.verified_at is not None]
+        records = [
+            ((*labels, verdict.value), one.records.get(verdict, 0))
+            for labels, one in self._told
+            for verdict in RecordVerdict
+        ]
+        return b"".join(
+            (
+                written(series.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS, success, form),
+                written(series.CHECKSUM_COVERAGE_RATIO, coverage, form),
+                written(series.CHECKSUM_RECORDS, records, form),
+            )
+        )

@@ -1,0 +1,220 @@
+"""`mirrorwatch check`: what a configuration means, what its clusters hold, what the canary costs and needs.
+
+Exit status: 0 OK; 1 a setting of a topic spoils the canary, or with --strict a flow has none; 3 less could be
+checked, or less would be watched, than asked for; 4 a cluster could not be reached or refused something; 2
+where a Kafka client does not accept its settings. 2 goes before 1, 1 before 3, and 3 before 4.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from canary.site.control import TOPIC as CONTROL_TOPIC
+from mirrorwatch.check.clusters import ANSWER_S, look_all, print_clusters
+from mirrorwatch.check.configured import print_configured, print_warnings
+from mirrorwatch.check.cost_text import canary_costs, missing_topics, print_advice, print_canary
+from mirrorwatch.check.document import checked_document, refused_document
+from mirrorwatch.check.mirrored_text import print_mirrored
+from mirrorwatch.check.no_canary import first_lines, without_canary
+from mirrorwatch.check.rights_text import commands, print_rights
+from mirrorwatch.check.sheet import FIRST, Sheet, rest
+from mirrorwatch.check.topics import advice, unchecked
+from mirrorwatch.web.words import counted
+from runtime.kafka.admin import ClusterAdmin
+from runtime.process.logs import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rich.console import Console
+
+    from canary.site.topic_advice import Advice
+    from fleet.errors import Problem
+    from mirrorwatch.check.clusters import Asked, ClusterLook
+    from mirrorwatch.check.no_canary import NoCanary
+    from mirrorwatch.configuration.configuration import Configuration
+    from runtime.kafka.client_settings import ClientSettings
+
+FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
+
+
+def _admin(alias: str, settings: ClientSettings) -> Asked:
+    return ClusterAdmin(settings, cluster=alias, timeout_s=ANSWER_S)
+
+
+async def check(
+    config: Configuration,
+    *,
+    console: Console,
+    connect: bool,
+    strict: bool = False,
+    as_json: bool = False,
+    principal: str = "User:mirrorwatch",
+    ask: Callable[[str, ClientSettings], Asked] = _admin,
+) -> int:
+    """Explain a configuration on the console, as text or as JSON, and return the exit status."""
+    # What the client logs about connections comes again in the sentences of the errors.
+    logging.getLogger("rdkafka").addHandler(logging.NullHandler())
+    sheet, redactor = Sheet(console, Redactor(config.secrets)), Redactor(config.secrets)
+    bare = without_canary(config)
+    if not as_json:
+        for line in first_lines(config, bare):
+            sheet.verbatim(line)
+        print_configured(sheet, config)
+        print_warnings(sheet, config)
+    looks: dict[str, ClusterLook] = {}
+    if connect:
+        looks = await look_all(config.clients, _wanted(config), ask=ask)
+    wrong = advice(config, looks, canary_costs(config, looks))
+    found = _misconfigured(config, looks) or _conclusion(
+        config, looks, bare, wrong, connect=connect, strict=strict
+    )
+    if as_json:
+        document = checked_document(
+            config, looks, status=found.status, sentences=found.sentences, advice=wrong, principal=principal
+        )
+        print_json(console, document, redactor)
+        return found.status
+    if connect:
+        print_clusters(sheet, looks, config.topology)
+        print_mirrored(sheet, config.topology, looks)
+    print_canary(sheet, config, looks)
+    print_advice(sheet, wrong, unchecked(looks))
+    print_rights(sheet, config)
+    sheet.heading("Result")
+    for sentence in found.sentences:
+        sheet.say(sentence)
+    return found.status
+
+
+def print_commands(
+    config: Configuration,
+    *,
+    console: Console,
+    errors: Console,
+    principal: str,
+    command_config: str,
+    parts: Sequence[str],
+    strict: bool,
+) -> int:
+    """Write the commands that grant permissions to one console and what is wrong to the other.
+
+    No cluster is asked: who grants permissions may do so before there are any.
+    """
+    said = Sheet(errors, Redactor(config.secrets))
+    for warning in config.worth_reading:
+        said.verbatim(str(warning))
+    sheet = Sheet(console, Redactor(config.secrets))
+    for line in commands(config, principal=principal, command_config=command_config, parts=parts):
+        sheet.verbatim(line)
+    return FINDING if strict and _undeliberate(without_canary(config)) else FINE
+
+
+def print_refusal(console: Console, problems: Sequence[Problem], *, path: str) -> int:
+    """Write the JSON of a configuration that cannot be used and return the exit status."""
+    print_json(console, refused_document(path, problems, status=BAD_CONFIGURATION), Redactor(()))
+    return BAD_CONFIGURATION
+
+
+def print_json(console: Console, document: Mapping[str, object], redactor: Redactor) -> None:
+    """Write a document without secrets; it is ASCII, so any output can hold it."""
+    console.out(json.dumps(redactor.value(document), indent=2, ensure_ascii=True), highlight=False)
+
+
+def _wanted(config: Configuration) -> dict[str, list[str]]:
+    """Return the topics of ours that each cluster is asked for by name: also what may not be listed."""
+    wanted = {alias: [CONTROL_TOPIC] for alias in config.touched}
+    for flow in config.canary_flows:
+        if not flow.off:
+            wanted[flow.source].append(flow.source_topic)
+            wanted[flow.target].append(flow.target_topic)
+    return {alias: list(dict.fromkeys(names)) for alias, names in wanted.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Conclusion:
+    """The exit status, and the sentences that say why."""
+
+    status: int
+    sentences: tuple[str, ...]
+
+
+def _misconfigured(config: Configuration, looks: Mapping[str, ClusterLook]) -> _Conclusion | None:
+    """Return how it ends where a Kafka client does not accept its settings, None where all do."""
+    if not any(look.misconfigured for look in looks.values()):
+        return None
+    said = f"FAILED: {_several(_failed(looks))} cannot be used as configured; see Connections."
+    return _Conclusion(BAD_CONFIGURATION, (*missing_topics(config, looks), said))
+
+
+def _failed(looks: Mapping[str, ClusterLook]) -> list[str]:
+    return [alias for alias, look in looks.items() if look.errors]
+
+
+def _conclusion(
+    config: Configuration,
+    looks: Mapping[str, ClusterLook],
+    bare: Sequence[NoCanary],
+    wrong: Sequence[Advice],
+    *,
+    connect: bool,
+    strict: bool,
+) -> _Conclusion:
+    missing = missing_topics(config, looks)
+    failed = _failed(looks)
+    cut_off = [alias for alias, look in looks.items() if look.cut_off]
+    unread = [alias for alias, look in looks.items() if look.unread]
+    breaking = sum(1 for one in wrong if one.breaks)
+    undeliberate = _undeliberate(bare)
+    said = list(missing)
+    if failed:
+        said.append(
+            f"FAILED: {_several(failed)} cannot be reached or refused a request; see Connections. The rest"
+            " is checked."
+        )
+    if cut_off:
+        said.append(f"Incomplete: not all topics of {_several(cut_off)} are checked.")
+    if missing:
+        said.append(f"Incomplete: create {counted(len(missing), 'topic')} before run.")
+    if unread:
+        said.append(f"Incomplete: settings of topics on {_several(unread)} cannot be read.")
+    if undeliberate:
+        said.append(f"{'FAILED: no' if strict else 'No'} canary on {_flows(undeliberate)}.")
+    if breaking:
+        which = "1 setting of a topic spoils" if breaking == 1 else f"{breaking} settings of topics spoil"
+        said.append(f"FAILED: {which} the canary; see Topics to fix.")
+    if breaking or (strict and undeliberate):
+        return _Conclusion(FINDING, tuple(said))
+    if missing or cut_off or unread:
+        return _Conclusion(INCOMPLETE, tuple(said))
+    if failed:
+        return _Conclusion(UNAVAILABLE, tuple(said))
+    return _Conclusion(FINE, (*said, _fine(config, bare, connect=connect, mind=len(wrong))))
+
+
+def _fine(config: Configuration, bare: Sequence[NoCanary], *, connect: bool, mind: int) -> str:
+    """Return the last sentence; it begins with OK only where every flow has a canary."""
+    said = "The configuration is valid"
+    said += ", and every cluster answered." if connect else ". No cluster was asked."
+    if not bare:
+        said = f"OK: {said[0].lower()}{said[1:]}"
+    elif bare[0].deliberate:
+        said += " There is no canary, as configured (canary.mode: off)."
+    notes = [counted(len(config.warnings), "warning")] if config.warnings else []
+    notes += [counted(mind, "remark") + " about topics"] if mind else []
+    return f"{said} See {' and '.join(notes)} above." if notes else said
+
+
+def _undeliberate(bare: Sequence[NoCanary]) -> list[str]:
+    return [one.flow for one in bare if not one.deliberate]
+
+
+def _flows(names: Sequence[str]) -> str:
+    return ", ".join(names[:FIRST]) + rest(names, joined=True)
+
+
+def _several(aliases: list[str]) -> str:
+    return " and ".join([", ".join(aliases[:-1]), aliases[-1]] if len(aliases) > 1 else aliases)

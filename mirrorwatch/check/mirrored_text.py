@@ -1,0 +1,90 @@
+"""What `check` writes about the topics of each flow: short for five thousand topics, kind to none at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.quantity import duration_text
+from mirrorwatch.check.mirrored import sort_out
+from mirrorwatch.check.sheet import FIRST, rest
+from mirrorwatch.web.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fleet.topology import Topology
+    from fleet.verdicts.flow import Flow
+    from mirrorwatch.check.clusters import ClusterLook
+    from mirrorwatch.check.mirrored import Mirrored
+    from mirrorwatch.check.sheet import Sheet
+
+
+def print_mirrored(sheet: Sheet, topology: Topology, looks: Mapping[str, ClusterLook]) -> None:
+    """Write for each flow what is mirrored, what is not, and why."""
+    if not topology.flows:
+        return
+    topics = {alias: look.topics for alias, look in looks.items() if look.topics is not None}
+    sheet.heading("Topics")
+    for flow in topology.flows:
+        if flow.source in topics:
+            _print_flow(sheet, sort_out(flow, topology, topics))
+        else:
+            sheet.say(
+                f"{flow.name}: {flow.source} did not tell its topics, so there is nothing to say of them."
+            )
+
+
+def _print_flow(sheet: Sheet, found: Mirrored) -> None:
+    flow = found.flow
+    if found.topics == 0:
+        sheet.say(f"{flow.name}: no topic is to be seen on {flow.source}. {_uptake(flow)}", hang=4)
+        return
+    count = len(found.replicated)
+    sheet.say(
+        f"{flow.name}: {counted(found.topics, 'topic')} on {flow.source},"
+        f" {'none' if count == 0 else f'{count:,}'} mirrored to {flow.target}",
+        hang=4,
+    )
+    for topic, remote in found.replicated[:FIRST]:
+        sheet.say(
+            f"{topic} as {remote}" if topic != remote else f"{topic}, under its own name", indent=4, hang=6
+        )
+    if more := rest(found.replicated):
+        sheet.say(more, indent=4)
+    if found.replicated:
+        _print_absent(sheet, found)
+    for why, names in found.filtered:
+        sheet.say(f"Not mirrored because {why} ({len(names):,}):", indent=4)
+        sheet.names(names, indent=6)
+    if found.own:
+        sheet.say(f"Internal, never mirrored: {found.own:,} of Kafka, MirrorMaker or Mirrorwatch.", indent=4)
+    if found.copies:
+        sheet.say(f"Copies of topics of {flow.target}, which never go back: {found.copies:,}.", indent=4)
+    _print_sentences(sheet, "Never mirrored, whatever the filter says", found.traps)
+    _print_sentences(sheet, "Mirrored or not, by MirrorMaker's version (set mirror_version)", found.unsure)
+
+
+def _print_absent(sheet: Sheet, found: Mirrored) -> None:
+    flow = found.flow
+    if found.absent is None:
+        sheet.say(f"Whether they are on {flow.target} is not known: it did not tell its topics.", indent=4)
+    elif found.absent:
+        sheet.say(f"Not on {flow.target} yet ({len(found.absent):,}): {_uptake(flow)}", indent=4)
+        sheet.names([remote for _, remote in found.absent], indent=6)
+
+
+def _print_sentences(sheet: Sheet, title: str, sentences: Sequence[str]) -> None:
+    if not sentences:
+        return
+    sheet.say(f"{title} ({len(sentences):,}):", indent=4)
+    for sentence in sentences[:FIRST]:
+        sheet.say(sentence, indent=6, hang=8)
+    if more := rest(sentences):
+        sheet.say(more, indent=6)
+
+
+def _uptake(flow: Flow) -> str:
+    if flow.refresh_topics_interval_s is None:
+        return "MirrorMaker takes up new topics only when it is restarted (refresh.topics.enabled is false)."
+    every = duration_text(flow.refresh_topics_interval_s)
+    return f"MirrorMaker takes up new topics every {every} (refresh.topics.interval.seconds)."

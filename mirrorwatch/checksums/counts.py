@@ -1,0 +1,211 @@
+"""`mirrorwatch checksum run --counts-only`: how many records both sides hold, bucket by bucket, no more."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from checksum.counts.counting import Counts, compared_counts, confirmed, differing_only
+from checksum.counts.document import NOTHING_ELSE, counts_document, difference_text
+from checksum.digest.cell_rows import Side, planned_partitions
+from checksum.inventory.connections import both_sides
+from checksum.plan.document import plan_id
+from checksum.run import still_there
+from checksum.second_look.second_look import log_starts
+from mirrorwatch.audits.late import tell_again
+from mirrorwatch.check.sheet import FIRST
+from mirrorwatch.checksums.desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
+from mirrorwatch.checksums.flows import every_flow
+from mirrorwatch.checksums.plan import print_plan, tell_failure
+from mirrorwatch.checksums.result import NOT_TAKEN_BACK, print_rest
+from mirrorwatch.web.words import counted
+from runtime.process.loop import run_to_end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from checksum.compare.retention import LogStarts
+    from checksum.counts.counting import BucketCount, CountProgress, PartitionCounts
+    from checksum.plan.shape import Plan
+    from checksum.run import Silent
+    from fleet.verdicts.flow import Flow
+    from mirrorwatch.checksums.desk import Chosen, Desk
+    from mirrorwatch.checksums.pace import StageTasks
+    from mirrorwatch.checksums.plan import Planned
+    from mirrorwatch.checksums.progress import Reading
+    from mirrorwatch.checksums.state import State
+
+
+class Counting(Protocol):
+    """Counts sides of plans, on Spark."""
+
+    def count(self, plan: Plan, side: Side) -> Iterator[CountProgress]:
+        """Count a side, and give the progress and the rows after each slice."""
+        ...
+
+
+class Spark(Protocol):
+    """What `checksum_spark.Spark` does for a count."""
+
+    def digests(self) -> Counting:
+        """Return what counts, started."""
+        ...
+
+    def stages(self) -> Sequence[StageTasks]:
+        """Return what Spark is at; it may be asked from another thread."""
+        ...
+
+    def keep_log(self) -> None:
+        """Keep what Java said, where it said anything, and tell where."""
+        ...
+
+
+def count_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
+    """Count what is chosen, print where counts differ, and return the exit status."""
+    work = partial(_run, desk, spark)
+    return every_flow(
+        desk,
+        chosen,
+        work,
+        conclude=_conclude,
+        json_file=json_file,
+        keep_log=spark.keep_log,
+        counts_only=True,
+    )
+
+
+def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str, Any], Exception | None]:
+    """Count one flow; return the document, and why the store did not take it, None where it did."""
+    plan, run = one.plan, one.run
+    if plan is None or run is None:
+        return tell_failure(desk, one.flow, one.failure), None
+    print_plan(desk, plan, nothing_new=one.nothing_new)
+    run.planned(plan_id(plan))
+    last = state.last_finding(one.flow) if not plan.topics else None
+    counts = count_flow(desk, one.flow, plan, spark)
+    document = run.document(counts_document(counts))
+    failure = run.finish(document, {}, counts.counted)
+    print_counts(desk, counts)
+    if last is not None:
+        tell_again(desk, last)
+    return document, failure
+
+
+def _conclude(desk: Desk, status: int, *, compared: bool) -> None:
+    words = f"{_LAST_WORDS[status]} {NOTHING_ELSE}"
+    nothing = f"Nothing new: nothing was counted. {NOT_TAKEN_BACK}"
+    desk.sheet.heading("Result")
+    desk.sheet.say(words if compared or status != FINE else nothing)
+
+
+def count_flow(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Counts:
+    """Count both sides of a plan, what differs once more, and return what both looks say.
+
+    Raises UnavailableError where a cluster or Spark does not answer or a topic was made anew meanwhile,
+    RefusedError where a cluster does not let us.
+    """
+    first = _look(desk, flow, plan, spark)
+    if not first.differences:
+        return first
+    desk.sheet.say("Counts differ; these partitions are counted once more.")
+    return confirmed(first, _look(desk, flow, differing_only(plan, first), spark))
+
+
+def _look(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Counts:
+    rows: dict[Side, list[BucketCount]] = {side: [] for side in Side}
+    if plan.topics:
+        for side in Side:
+            run_to_end(still_there(plan, side, desk.connects))
+        with desk.shown.reading(plan, tuple(Side), spark.stages) as shown:
+            for side in Side:
+                rows[side] = _counted(desk, plan, side, spark, shown)
+    return compared_counts(
+        plan,
+        rows[Side.SOURCE],
+        rows[Side.TARGET],
+        starts=run_to_end(_starts(desk, flow, plan)) if plan.topics else {},
+        exactly_once=flow.exactly_once,
+    )
+
+
+def _counted(desk: Desk, plan: Plan, side: Side, spark: Spark, shown: Reading) -> list[BucketCount]:
+    rows: list[BucketCount] = []
+    silent: tuple[Silent, ...] = ()
+    for progress in spark.digests().count(plan, side):
+        rows += progress.rows
+        silent += progress.silent
+        shown.at(side, progress)
+    run_to_end(still_there(plan, side, desk.connects, silent))
+    return rows
+
+
+async def _starts(desk: Desk, flow: Flow, plan: Plan) -> dict[tuple[str, int], LogStarts]:
+    async with both_sides(flow, desk.connects) as sides:
+        return await asyncio.to_thread(log_starts, plan, sides.readers)
+
+
+_LAST_WORDS = {
+    FINE: "Fine: both sides hold equally many records in each bucket of time.",
+    FINDING: "Not fine: the numbers of records differ; where stands above.",
+    INCOMPLETE: "Incomplete: nothing is lacking where counts could be compared; the rest stands above.",
+    UNAVAILABLE: "Not fine: something was not available; the reason stands above.",
+    BAD_CONFIGURATION: "Not fine: something cannot be used as it is; the reason stands above.",
+}
+
+
+def _is_well(topic: tuple[str, list[PartitionCounts]]) -> bool:
+    """Tell whether no bucket of a topic differs: those where one does are shown first."""
+    return not any(one.differing for one in topic[1])
+
+
+def print_counts(desk: Desk, counts: Counts) -> None:
+    """Write how many records both sides of a flow hold, and where these numbers differ."""
+    plan, planned = counts.plan, planned_partitions(counts.plan)
+    sheet = desk.sheet
+    sheet.heading(f"{plan.flow}: {_summary(counts)}")
+    topics: dict[str, list[PartitionCounts]] = {}
+    for one in counts.partitions:
+        topics.setdefault(one.topic, []).append(one)
+    rows = [
+        [
+            topic,
+            f"{len(parts):,}",
+            f"{sum(one.source_records for one in parts):,}",
+            f"{sum(one.target_records for one in parts):,}",
+            f"{sum(one.buckets for one in parts):,}",
+            f"{sum(one.differing for one in parts):,}",
+        ]
+        for topic, parts in sorted(topics.items(), key=_is_well)
+    ]
+    if rows:
+        columns = ["topic", "partitions", plan.source, plan.target, "buckets", "differing"]
+        sheet.figures(columns, rows[:FIRST])
+        print_rest(desk, rows)
+    if counts.differences:
+        sheet.heading(f"Counts that differ ({len(counts.differences):,})")
+        for differing in counts.differences[:FIRST]:
+            where = planned[differing.topic, differing.partition]
+            sheet.say(difference_text(differing, plan, where), hang=4)
+        print_rest(desk, counts.differences)
+    spoiled = [one for one in counts.partitions if one.not_compared]
+    if spoiled or counts.left_out:
+        sheet.heading("Not compared")
+        for part in spoiled[:FIRST]:
+            sheet.say(f"{part.topic} [{part.partition}]: {part.not_compared}", hang=4)
+        print_rest(desk, spoiled)
+        for left in counts.left_out[:FIRST]:
+            at = left.topic if left.partition is None else f"{left.topic} [{left.partition}]"
+            sheet.say(f"{at}: {counted(left.records, 'record')}: {left.why}", hang=4)
+        print_rest(desk, counts.left_out)
+
+
+def _summary(counts: Counts) -> str:
+    if not counts.partitions:
+        return "nothing new to count" if not counts.left_out else "nothing could be counted"
+    records = counted(sum(one.source_records for one in counts.partitions), "record")
+    if not counts.differences:
+        return f"no counts differ in {records}"
+    buckets = counted(len(counts.differences), "bucket")
+    return f"counts differ in {buckets} of {records}"

@@ -1,0 +1,253 @@
+"""What every command of the checksum works with: configuration, clients, clock, and a sheet to write on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from checksum.inventory.connections import Wire
+from checksum.inventory.waiting import Patience
+from checksum.plan.building import TYPED, NamedIn, PlanRules, refuse_beyond
+from checksum.spark.paths import is_absolute
+from fleet.errors import ConfigurationError, Problem
+from fleet.mm2.filters import PatternList
+from mirrorwatch.check.sheet import Sheet
+from mirrorwatch.checksums.files import reason_of, replace_file, why_not_writable
+from mirrorwatch.checksums.progress import Lines
+from runtime.process.clock import SystemClock
+from runtime.process.logs import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from checksum.config import ChecksumConfig
+    from checksum.digest.paced import Pause
+    from checksum.inventory.connections import Connects
+    from checksum.plan.shape import Plan
+    from fleet.verdicts.flow import Flow
+    from mirrorwatch.checksums.progress import Shows
+    from mirrorwatch.checksums.telling import Unheard
+    from mirrorwatch.configuration.configuration import Configuration
+    from runtime.process.clock import Clock
+
+    Outlet = Callable[["Desk", dict[str, Any]], int]
+    Service = Callable[[Mapping[str, Any]], Unheard | None]
+
+FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
+LEAST_MEMORY_MIB = 512  # Spark refuses less than 450 MiB of Java's heap, which is a little less than this
+_WORST_FIRST = (BAD_CONFIGURATION, FINDING, INCOMPLETE, UNAVAILABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is compared: these topics of these flows; `patterns` None: all that are mirrored.
+
+    `named_in` is where the patterns stand.
+    """
+
+    flows: tuple[Flow, ...]
+    patterns: tuple[str, ...] | None
+    named_in: NamedIn
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a command works with; `pause` waits between two looks.
+
+    `shows` shows how far a reading is, None: in lines. `outlets` take what a run found once it is written,
+    and give the exit status that follows from how that went. `service` is told of one run, and returns
+    why it did not hear of it; None: none is to be told.
+    """
+
+    config: Configuration
+    settings: ChecksumConfig
+    sheet: Sheet
+    connects: Connects
+    clock: Clock
+    pause: Pause
+    shows: Shows | None = None
+    outlets: tuple[Outlet, ...] = ()
+    service: Service | None = None
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    @property
+    def shown(self) -> Shows:
+        """Return what shows how far a reading is."""
+        return self.shows or Lines(self.sheet, self.clock)
+
+    @property
+    def rules(self) -> PlanRules:
+        """Return what is the same for every topic of a plan."""
+        return PlanRules(
+            cells=self.settings.cells,
+            bucket_ms=round(self.settings.bucket * 1000),
+            excluded_headers=tuple(self.settings.exclude_headers),
+        )
+
+    def patience(self, flow: Flow) -> Patience:
+        """Return how long a plan waits for the mirror: the canary's horizon and one offset flush."""
+        return Patience(
+            self.config.canary.horizon + flow.offset_flush_interval_s,
+            self.clock,
+            lambda sentence: self.sheet.say(f"{flow.name}: {sentence}", indent=0),
+            self.sleep,
+        )
+
+    def equal_offsets(self, flow: Flow) -> bool:
+        """Tell whether the mirror of a flow keeps offsets."""
+        source = self.config.lag_sources.get(flow.name)
+        return source is not None and source.lag_from == "equal-offsets"
+
+    def chosen(self, flows: Sequence[str], topics: Sequence[str], *, everything: bool) -> Chosen:
+        """Return what the command line and the configuration name; raises ConfigurationError for nonsense."""
+        if everything and topics:
+            raise wrong("--all", "stands beside --topic: keep one of the two")
+        for pattern in topics:
+            _check_pattern(pattern)
+        patterns = None if everything else tuple(topics or self.settings.topics)
+        if patterns is not None and not patterns:
+            raise wrong("--topic", "is missing: name topics here or in checksum.topics, or write --all")
+        found = tuple(dict.fromkeys(self.flow(name) for name in flows)) or self.config.topology.flows
+        return Chosen(found, patterns, TYPED if topics else NamedIn(str(self.config.path), "checksum.topics"))
+
+    def refuse_beyond(self, plan: Plan) -> None:
+        """Raise ConfigurationError where a side would read more than the configuration allows."""
+        refuse_beyond(plan, max_bytes=self.settings.max_bytes, file=str(self.config.path))
+
+    def flow(self, name: str) -> Flow:
+        """Return the flow that is written A:B; raises ConfigurationError where there is none."""
+        if name.endswith("-"):
+            raise wrong(
+                "--flow",
+                f"'{name[:60]}' is what a shell leaves of A->B: write it as {name[:60].rstrip('-')}:B",
+            )
+        spelled = name.replace(":", "->", 1) if "->" not in name else name
+        known = {flow.name: flow for flow in self.config.topology.flows}
+        if spelled not in known:
+            several = ", ".join(one.replace("->", ":", 1) for one in sorted(known))
+            raise wrong("--flow", f"there is no flow '{name[:60]}'; there are {several}")
+        return known[spelled]
+
+    def flow_of(self, plan: Plan, file: Path) -> Flow:
+        """Return the flow of a plan that came from a file; raises ConfigurationError where there is none."""
+        found = {flow.name: flow for flow in self.config.topology.flows}.get(plan.flow)
+        if found is None or (found.source, found.target) != (plan.source, plan.target):
+            raise ConfigurationError(
+                [Problem(str(file), "flow", f"is {plan.flow}, and {self.config.path} has no such flow")]
+            )
+        return found
+
+
+def _check_pattern(text: str) -> None:
+    """Raise ConfigurationError for what can name no topic, whatever a cluster holds."""
+    try:
+        entries = PatternList(text).entries
+    except ValueError as error:
+        raise wrong("--topic", str(error)) from error
+    if not entries:
+        raise wrong("--topic", "names no topic: write a topic's name or a Java regular expression")
+
+
+def make_desk(config: Configuration, console: Console) -> Desk:
+    """Return what a command works with, with real clients."""
+    # What clients log about connections comes again in the sentences of the errors. Py4J writes to the root.
+    for client in ("rdkafka", None):
+        logging.getLogger(client).addHandler(logging.NullHandler())
+    settings = config.checksum
+    clock = SystemClock()
+    return Desk(
+        config,
+        settings,
+        Sheet(console, Redactor(config.secrets)),
+        Wire(dict(config.clients), client_id=settings.client_id, clock=clock),
+        clock,
+        Event().wait,
+    )
+
+
+def wrong(option: str, sentence: str) -> ConfigurationError:
+    """Return the error for an option of the command line."""
+    return ConfigurationError([Problem("the command line", option, sentence)])
+
+
+def worst(statuses: Iterable[int]) -> int:
+    """Return the exit status of several parts: 2 goes before all, 1 before 3, 3 before 4."""
+    found = set(statuses)
+    return next((status for status in _WORST_FIRST if status in found), FINE)
+
+
+def lacking(status: int) -> int:
+    """Return the exit status where what was found is lacking in the store, in a file or at a service."""
+    return status if status in (BAD_CONFIGURATION, FINDING) else UNAVAILABLE
+
+
+def check_writable(path: Path | None, option: str = "--json") -> None:
+    """Raise ConfigurationError where a file's folder is not there or takes no files, before hours of work."""
+    why = None if path is None else why_not_writable(path)
+    if why is not None:
+        raise wrong(option, why)
+
+
+def check_folder(folder: str, option: str) -> None:
+    """Raise ConfigurationError for a digest's folder that is none, or the root of a file system."""
+    if not folder.strip():  # to Spark that is the root of the file system
+        raise wrong(option, "is empty: name the folder of the digest")
+    if not re.sub("^file:", "", folder.strip()).strip("/"):
+        raise wrong(option, "is the root of the file system: name a folder of the digest's own")
+
+
+def check_memory(size: str) -> None:
+    """Raise ConfigurationError for what is no size of memory, or one with which Spark does not start."""
+    found = re.fullmatch(r"([1-9][0-9]{0,6})([mMgG])", size)
+    if found is None:
+        raise wrong("--driver-memory", f"'{size[:60]}' is no size of Java's memory: write it as 512m or 2g")
+    if int(found[1]) * (1024 if found[2] in "gG" else 1) < LEAST_MEMORY_MIB:
+        raise wrong(
+            "--driver-memory", f"has to be {LEAST_MEMORY_MIB}m at least: with less Spark does not start"
+        )
+
+
+def check_master(master: str, folder: str | None, option: str = "--folder") -> None:
+    """Raise ConfigurationError where Spark's machines would have no folder to write digests to.
+
+    A relative one is relative to our own folder, or to a home on a file system of theirs, or to neither.
+    """
+    if folder is not None:
+        check_folder(folder, option)
+    if master.startswith("local"):
+        return
+    if folder is None:
+        raise wrong(option, f"is missing: name a folder that Spark's machines at {master[:60]} can write to")
+    if not is_absolute(folder):
+        raise wrong(
+            option,
+            f"'{folder[:60]}' is relative, and to what is not the same for Spark's machines at {master[:60]}:"
+            " write it as /a/path or hdfs://host/path",
+        )
+
+
+def write_json(desk: Desk, path: Path | None, document: dict[str, Any], status: int) -> int:
+    """Write a document, hand it to the outlets, and return the exit status: a finding stays one."""
+    went = [] if path is None else [write_text(desk, path, json.dumps(document, indent=2) + "\n")]
+    went += [outlet(desk, document) for outlet in desk.outlets]
+    return lacking(status) if any(went) else status
+
+
+def write_text(desk: Desk, path: Path, text: str) -> int:
+    """Write a file, and return the exit status that follows."""
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        desk.sheet.say(
+            f"{path} could not be written: {reason_of(error)}. What was found stands above.", indent=0
+        )
+        return UNAVAILABLE
+    return FINE

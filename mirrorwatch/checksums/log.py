@@ -1,0 +1,80 @@
+"""What Spark's Java said in a run that failed, kept beside the store: there is the volume of a container.
+
+Spark's own log goes with the folder of the command. Its end is copied, since other flows go on writing it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mirrorwatch.checksums.folder import folder_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mirrorwatch.checksums.desk import Desk
+
+LOG = "spark.log"
+MOST_BYTES = 20_000_000
+MOST_LOGS = 5  # that are kept beside the store, the newest
+
+
+class KeptLog:
+    """Keeps the log of one command in one place, however often it is asked to."""
+
+    def __init__(self, desk: Desk, log: Path) -> None:
+        self._desk = desk
+        self._log = log
+        self._kept: Path | None = None
+
+    def keep(self) -> None:
+        """Keep what Java said where it said anything, and tell where; failing here hides nothing."""
+        try:
+            if not self._log.stat().st_size:
+                return
+        except OSError:
+            return
+        for place in self._places():
+            try:
+                _copy_end(self._log, place)
+            except OSError:
+                with suppress(OSError):
+                    place.unlink()
+                continue
+            if self._kept is None:
+                self._desk.sheet.say(f"What Spark's Java said is in {place}.", indent=0)
+            self._kept = place
+            return
+
+    def _places(self) -> Iterator[Path]:
+        if self._kept is not None:
+            yield self._kept
+            return
+        at = datetime.fromtimestamp(self._desk.clock.wall_s(), UTC).strftime("%Y%m%dT%H%M%SZ")
+        with suppress(OSError):
+            folder = folder_beside(self._desk.config)
+            if folder is not None:
+                folder.mkdir(exist_ok=True)
+                _make_room(folder)
+                yield folder / f"spark-{at}-{os.getpid()}.log"
+        with suppress(OSError):
+            yield Path(tempfile.mkdtemp(prefix="mirrorwatch-spark-")) / LOG
+
+
+def _make_room(folder: Path) -> None:
+    """Take away the oldest logs, so that with one more there are as many as are kept."""
+    for old in sorted(folder.glob("spark-*.log"))[: -(MOST_LOGS - 1)]:
+        old.unlink()
+
+
+def _copy_end(log: Path, place: Path) -> None:
+    handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with log.open("rb") as said, open(handle, "wb") as kept:  # noqa: PTH123 - a handle, not a path
+        said.seek(max(0, log.stat().st_size - MOST_BYTES))
+        shutil.copyfileobj(said, kept)

@@ -1,0 +1,208 @@
+"""`mirrorwatch checksum plan`: what would be compared, at what cost, and what is left out and why.
+
+A plan is made for each flow that is named; where one flow's clusters do not answer, the others are planned.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from checksum.digest.cell_rows import Side
+from checksum.plan.building import beyond
+from checksum.plan.document import plan_id
+from checksum.plan.file import write_plan
+from checksum.plan.holding import basis, outdated
+from checksum.plan.planning import patterns_by_flow, plan_flow
+from checksum.plan.words import plan_lines
+from checksum.report.result_document import MOST_TOPICS, VERSION, plan_document
+from checksum.run import changed_topic
+from fleet.errors import ConfigurationError, MirrorwatchError
+from mirrorwatch.checksums.desk import (
+    BAD_CONFIGURATION,
+    UNAVAILABLE,
+    check_writable,
+    worst,
+    write_json,
+    wrong,
+)
+from mirrorwatch.checksums.state import state_for
+from runtime.process.loop import run_to_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from checksum.plan.building import NamedIn
+    from checksum.plan.shape import Plan
+    from fleet.verdicts.flow import Flow
+    from mirrorwatch.checksums.desk import Chosen, Desk
+    from mirrorwatch.checksums.folder import KeptPlan
+    from mirrorwatch.checksums.state import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A flow with its plan, or with the reason for which there is none.
+
+    `run` is what was begun for it, `asked` what its plan answers; `resumed`: another run did not finish it.
+    """
+
+    flow: Flow
+    plan: Plan | None
+    failure: MirrorwatchError | None = None
+    run: Run | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    resumed: bool = False
+    nothing_new: tuple[str, ...] = ()  # topics
+
+
+def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path | None) -> int:
+    """Plan each flow, print the plans, and return the exit status."""
+    check_writable(json_file)
+    check_writable(out, "--out")
+    if out is not None and len(chosen.flows) > 1:
+        raise wrong("--out", "takes one plan, and there are several flows: name one with --flow")
+    statuses, documents = [], []
+    with state_for(desk, only_if_made=True) as state:
+        if state.why_none:
+            desk.sheet.say(f"{state.why_none}: what was verified before is not known.", indent=0)
+        plans = run_to_end(plans_of(desk, chosen, begin=state.look))
+    for planned in plans:
+        plan = planned.plan
+        if plan is None:
+            documents.append(tell_failure(desk, planned.flow, planned.failure))
+            statuses.append(documents[-1]["status"])
+            continue
+        print_plan(desk, plan, nothing_new=planned.nothing_new)
+        documents.append(plan_document(plan) | {"nothing_new": list(planned.nothing_new[:MOST_TOPICS])})
+        refusal = beyond(plan, max_bytes=desk.settings.max_bytes)
+        if refusal is not None:
+            desk.sheet.say(f"A run refuses this: {refusal}")
+        if out is not None:
+            desk.sheet.say(f"The plan is in {out}, with the id {write_plan(out, plan)}.", indent=0)
+    status = worst(statuses)
+    return write_json(desk, json_file, {"version": VERSION, "status": status, "plans": documents}, status)
+
+
+async def plans_of(
+    desk: Desk, chosen: Chosen, *, begin: Callable[[Flow], Run] | None = None
+) -> list[Planned]:
+    """Return the plan of each flow; `begin` begins its run, which may know of a plan that was not finished.
+
+    Raises ConfigurationError for topics that no flow mirrors; with one flow alone, whatever its clusters have
+    to say.
+    """
+    patterns = await _patterns(desk, chosen)
+    found = []
+    for flow in chosen.flows:
+        wanted = patterns[flow.name]
+        if isinstance(wanted, MirrorwatchError):
+            found.append(Planned(flow, None, wanted))
+            continue
+        if wanted is not None and not wanted and len(chosen.flows) > 1:
+            continue  # what is named is of other flows
+        try:
+            found.append(await _begun(desk, flow, wanted, chosen.named_in, begin))
+        except MirrorwatchError as error:
+            if len(chosen.flows) == 1:
+                raise
+            found.append(Planned(flow, None, error))
+    return found
+
+
+def print_plan(desk: Desk, plan: Plan, *, nothing_new: Sequence[str] = ()) -> None:
+    """Write what a plan reads; `nothing_new` are topics that were asked for and of which it reads nothing."""
+    first, *lines = plan_lines(
+        plan, plan_id=plan_id(plan), max_rate=desk.settings.max_rate, nothing_new=nothing_new
+    )
+    desk.sheet.heading(first)
+    for line in lines:
+        desk.sheet.say(line.strip(), indent=len(line) - len(line.lstrip()) + 2, hang=6)
+
+
+def tell_failure(desk: Desk, flow: Flow, failure: MirrorwatchError | None) -> dict[str, Any]:
+    """Write why nothing can be said of a flow, and return that as a document."""
+    desk.sheet.heading(f"{flow.name}: nothing was compared")
+    desk.sheet.say(str(failure))
+    status = BAD_CONFIGURATION if isinstance(failure, ConfigurationError) else UNAVAILABLE
+    return {"flow": flow.name, "status": status, "failure": desk.sheet.clean(str(failure))}
+
+
+async def _begun(
+    desk: Desk,
+    flow: Flow,
+    patterns: Sequence[str] | None,
+    named_in: NamedIn,
+    begin: Callable[[Flow], Run] | None,
+) -> Planned:
+    if begin is None:
+        return await _planned(desk, flow, patterns, named_in, None)
+    run = begin(flow)
+    try:
+        return await _planned(desk, flow, patterns, named_in, run)
+    except BaseException:
+        run.give_up()
+        raise
+
+
+async def _planned(
+    desk: Desk, flow: Flow, patterns: Sequence[str] | None, named_in: NamedIn, run: Run | None
+) -> Planned:
+    equal_offsets = desk.equal_offsets(flow)
+    asked = {
+        "flow": flow.name,
+        "topics": None if patterns is None else sorted(patterns),
+        "equal_offsets": equal_offsets,
+    }
+    if run is not None:
+        kept = await _kept(desk, flow, asked, run)
+        if kept is not None:
+            return Planned(flow, kept.plan, run=run, asked=asked, resumed=True, nothing_new=kept.nothing_new)
+    made = await plan_flow(
+        flow,
+        desk.connects,
+        patterns=patterns,
+        rules=desk.rules,
+        equal_offsets=equal_offsets,
+        clock=desk.clock,
+        before=run.before if run is not None else None,
+        named_in=named_in,
+        patience=desk.patience(flow),
+    )
+    return Planned(flow, made.plan, run=run, asked=asked, nothing_new=made.nothing_new)
+
+
+async def _kept(desk: Desk, flow: Flow, asked: Mapping[str, Any], run: Run) -> KeptPlan | None:
+    """Return the plan for the same question that another run did not finish, if it still holds.
+
+    Those that do not are taken away with their digests.
+    """
+    found: KeptPlan | None = None
+    if run.plans is None:
+        return None
+    for kept in run.plans.kept(flow.name, asked, now_ms=int(desk.clock.wall_s() * 1000)):
+        plan = kept.plan
+        holds = not outdated(plan, flow, desk.rules) and kept.basis == basis(plan, run.before.verified)
+        if found is None and holds and not any([await _changed(desk, plan, side) for side in Side]):
+            found = kept
+        else:
+            run.plans.forget(plan)
+    return found
+
+
+async def _changed(desk: Desk, plan: Plan, side: Side) -> str | None:
+    async with AsyncExitStack() as stack:
+        alias = plan.source if side is Side.SOURCE else plan.target
+        return await changed_topic(plan, side, await desk.connects.admin(alias, stack))
+
+
+async def _patterns(desk: Desk, chosen: Chosen) -> Mapping[str, list[str] | MirrorwatchError | None]:
+    if chosen.patterns is None:
+        return {flow.name: None for flow in chosen.flows}
+    if len(chosen.flows) == 1 or not chosen.patterns:
+        return {flow.name: list(chosen.patterns) for flow in chosen.flows}
+    return dict(
+        await patterns_by_flow(chosen.flows, desk.connects, chosen.patterns, named_in=chosen.named_in)
+    )

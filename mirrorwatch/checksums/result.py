@@ -1,0 +1,147 @@
+"""What `checksum run` and `compare` print: findings, what was not verified, a table of topics at the end."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from checksum.compare.causes import cause_of
+from checksum.compare.finding_words import finding_text, open_block_text
+from checksum.compare.findings import RecordVerdict, worst_first
+from checksum.plan.document import plan_id
+from checksum.report.result_document import records_by_verdict
+from fleet.verdicts.vocabulary import Cause
+from mirrorwatch.check.sheet import FIRST, rest
+from mirrorwatch.checksums.desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
+from mirrorwatch.web.words import counted, share_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from checksum.compare.audit import Audit
+    from checksum.compare.findings import Finding
+    from checksum.compare.verdicts import PartitionResult, Result
+    from mirrorwatch.checksums.desk import Desk
+
+NOT_TAKEN_BACK = "What earlier runs found stays as it is."
+_ALWAYS = (RecordVerdict.MATCH,)
+
+
+def print_result(desk: Desk, audit: Audit) -> None:
+    """Write what became of a flow's records."""
+    found, plan = audit.result, audit.plan
+    desk.sheet.heading(f"{plan.flow}: {summary(found)} (plan {plan_id(plan)[:12]})")
+    _print_findings(desk, audit, "Findings", worst_first(found.findings))
+    _print_findings(desk, audit, "Expected under at-least-once, no finding", found.told)
+    if found.open_blocks:
+        desk.sheet.heading("Not told apart")
+        for block in found.open_blocks[:FIRST]:
+            desk.sheet.say(open_block_text(block, plan), hang=4)
+        print_rest(desk, found.open_blocks)
+    gone = [one for part in found.partitions for one in part.unverified]
+    if gone or found.left_out or found.unsettled:
+        desk.sheet.heading("Not verified")
+        for one in gone[:FIRST]:
+            where = f"{one.topic} [{one.partition}] {one.source.first} to {one.source.until - 1}"
+            desk.sheet.say(f"{where}: {one.why}", hang=4)
+        print_rest(desk, gone)
+        for left in found.left_out[:FIRST]:
+            where = left.topic if left.partition is None else f"{left.topic} [{left.partition}]"
+            desk.sheet.say(f"{where}: {counted(left.records, 'record')}: {left.why}", hang=4)
+        print_rest(desk, found.left_out)
+        for extra in found.unsettled[:FIRST]:
+            desk.sheet.say(finding_text(extra, plan), hang=4)
+        print_rest(desk, found.unsettled)
+    if found.partitions:
+        _print_table(desk, found)
+
+
+def summary(found: Result) -> str:
+    """Say in one line how a flow's records are."""
+    wrong = records_by_verdict(found)
+    compared = sum(one.source_records for one in found.partitions)
+    if not found.partitions:
+        return "nothing new to compare" if found.coverage == 1 else "nothing could be compared"
+    told = [
+        f"{wrong[verdict]:,} {verdict}"
+        for verdict in RecordVerdict
+        if wrong[verdict] and verdict not in _ALWAYS
+    ]
+    verified = sum(one.verified for one in found.partitions)
+    whole = sum(one.offsets for one in found.partitions) + sum(one.records for one in found.left_out)
+    share = share_text(verified, whole) if whole else "100 %"
+    said = ", ".join(told) or ("differences that are not told apart" if found.differing else "no difference")
+    waiting = f"; {counted(found.not_due, 'record')} not due yet" if found.not_due else ""
+    return f"{said} in {counted(compared, 'record')}, {share} of what is due is verified{waiting}"
+
+
+def conclude_all(desk: Desk, status: int, *, compared: bool) -> None:
+    """Write the last words; `compared` tells whether anything was."""
+    words = {
+        FINE: "Fine: of what was compared, the target holds what the source holds.",
+        FINDING: "Not fine: both sides differ; the findings stand above.",
+        INCOMPLETE: "Incomplete: no difference was found, but not all that was asked for could be verified.",
+        UNAVAILABLE: "Not fine: something was not available; the reason stands above.",
+        BAD_CONFIGURATION: "Not fine: something cannot be used as it is; the reason stands above.",
+    }
+    nothing = f"Nothing new: nothing was compared. {NOT_TAKEN_BACK}"
+    desk.sheet.heading("Result")
+    desk.sheet.say(words.get(status, "") if compared or status != FINE else nothing)
+
+
+def _print_table(desk: Desk, found: Result) -> None:
+    """Write a row for each topic, what has something to tell first; only verdicts that there are."""
+    by_topic: dict[str, list[PartitionResult]] = defaultdict(list)
+    left_out: Counter[str] = Counter()
+    for one in found.partitions:
+        by_topic[one.topic].append(one)
+    for left in found.left_out:
+        left_out[left.topic] += left.records
+    counts = records_by_verdict(found)
+    shown = [verdict for verdict in RecordVerdict if counts[verdict] or verdict in _ALWAYS]
+    rows = []
+    for topic in dict.fromkeys([*by_topic, *left_out]):
+        parts = by_topic[topic]
+        verified = sum(one.verified for one in parts)
+        offsets = sum(one.offsets for one in parts) + left_out[topic]
+        told = [sum(one.records.get(verdict, 0) for one in parts) for verdict in shown]
+        well = verified == offsets and not any(told[len(_ALWAYS) :])
+        rows.append((well, [topic, *_row(parts, told, verified, offsets)]))
+    several = [row for _, row in sorted(rows, key=itemgetter(0))]
+    if len(rows) > 1:
+        whole = sum(one.offsets for one in found.partitions) + left_out.total()
+        verified = sum(one.verified for one in found.partitions)
+        told = [counts[verdict] for verdict in shown]
+        several = [*several[:FIRST], ["all topics", *_row(found.partitions, told, verified, whole)]]
+    columns = ["topic", "partitions", "source", "target", *(str(verdict) for verdict in shown), "verified"]
+    desk.sheet.heading("By topic")
+    desk.sheet.figures(columns, several)
+    print_rest(desk, rows)
+
+
+def _row(parts: Sequence[PartitionResult], told: Sequence[int], verified: int, offsets: int) -> list[str]:
+    return [
+        f"{len(parts):,}",
+        f"{sum(one.source_records for one in parts):,}",
+        f"{sum(one.target_records for one in parts):,}",
+        *(f"{count:,}" for count in told),
+        share_text(verified, offsets) if offsets else "100 %",
+    ]
+
+
+def _print_findings(desk: Desk, audit: Audit, title: str, findings: Sequence[Finding]) -> None:
+    if not findings:
+        return
+    desk.sheet.heading(f"{title} ({len(findings):,})")
+    for one in findings[:FIRST]:
+        cause = cause_of(one)
+        told = "" if cause is Cause.UNEXPLAINED else f" ({cause})"
+        desk.sheet.say(f"{one.verdict}: {finding_text(one, audit.plan)}{told}", hang=4)
+    print_rest(desk, findings)
+
+
+def print_rest(desk: Desk, many: Sequence[object]) -> None:
+    """Write how many of a long list are not shown."""
+    if rest(many):
+        desk.sheet.say(f"{rest(many)}; --json FILE has more of them")

@@ -1,0 +1,161 @@
+"""`mirrorwatch checksum run`: plan, digest both sides, compare, look twice, and tell, flow by flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from checksum.book.counts import counts_of_cells
+from checksum.compare.audit import Audit
+from checksum.compare.finding_words import time_text
+from checksum.compare.joining import Known
+from checksum.compare.verdicts import result
+from checksum.counts.drawing import drawn_document, drawn_of_cells
+from checksum.digest.cell_rows import Side
+from checksum.plan.document import plan_id
+from checksum.plan.holding import basis
+from checksum.plan.outdated import OutdatedPlanError
+from checksum.plan.verified_to import verified_to
+from checksum.report.result_document import run_document
+from checksum.run import SpoiledDigestError, conclude, still_there
+from checksum.second_look.second_look import MOST_OFFSETS
+from fleet.errors import ConfigurationError
+from mirrorwatch.audits.late import tell_again
+from mirrorwatch.checksums.flows import every_flow
+from mirrorwatch.checksums.plan import print_plan, tell_failure
+from mirrorwatch.checksums.result import conclude_all, print_result
+from runtime.process.loop import run_to_end
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from checksum.book.book import Counted
+    from checksum.counts.drawing import Drawn
+    from checksum.plan.shape import Plan
+    from checksum.run import Digests, Silent
+    from mirrorwatch.checksums.desk import Chosen, Desk
+    from mirrorwatch.checksums.pace import StageTasks
+    from mirrorwatch.checksums.plan import Planned
+    from mirrorwatch.checksums.progress import Reading
+    from mirrorwatch.checksums.state import Run, State
+
+
+class Spark(Protocol):
+    """What `checksum_spark.Spark` does."""
+
+    def digests(self) -> Digests:
+        """Return what digests, started."""
+        ...
+
+    def may_hold(self, folder: str) -> bool:
+        """Tell whether a digest may be in a folder; False where it is known that there is none."""
+        ...
+
+    def folder_of(self, plan: Plan, side: Side, *, beside: Path | None = None) -> str:
+        """Return where a run keeps the digest of a side: in `beside` unless another place was named."""
+        ...
+
+    def stages(self) -> Sequence[StageTasks]:
+        """Return what Spark is at; it may be asked from another thread."""
+        ...
+
+    def keep_log(self) -> None:
+        """Keep what Java said, where it said anything, and tell where."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one run of a flow comes to; `counts` are of both sides, by partition and bucket of time."""
+
+    audit: Audit
+    counts: Sequence[Counted] = ()
+    drawn: Sequence[Drawn] = ()
+
+
+def run_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
+    """Compare what is chosen, print what was found, and return the exit status."""
+    work = partial(_run, desk, spark)
+    return every_flow(desk, chosen, work, conclude=conclude_all, json_file=json_file, keep_log=spark.keep_log)
+
+
+def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str, Any], Exception | None]:
+    """Compare one flow; return the document, and why the store did not take it, None where it did."""
+    plan, run = one.plan, one.run
+    if plan is None or run is None:
+        return tell_failure(desk, one.flow, one.failure), None
+    if one.resumed:
+        begun = f"{plan_id(plan)[:12]} of {time_text(plan.made_at_ms)}"
+        desk.sheet.say(f"{plan.flow}: going on with plan {begun}, which no run finished.", indent=0)
+    print_plan(desk, plan, nothing_new=one.nothing_new)
+    if not plan.topics:  # nothing is new: Spark is not needed to say so
+        outcome = Outcome(Audit(plan, result(plan, {}, Known(()), exactly_once=one.flow.exactly_once)))
+    else:
+        outcome = _audited(desk, one, plan, run, spark)
+    audit = outcome.audit
+    verified = verified_to(
+        audit.plan, audit.result, run.before.verified, at_ms=state.now_ms(), most_offsets=MOST_OFFSETS
+    )
+    told = run_document(audit, verified, nothing_new=one.nothing_new)
+    drawn = drawn_document(outcome.drawn, bucket_ms=audit.plan.bucket_ms)
+    document = run.document(told | {"counts": drawn})
+    last = state.last_finding(one.flow) if not plan.topics else None
+    failure = run.finish(document, verified, outcome.counts)
+    if failure is None and run.plans is not None:
+        run.plans.forget(audit.plan)
+    print_result(desk, audit)
+    if last is not None:
+        tell_again(desk, last)
+    return document, failure
+
+
+def _audited(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> Outcome:
+    again = plan
+    try:
+        return _compared(desk, one, plan, run, spark)
+    except OutdatedPlanError as error:
+        desk.sheet.say(f"{error}. Begun anew, with headers.")
+        again = replace(plan, topics=tuple(replace(topic, headers=True) for topic in plan.topics))
+    except SpoiledDigestError:
+        if run.plans is not None:
+            run.plans.forget(plan)  # gone on with, it would be found spoiled each time
+        raise
+    except ConfigurationError as error:
+        if not one.resumed:
+            raise
+        desk.sheet.say(f"{error}. Begun anew.")
+        # As another plan: `--folder` keeps digests by the plan's id, and these would be met again.
+        now_ms = int(desk.clock.wall_s() * 1000)
+        again = replace(plan, made_at_ms=max(now_ms, plan.made_at_ms + 1))
+    if run.plans is not None:
+        run.plans.forget(plan)
+    return _compared(desk, one, again, run, spark)
+
+
+def _compared(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> Outcome:
+    beside = None
+    if run.plans is not None:
+        based_on = basis(plan, run.before.verified)
+        beside = run.plans.keep(plan, one.asked, basis=based_on, nothing_new=one.nothing_new)
+    run.planned(plan_id(plan))
+    cells = {}
+    for side in Side:
+        run_to_end(still_there(plan, side, desk.connects))
+    with desk.shown.reading(plan, tuple(Side), spark.stages) as shown:
+        for side in Side:
+            folder = spark.folder_of(plan, side, beside=beside)
+            read_side(desk, plan, side, folder=folder, digests=spark.digests(), shown=shown)
+            cells[side] = spark.digests().cells(plan, side, folder)
+    audit = run_to_end(conclude(one.flow, plan, cells, desk.connects, pause=desk.pause))
+    return Outcome(audit, counts_of_cells(plan, cells), drawn_of_cells(plan, cells, audit.result))
+
+
+def read_side(desk: Desk, plan: Plan, side: Side, *, folder: str, digests: Digests, shown: Reading) -> None:
+    """Digest a side and show how far it is after each slice; what held no record is looked at again."""
+    silent: tuple[Silent, ...] = ()
+    for progress in digests.digest(plan, side, folder):
+        silent += progress.silent
+        shown.at(side, progress)
+    run_to_end(still_there(plan, side, desk.connects, silent))

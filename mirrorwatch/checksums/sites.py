@@ -1,0 +1,99 @@
+"""`mirrorwatch checksum digest` and `compare`: each side is read beside its own cluster by a plan's file."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from checksum.counts.drawing import drawn_document, drawn_of_cells
+from checksum.digest.cell_rows import Side
+from checksum.plan.document import canonical
+from checksum.plan.file import read_plan
+from checksum.plan.places import places_of
+from checksum.report.result_document import VERSION, of_run, run_document
+from checksum.run import conclude, still_there
+from fleet.errors import ConfigurationError, Problem
+from mirrorwatch.checksums.desk import FINE, check_writable
+from mirrorwatch.checksums.outlets import hand_over
+from mirrorwatch.checksums.plan import print_plan
+from mirrorwatch.checksums.result import conclude_all, print_result
+from mirrorwatch.checksums.run import read_side
+from mirrorwatch.checksums.state import who
+from runtime.process.loop import run_to_end
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from checksum.plan.shape import Plan
+    from mirrorwatch.checksums.desk import Desk
+    from mirrorwatch.checksums.run import Spark
+
+
+def digest_side(desk: Desk, plan_file: Path, side: str, folder: str, *, spark: Spark) -> int:
+    """Read one side by a plan into a folder, and return the exit status."""
+    plan, identity = read_plan(plan_file)
+    desk.flow_of(plan, plan_file)
+    desk.refuse_beyond(plan)
+    which = Side(side)
+    print_plan(desk, plan)
+    run_to_end(still_there(plan, which, desk.connects))
+    if plan.topics:
+        with desk.shown.reading(plan, (which,), spark.stages) as shown:
+            read_side(desk, plan, which, folder=folder, digests=spark.digests(), shown=shown)
+    desk.sheet.say(f"The {which}'s digest by plan {identity[:12]} is in {folder}.", indent=0)
+    return FINE
+
+
+def compare_digests(
+    desk: Desk, plan_file: Path, source: str, target: str, *, spark: Spark, json_file: Path | None
+) -> int:
+    """Compare the digests of both sides by one plan, and return the exit status."""
+    check_writable(json_file)
+    folders = {Side.SOURCE: source, Side.TARGET: target}
+    begun_ms = _now_ms(desk)
+    plan, _ = read_plan(plan_file)
+    flow = desk.flow_of(plan, plan_file)
+    _check_digests(plan, folders, spark)
+    cells = {
+        side: spark.digests().cells(plan, side, folder) if plan.topics else []
+        for side, folder in folders.items()
+    }
+    audit = run_to_end(conclude(flow, plan, cells, desk.connects, pause=desk.pause))
+    print_result(desk, audit)
+    status = audit.result.status
+    conclude_all(desk, status, compared=bool(audit.result.partitions))
+    counts = drawn_document(drawn_of_cells(plan, cells, audit.result), bucket_ms=plan.bucket_ms)
+    found = run_document(audit) | {"counts": counts}
+    told = of_run(
+        found,
+        # By what was found: told twice, it is one run to a service.
+        run=sha256(canonical(found)).hexdigest()[:32],
+        begun_ms=begun_ms,
+        ended_ms=max(begun_ms, _now_ms(desk)),
+        who=who(),
+        counts_only=False,
+    )
+    return hand_over(desk, json_file, {"version": VERSION, "status": status, "runs": [told]}, status)[0]
+
+
+def _check_digests(plan: Plan, folders: Mapping[Side, str], spark: Spark) -> None:
+    """Raise ConfigurationError for folders without a digest, before Spark is started to read it.
+
+    A side of which the plan reads nothing has no files.
+    """
+    missing = [
+        Problem(
+            "the command line",
+            f"--{side}",
+            f"there is no digest in {folder}: name the folder that `checksum digest --side {side}` wrote to",
+        )
+        for side, folder in folders.items()
+        if any(place.offsets.span for place in places_of(plan, side)) and not spark.may_hold(folder)
+    ]
+    if missing:
+        raise ConfigurationError(missing)
+
+
+def _now_ms(desk: Desk) -> int:
+    return int(desk.clock.wall_s() * 1000)

@@ -1,0 +1,81 @@
+"""The command `mirrorwatch annotate`. What it needs is imported when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mirrorwatch.cli.commands import ExplainingCommand
+from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, read_config
+
+if TYPE_CHECKING:
+    from mirrorwatch.configuration.configuration import Configuration
+
+
+class _Text(click.ParamType[str]):
+    """A text that is not empty and not longer than `most` letters."""
+
+    name = "text"
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text without blanks at its edges."""
+        text = str(value).strip()
+        if not text:
+            self.fail("empty; write at least one letter", param, ctx)
+        if len(text) > self._most:
+            self.fail(f"{len(text):,} letters are too many; write at most {self._most:,}", param, ctx)
+        return text
+
+
+@click.command(cls=ExplainingCommand, short_help="Add a note to an incident.")
+@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("incident", metavar="INCIDENT")
+@click.option("--author", required=True, type=_Text(200), metavar="NAME", help="Who writes the note.")
+@click.option("--text", required=True, type=_Text(10_000), metavar="TEXT", help="The note.")
+@logging_options(QUIET)
+@click.pass_context
+def annotate(
+    context: click.Context, /, config: Path, incident: str, *, author: str, text: str, **_log: str
+) -> int:
+    """Add a note to an incident. Its page shows all notes, with author and time.
+
+    INCIDENT is the name in the address of its page. The note is written into the store of CONFIG; the service
+    may run meanwhile.
+
+    Exit status: 0 the note is written; 2 bad configuration, or there is no such incident; 4 the store cannot
+    be used.
+    """
+    found = read_config(context, config)
+    import asyncio  # noqa: PLC0415 - see the module's docstring
+    import time  # noqa: PLC0415 - see the module's docstring
+
+    log_if_asked(context)
+    if not asyncio.run(_written(found, incident, author, text, time.time())):
+        raise click.UsageError(
+            f"incident '{incident[:100]}': unknown in the store of {config};"
+            " copy its name from the page /incidents"
+        )
+    click.echo(f"The note is written to incident {incident}.")
+    return 0
+
+
+async def _written(config: Configuration, incident: str, author: str, text: str, now_at: float) -> bool:
+    from alerts.incident_tables import add_note  # noqa: PLC0415 - see the module's docstring
+    from alerts.incidents import Note  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.service.store_parts import MIGRATIONS  # noqa: PLC0415 - see the module's docstring
+    from runtime.store.store import Store  # noqa: PLC0415 - see the module's docstring
+
+    store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS)
+    if not await store.open_if_made():
+        return False
+    try:
+        return await store.write(
+            lambda connection: add_note(connection, incident, Note(now_at, author, text))
+        )
+    finally:
+        await store.close()

@@ -1,0 +1,271 @@
+"""The commands `mirrorwatch checksum plan|run|digest|compare`. What they need is imported when they run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from checksum.spark.settings import DRIVER_MEMORY
+from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, conclude_refusals_with
+from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mirrorwatch.checksums.desk import Desk
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+_CONFIG = click.argument("config", type=click.Path(path_type=Path))
+_JSON = click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what was found to this file as well.",
+)
+_PAGE = click.option(
+    "--page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what was found to this file as a web page of its own.",
+)
+_TELL = click.option(
+    "--tell",
+    metavar="URL",
+    help="Tell the service at URL what was found, with the token in MIRRORWATCH_TOKEN.",
+)
+_MASTER = click.option(
+    "--master", default="local[*]", show_default=True, help="Where Spark runs, as spark-submit takes it."
+)
+_MEMORY = click.option(
+    "--driver-memory",
+    metavar="SIZE",
+    default=DRIVER_MEMORY,
+    show_default=True,
+    help="How much memory Spark's Java on this machine may use, such as 512m or 4g.",
+)
+_PLAN = click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The file that `checksum plan --out` wrote.",
+)
+
+
+def _chosen(command: _F) -> _F:
+    """Add the options that say what is compared."""
+    for option in (
+        click.option("--all", "everything", is_flag=True, help="Every topic that is mirrored."),
+        click.option(
+            "--topic",
+            "topics",
+            multiple=True,
+            metavar="PATTERN",
+            help="A topic's name, or a Java regular expression for whole names; instead of checksum.topics.",
+        ),
+        click.option(
+            "--flow",
+            "flows",
+            multiple=True,
+            metavar="A:B",
+            help="A flow, source first; without it every flow of CONFIG.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group(cls=NearestGroup, short_help="Prove that the target holds what the source holds.")
+def checksum() -> None:
+    """Compare whole topics on both clusters, with Spark, and name every record that differs.
+
+    What is compared stands in CONFIG (checksum.topics), or is named by --topic or --all. `run` does it all.
+    To read each side beside its own cluster, `plan` writes a plan, `digest` reads one side by it, and
+    `compare` joins both digests.
+
+    Exit status: 0 no difference; 1 a difference; 2 bad configuration or usage; 3 less was verified than asked
+    for; 4 a cluster, Java or Spark is not available, try again; 130 interrupted.
+    """
+
+
+@checksum.command("plan", cls=ExplainingCommand, short_help="Say what would be read and compared.")
+@_CONFIG
+@_chosen
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the plan to this file, for both sites.",
+)
+@_JSON
+@logging_options(QUIET)
+@click.pass_context
+def plan(
+    context: click.Context,
+    /,
+    config: Path,
+    *,
+    flows: tuple[str, ...],
+    topics: tuple[str, ...],
+    everything: bool,
+    out: Path | None,
+    json_file: Path | None,
+    **_log: str,
+) -> int:
+    """Say which offsets would be compared, what is read on each side, and what is left out and why."""
+    from mirrorwatch.checksums.plan import make_plans  # noqa: PLC0415 - see the module's docstring
+
+    desk = _desk(context, config)
+    chosen = desk.chosen(flows, topics, everything=everything)
+    return make_plans(desk, chosen, out=out, json_file=json_file)
+
+
+@checksum.command("run", cls=ExplainingCommand, short_help="Compare both sides in one go.")
+@_CONFIG
+@_chosen
+@_MASTER
+@_MEMORY
+@click.option(
+    "--folder",
+    help="Where digests are kept, on any file system that Spark knows; without it beside the store, until the"
+    " run has finished. Needed where Spark runs on other machines.",
+)
+@click.option(
+    "--counts-only",
+    is_flag=True,
+    help="Compare how many records each side holds in each bucket of time, and nothing of what they hold.",
+)
+@_JSON
+@_PAGE
+@_TELL
+@click.option("--print-submit", is_flag=True, help="Print the spark-submit line that does this, and end.")
+@logging_options(QUIET)
+@click.pass_context
+def run(
+    context: click.Context,
+    /,
+    config: Path,
+    *,
+    flows: tuple[str, ...],
+    topics: tuple[str, ...],
+    everything: bool,
+    master: str,
+    driver_memory: str,
+    folder: str | None,
+    counts_only: bool,
+    json_file: Path | None,
+    page: Path | None,
+    tell: str | None,
+    print_submit: bool,
+    **_log: str,
+) -> int:
+    """Read both sides, compare them, look twice at what differs, and say what became of every record."""
+    if print_submit:
+        from mirrorwatch.checksums.submit import print_submit_line  # noqa: PLC0415 - see the module's docstring
+
+        return print_submit_line(context, master, driver_memory=driver_memory)
+    from mirrorwatch.checksums.counts import count_all  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksums.run import run_all  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
+
+    desk = _desk(context, config, page=page, tell=tell)
+    chosen = desk.chosen(flows, topics, everything=everything)
+    with spark_for(
+        desk, master=master, driver_memory=driver_memory, folder=folder, keeps=not counts_only
+    ) as spark:
+        work = count_all if counts_only else run_all
+        return work(desk, chosen, spark=spark, json_file=json_file)
+
+
+@checksum.command("digest", cls=ExplainingCommand, short_help="Read one side by a plan.")
+@_CONFIG
+@_PLAN
+@click.option("--side", type=click.Choice(["source", "target"]), required=True, help="Which side to read.")
+@click.option(
+    "--out", "folder", required=True, help="The digest's folder, on any file system that Spark knows."
+)
+@_MASTER
+@_MEMORY
+@logging_options(QUIET)
+@click.pass_context
+def digest(
+    context: click.Context,
+    /,
+    config: Path,
+    *,
+    plan_file: Path,
+    side: str,
+    folder: str,
+    master: str,
+    driver_memory: str,
+    **_log: str,
+) -> int:
+    """Read one side by a plan and write its digest; an interrupted one goes on where it was."""
+    from mirrorwatch.checksums.sites import digest_side  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
+
+    desk = _desk(context, config)
+    with spark_for(desk, master=master, driver_memory=driver_memory, folder=folder, option="--out") as spark:
+        return digest_side(desk, plan_file, side, folder, spark=spark)
+
+
+@checksum.command("compare", cls=ExplainingCommand, short_help="Join the digests of both sides.")
+@_CONFIG
+@_PLAN
+@click.option("--source", required=True, help="The folder of the source's digest.")
+@click.option("--target", required=True, help="The folder of the target's digest.")
+@_MASTER
+@_MEMORY
+@_JSON
+@_PAGE
+@_TELL
+@logging_options(QUIET)
+@click.pass_context
+def compare(
+    context: click.Context,
+    /,
+    config: Path,
+    *,
+    plan_file: Path,
+    source: str,
+    target: str,
+    master: str,
+    driver_memory: str,
+    json_file: Path | None,
+    page: Path | None,
+    tell: str | None,
+    **_log: str,
+) -> int:
+    """Compare two digests of one plan; what differs is looked at once more on both clusters."""
+    from mirrorwatch.checksums.desk import check_master  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksums.sites import compare_digests  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
+
+    desk = _desk(context, config, page=page, tell=tell)
+    check_master(master, target, "--target")
+    with spark_for(
+        desk, master=master, driver_memory=driver_memory, folder=source, option="--source"
+    ) as spark:
+        return compare_digests(desk, plan_file, source, target, spark=spark, json_file=json_file)
+
+
+def _desk(context: click.Context, path: Path, *, page: Path | None = None, tell: str | None = None) -> Desk:
+    from mirrorwatch.checksums.desk import make_desk  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksums.outlets import outlets, service_at  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksums.progress import shows_in  # noqa: PLC0415 - see the module's docstring
+
+    found = read_config(context, path)
+    conclude_refusals_with(context, "No checksum was made")
+    log_if_asked(context)
+    console = make_console()
+    desk = make_desk(found, console)
+    # Logs go to the same terminal, where they would tear bars apart.
+    quiet = context.params["log_level"] == QUIET
+    return replace(
+        desk,
+        shows=shows_in(console, desk.clock) if quiet else None,
+        outlets=outlets(page),
+        service=service_at(tell, os.environ),
+    )

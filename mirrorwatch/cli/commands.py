@@ -1,0 +1,155 @@
+"""How commands are found and how they fail: each failure in a sentence, and by its exit status."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runtime.process.logs import Redactor
+
+BAD_CONFIGURATION = 2
+UNAVAILABLE = 4
+FAULT = 70  # a fault of ours, by the convention of sysexits.h
+LATER_COMMANDS = ("drill", "failover", "offsets")
+_SECRETS = "mirrorwatch.secrets"
+_REFUSAL = "mirrorwatch.refusal"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_PACKAGES = ("mirrorwatch", "fleet", "runtime", "canary", "lagmon", "checksum", "alerts", "dashboards")
+
+
+class NearestGroup(click.Group):
+    """A group that names the nearest command where there is none of the name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is meant; raises UsageError with what to write instead."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            ctx.fail(self._unknown(ctx, name))
+        return super().resolve_command(ctx, args)
+
+    def _unknown(self, ctx: click.Context, name: str) -> str:
+        if name in LATER_COMMANDS:
+            return f"command '{name}': not in this version; see 'mirrorwatch help'"
+        if Path(name).suffix in {".yaml", ".yml", ".properties"}:
+            return f"'{name[:200]}': not a command; write 'mirrorwatch run {name[:200]}'"
+        known = self.list_commands(ctx)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        if near:
+            return f"unknown command '{name[:60]}'; did you mean '{near[0]}'?"
+        return f"unknown command '{name[:60]}'; the commands are {', '.join(known)}"
+
+
+class ExplainingCommand(click.Command):
+    """A command whose function returns its exit status, and whose errors are told in sentences."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; its exit status comes out of here whatever goes wrong."""
+        from fleet.errors import MirrorwatchError  # noqa: PLC0415 - help needs nothing of this
+
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except MirrorwatchError as error:
+            return _told(error, ctx)
+        except Exception as error:  # whatever else arrives here is a fault of ours
+            leaves = list(_leaves(error))
+            if all(isinstance(leaf, MirrorwatchError) for leaf in leaves):
+                return _told(cast("MirrorwatchError", leaves[0]), ctx)
+            if any(isinstance(leaf, BrokenPipeError) for leaf in leaves):
+                raise BrokenPipeError from error
+            full = next((leaf for leaf in leaves if getattr(leaf, "errno", None) in _FULL), None)
+            if full is not None:
+                click.echo(
+                    f"What was to be written could not be: {os.strerror(errno.ENOSPC).lower()}.", err=True
+                )
+                return UNAVAILABLE
+            return _fault(error, next(leaf for leaf in leaves if not isinstance(leaf, MirrorwatchError)), ctx)
+
+
+def take_secrets(ctx: click.Context, secrets: frozenset[str]) -> None:
+    """Keep what must never be shown, for the logs of this command."""
+    ctx.meta[_SECRETS] = secrets
+
+
+def conclude_refusals_with(ctx: click.Context, words: str) -> None:
+    """Say `words` at the end of what is refused from here on: what was read of the configuration is fine."""
+    ctx.meta[_REFUSAL] = words
+
+
+def configure_logs(ctx: click.Context) -> Redactor:
+    """Log as the command's options say; return what keeps secrets out, to be told of more of them."""
+    from runtime.process import logs  # noqa: PLC0415 - help needs nothing of this
+
+    form = cast("Literal['text', 'json']", ctx.params.get("log_format", "text"))
+    level = ctx.params.get("log_level", "error")
+    redactor = logs.Redactor(ctx.meta.get(_SECRETS, ()))
+    logs.configure(form=form, level=level, stream=sys.stderr, redactor=redactor)
+    return redactor
+
+
+def _told(error: Exception, ctx: click.Context) -> int:
+    from fleet.errors import ConfigurationError  # noqa: PLC0415 - help needs nothing of this
+    from mirrorwatch.web.words import plain  # noqa: PLC0415 - help needs nothing of this
+    from runtime.process.logs import Redactor  # noqa: PLC0415 - help needs nothing of this
+
+    redactor = Redactor(ctx.meta.get(_SECRETS, ()))
+    if not isinstance(error, ConfigurationError):
+        click.echo(plain(redactor.text(str(error))), err=True)
+        return UNAVAILABLE
+    for problem in error.problems:  # names in it, a connector's for one, may hold anything
+        click.echo(plain(redactor.text(str(problem))), err=True)
+    count = len(error.problems)
+    found = "1 problem" if count == 1 else f"{count} problems"
+    refusal = ctx.meta.get(_REFUSAL, f"{ctx.params.get('config', 'The configuration')} cannot be used")
+    click.echo(f"{refusal}: {found}.", err=True)
+    return BAD_CONFIGURATION
+
+
+def _fault(error: BaseException, leaf: BaseException, ctx: click.Context) -> int:
+    """Log that we are at fault; the traceback only where it was asked for, or where a machine reads it."""
+    from runtime.process import logs  # noqa: PLC0415 - help needs nothing of this
+
+    configure_logs(ctx)
+    detailed = ctx.params.get("log_format") == "json" or ctx.params.get("log_level") == "debug"
+    todo = (
+        "report it with this line"
+        if detailed
+        else "run it with --log-level debug to see where, and report it"
+    )
+    logs.get("mirrorwatch").error(
+        f"This is a fault of mirrorwatch, not of its configuration: {type(leaf).__name__}{_place(leaf)};"
+        f" please {todo}",
+        exc_info=error if detailed else None,
+    )
+    return FAULT
+
+
+def _place(error: BaseException) -> str:
+    """Return where in our own code an exception came from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).parent.name in _PACKAGES]
+    if not ours:
+        return ""
+    path = Path(ours[-1].filename)
+    return f" at {path.parent.name}/{path.name}, line {ours[-1].lineno}"
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error

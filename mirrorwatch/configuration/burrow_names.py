@@ -1,0 +1,40 @@
+"""How Burrow's users call the clusters: `clusters.A.burrow_name`, else the alias."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mirrorwatch.configuration.sections import BURROW_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from fleet.errors import Problem
+
+LONGEST = 200
+
+
+def names_for_burrow(
+    aliases: Iterable[str],
+    said: Mapping[str, str],
+    *,
+    where: Callable[[tuple[str, ...], str], Problem],
+) -> tuple[dict[str, str], list[Problem]]:
+    """Return the name of each cluster, by alias, and a problem for each that says nothing or says two."""
+    found: dict[str, str] = {}
+    problems = []
+    owners: dict[str, str] = {}
+    for alias in sorted(aliases, key=lambda one: (one not in said, one)):
+        name = said.get(alias, alias)
+        if alias in said and (not name.strip() or len(name) > LONGEST):
+            sentence = f"has to be a name of 1 to {LONGEST} characters; leave it out for the alias, {alias}"
+            problems.append(where(("clusters", alias, BURROW_NAME), sentence))
+            continue
+        owner = owners.setdefault(name, alias)
+        if owner != alias:
+            at = alias if alias in said else owner
+            other = owner if alias in said else alias
+            sentence = f"is '{name}', and so is the cluster {other} called: /v3 tells clusters apart by it"
+            problems.append(where(("clusters", at, BURROW_NAME), sentence))
+        found[alias] = name
+    return found, problems

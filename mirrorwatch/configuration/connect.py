@@ -1,0 +1,123 @@
+"""A mirror on Kafka Connect, asked at its REST address: its connectors as clusters and flows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.connect.connectors import Said, Worker, read_connectors, version_of_worker
+from fleet.connect.json import expanded
+from fleet.errors import ConfigurationError, MalformedError, Problem, RefusedError, UnavailableError
+from mirrorwatch.configuration.connect_asking import answer_of, no_connect
+from mirrorwatch.configuration.connect_places import harmless, place_of
+from mirrorwatch.configuration.problems import secrets_in
+from runtime.process.loop import run_to_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from fleet.connect.connectors import Connector
+    from fleet.mm2.properties import ByHand, Mm2
+    from mirrorwatch.configuration.sections import ConnectSection
+
+_BOTH = {"expand": ["info", "status"]}
+
+
+class ConnectAddress:
+    """The connectors behind one address. `secrets` grows by what a mirror's hold, in clear as it is."""
+
+    path: Path | None = None  # there is no file
+
+    def __init__(self, section: ConnectSection, problem: Callable[[tuple[str, ...], str], Problem]) -> None:
+        self.name = section.url
+        self.secrets: set[str] = set()
+        self.connectors: tuple[Connector, ...] = ()
+        self._section = section
+        self._problem = problem
+
+    def read(
+        self,
+        *,
+        mirror_version: str | None,
+        clusters: Mapping[str, Mapping[str, str]],
+        by_hand: Mapping[str, ByHand],
+    ) -> Mm2:
+        """Return what the connectors come to.
+
+        Raises ConfigurationError, UnavailableError where nothing answers, and RefusedError where the address
+        lets nobody in who comes like this.
+        """
+        version, found = run_to_end(self._ask())
+        for connector in found:
+            if connector.kind is not None:
+                self.secrets |= secrets_in(connector.config)
+        found = self._chosen(found)
+        self.connectors = tuple(harmless(each) for each in found if each.kind is not None)
+        said = Said(mirror_version, clusters, by_hand)
+        try:
+            return read_connectors(found, Worker(version=version), file=self.name, said=said)
+        except ConfigurationError as error:
+            raise ConfigurationError([self._told(problem) for problem in error.problems]) from error
+
+    @property
+    def passwords(self) -> set[str]:
+        """Return what must never be shown, whoever says it: of connectors it is all that is secret."""
+        return self.secrets
+
+    def locate(self, alias: str, name: str) -> tuple[str, str] | None:
+        """Return where and under which key a client property of a cluster stands; None where it does not."""
+        key = place_of(self.connectors, alias, name)
+        return None if key is None else (self.name, key)
+
+    async def _ask(self) -> tuple[str | None, tuple[Connector, ...]]:
+        """Return the version of the worker that answers, and every connector with its state."""
+        root = await self._get("/")
+        if not isinstance(root, dict) or not isinstance(root.get("version"), str):
+            raise self._no_connect(no_connect(self._section, "its answer is not one of Connect's"))
+        listed = await self._get("/connectors", _BOTH)
+        try:
+            found = expanded(listed)
+        except MalformedError as error:
+            raise self._no_connect(no_connect(self._section, str(error))) from error
+        return version_of_worker(root["version"]), found
+
+    async def _get(self, path: str, parameters: Mapping[str, list[str]] | None = None) -> Any:
+        try:
+            return await answer_of(self._section, path, parameters)
+        except MalformedError as error:
+            raise self._no_connect(error) from error
+        except (UnavailableError, RefusedError) as error:
+            raise type(error)(self._placed(str(error))) from error
+
+    def _chosen(self, found: tuple[Connector, ...]) -> tuple[Connector, ...]:
+        """Return the connectors that are named, all where none is; ConfigurationError for those not there."""
+        if self._section.connectors is None:
+            return found
+        there = {each.name: each for each in found}
+        problems = []
+        for number, name in enumerate(self._section.connectors):
+            key = ("connect", "connectors", str(number))
+            if name not in there:
+                known = ", ".join(each.name for each in found if each.kind is not None) or "none"
+                sentence = f"{self.name} has no connector called '{name[:200]}' (of a mirror there: {known})"
+                problems.append(self._problem(key, sentence))
+            elif there[name].kind is None:
+                sentence = (
+                    f"{name[:200]} is no connector of MirrorMaker at {self.name}: take it out of the list"
+                )
+                problems.append(self._problem(key, sentence))
+        if problems:
+            raise ConfigurationError(problems)
+        return tuple(there[name] for name in dict.fromkeys(self._section.connectors))
+
+    def _placed(self, sentence: str) -> str:
+        return str(self._problem(("connect", "url"), sentence))
+
+    def _no_connect(self, error: MalformedError) -> ConfigurationError:
+        return ConfigurationError([self._problem(("connect", "url"), str(error))])
+
+    def _told(self, problem: Problem) -> Problem:
+        """Return a problem with the address as a whole as one of its key in our file."""
+        if problem.key or problem.file != self.name:
+            return problem
+        return self._problem(("connect", "url"), f"{self.name} {problem.sentence}")

@@ -1,0 +1,77 @@
+"""What Kafka Connect answers at its REST address, or a sentence on why that is no answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import MalformedError, RefusedError, UnavailableError
+from runtime.http.client import Answer, User, get
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mirrorwatch.configuration.sections import ConnectSection
+
+_NOT_CONNECT = "is no REST address of Kafka Connect"
+_AUTHORISED, _FOUND = (401, 403), 200
+_REBALANCING = 409
+_LATER = (408, 429)  # what a proxy says for a while
+
+
+async def answer_of(
+    section: ConnectSection, path: str, parameters: Mapping[str, list[str]] | None = None
+) -> Any:
+    """Return the JSON document at this path of the worker, whatever is in it.
+
+    Raises UnavailableError where nothing answers or it is busy, RefusedError where it lets nobody in who
+    comes like this, and MalformedError where what answers is no Kafka Connect; each with the address.
+    """
+    password = section.password.get_secret_value() if section.password else ""
+    user = User(section.username, password) if section.username else None
+    try:
+        answer = await get(section.url + path, user=user, parameters=parameters)
+    except MalformedError as error:
+        raise no_connect(section, str(error)) from error
+    return _document(section, _checked(section, answer))
+
+
+def no_connect(section: ConnectSection, why: str) -> MalformedError:
+    """Return the error for an address at which something else listens."""
+    todo = "write the one where a worker listens, such as http://connect:8083"
+    return MalformedError(f"{section.url} {_NOT_CONNECT}: {why}; {todo}")
+
+
+def _checked(section: ConnectSection, answer: Answer) -> Answer:
+    """Return an answer that was given; raises what any other one means."""
+    status, name = answer.status, section.url
+    if status in _AUTHORISED:
+        raise RefusedError(_not_let_in(section, status))
+    if status == _REBALANCING:
+        raise UnavailableError(f"{name} is sharing out its connectors anew (HTTP 409): try again")
+    if status >= 500 or status in _LATER:
+        raise UnavailableError(
+            f"{name} answered with HTTP {status}: Connect, or a proxy before it, is in trouble"
+        )
+    if answer.location and status != _FOUND:
+        raise no_connect(section, f"it leads on to {answer.location[:200]}, so write that address")
+    if status != _FOUND:
+        raise no_connect(section, f"it answered with HTTP {status}")
+    return answer
+
+
+def _not_let_in(section: ConnectSection, status: int) -> str:
+    user = section.username
+    if user is None:
+        asks = f"{section.url} asks who comes (HTTP {status})"
+        return f"{asks}: write connect.username and connect.password"
+    return f"{section.url} does not let in {user} with this password (HTTP {status}): mend it"
+
+
+def _document(section: ConnectSection, answer: Answer) -> Any:
+    try:
+        return json.loads(answer.body)
+    except (ValueError, RecursionError) as error:
+        html = answer.body.lstrip()[:1] == b"<"
+        what = "it answers with a page (HTML)" if html else "its answer is no JSON"
+        raise no_connect(section, f"{what}, and Connect answers with JSON") from error

@@ -1,0 +1,103 @@
+"""From what it is known how far each flow has come: `lag_from`, `group` and `offsets` of the flows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.mm2.filters import PatternList
+from mirrorwatch.configuration.configuration import LagSource
+from mirrorwatch.configuration.sections import FlowSection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fleet.errors import Problem
+    from fleet.topology import Topology
+    from fleet.verdicts.flow import Flow
+
+_CONNECT = "connect-offsets"
+_SYNCS = "offset-syncs"
+_OF_TASKS = ("status_topic", "config_topic")  # in which a worker tells of its tasks
+_UNKNOWN = (
+    "unknown topic: a connector does not name the one in which its Connect worker stores offsets; write the"
+    " worker's offset.storage.topic, for example offsets: {topic: connect-offsets}"
+)
+_NAMELESS = (
+    "tells of tasks under their connector's name, and nothing names it, so those of MirrorSourceConnector are"
+    " taken: where it is called otherwise, have connect tell of it, or write name into its JSON"
+)
+_UNWRITTEN = (
+    "is offset-syncs, and the mirror writes none, since emit.offset-syncs.enabled is false there: how far it"
+    " is stays unknown; take connect-offsets, or have the mirror write them"
+)
+
+
+def wrong_sources(
+    said: Mapping[str, FlowSection],
+    aliases: frozenset[str] | None,
+    *,
+    where: Callable[[tuple[str, ...], str], Problem],
+) -> list[Problem]:
+    """Return a problem for each pattern of groups that cannot be used, and each cluster that is not there.
+
+    `aliases` is None where not all clusters are known: then nothing is said of them.
+    """
+    problems = []
+    for name, section in said.items():
+        try:
+            PatternList(section.group or "")
+        except ValueError as error:
+            problems.append(where(("flows", name, "group"), f"{error}; mend it"))
+        home = section.offsets.kafka_cluster if section.offsets is not None else None
+        if aliases is not None and home is not None and home not in aliases:
+            known = ", ".join(sorted(aliases)) or "none"
+            sentence = f"no cluster is called {home} (known: {known}): name one of them, or add it"
+            problems.append(where(("flows", name, "offsets", "kafka_cluster"), sentence))
+    return problems
+
+
+def sources_of_lag(
+    topology: Topology,
+    said: Mapping[str, FlowSection],
+    *,
+    where: Callable[[tuple[str, ...], str], Problem],
+    written: str = "",
+) -> tuple[dict[str, LagSource], list[Problem]]:
+    """Return where each flow's progress is read, by its name, and a warning for each that is unknown.
+
+    Another warning is about topics of a worker's tasks that are named while their connector is not.
+    `written` says in words where such keys are written, if that is not the file itself.
+    """
+    found: dict[str, LagSource] = {}
+    warnings = []
+    for flow in topology.flows:
+        section = said.get(flow.name, FlowSection())
+        lag_from = section.lag_from or _CONNECT
+        if lag_from == _SYNCS and not flow.emit_offset_syncs:
+            warnings.append(where(("flows", flow.name, "lag_from"), _UNWRITTEN))
+        if lag_from != _CONNECT:
+            found[flow.name] = LagSource(lag_from, section.group)
+            continue
+        topic, home = flow.offset_storage_topic, flow.offset_storage_cluster or flow.target
+        told = {} if section.offsets is None else {key: getattr(section.offsets, key) for key in _OF_TASKS}
+        read = flow.on_connect or flow.status_storage_topic is not None
+        found[flow.name] = LagSource(
+            _CONNECT, None, home, topic, **told, topics_read=read and section.topics is None
+        )
+        if flow.on_connect and topic is None:
+            warnings.append(where(("flows", flow.name, "offsets"), f"{_UNKNOWN} {written}".rstrip()))
+        if not _is_named(flow):
+            warnings += [
+                where(("flows", flow.name, "offsets", key), _NAMELESS) for key, name in told.items() if name
+            ]
+    return found, warnings
+
+
+def _is_named(flow: Flow) -> bool:
+    """Tell whether the name of the flow's source connector is known: of a dedicated mirror by its file."""
+    return bool(flow.connector) if flow.on_connect else flow.status_storage_topic is not None
+
+
+def flows_kept_at(sources: Mapping[str, LagSource], kafka_cluster: str) -> tuple[str, ...]:
+    """Return the flows whose mirrors keep their offsets on this cluster, where the topic is known."""
+    return tuple(name for name, one in sources.items() if one.kafka_cluster == kafka_cluster and one.topic)

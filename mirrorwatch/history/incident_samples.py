@@ -1,0 +1,47 @@
+"""What incidents are made of: how each flow is right now, with the totals of canary and offsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alerts.incidents import Counts, Sample
+from fleet.quantity import Bounds
+from mirrorwatch.service.recovery_point import NO_POINT, older
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from canary.prober import Prober
+    from fleet.verdicts.vocabulary import FlowVerdict
+    from mirrorwatch.lag.lagging import Lagging
+    from runtime.process.clock import Clock
+
+
+def samples_of(
+    prober: Prober, verdicts: Mapping[str, FlowVerdict], lagging: Lagging, *, clock: Clock
+) -> dict[tuple[str, str, str], Sample]:
+    """Return a sample of every flow that was judged, by its name, source and target."""
+    now_at, now_ns = clock.wall_s(), clock.monotonic_ns()
+    lost, points = lagging.lost(), lagging.recovery_points()
+    samples = {}
+    for name, held in prober.flows.items():
+        verdict = verdicts.get(name)
+        if verdict is None:
+            continue
+        books = held.watch.books
+        age_s = held.watch.glance(now_ns).recovery_point_age_s if verdict.conditions else None
+        samples[name, held.flow.source, held.flow.target] = Sample(
+            at=now_at,
+            verdict=verdict,
+            counts=Counts(
+                settled=books.settled,
+                good=books.good,
+                concluded=books.concluded,
+                delivered=books.delivered,
+                lost=books.lost + books.confirmed,
+            ),
+            lost=lost.get(name, Bounds(0, 0)),
+            at_risk_records=lagging.lag_records(name),
+            recovery_point_age_s=older(age_s, points.get(name, NO_POINT)).age_s,
+        )
+    return samples

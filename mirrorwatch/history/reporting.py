@@ -1,0 +1,116 @@
+"""Make a report from the store of a configuration: reads, and decides nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from alerts.incident_tables import incidents_between
+from alerts.minutes.tables import exclusions
+from alerts.reports import (
+    ObjectiveReport,
+    Report,
+    causes_of,
+    document,
+    figures_of,
+    markdown,
+)
+from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
+from mirrorwatch.history.tallying import first_minute, last_final_minute, tallies_of
+from mirrorwatch.service.store_parts import opened
+from mirrorwatch.web.pages.page import Page
+from runtime.store.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from alerts.objectives import Objective
+    from alerts.reports import Figures
+    from mirrorwatch.configuration.configuration import Configuration
+    from mirrorwatch.history.tallying import Span
+
+WHOLE_DAYS_S = 7 * 86_400.0
+LIMIT_S = 120.0  # of reading one flow
+
+
+async def make_report(config: Configuration, *, period_s: float | None, now_at: float) -> Report:
+    """Return the report over a period (s) that ends now; without one, over that of the objectives.
+
+    Raises ConfigurationError without objectives, UnavailableError where the store cannot be read.
+    """
+    objectives = config.objectives_to("report")
+    until = last_final_minute(config, now_at)
+    first = first_minute_of(until, period_s or period_of(objectives))
+    found = []
+    async with reading(config) as store:
+        excluded = await store.read(exclusions) if store is not None else []
+        for flow, wanted in flows_of(config).items():
+            left_out = [(one.first, one.until) for one in excluded if one.flow == flow]
+            found += await _flow(store, wanted, (first, until), left_out)
+        notes = () if store is not None else ("The store is not made yet; start the service first.",)
+    shown = tuple(one for one in excluded if one.first < until and one.until > first)
+    return Report(first, until, tuple(found), shown, notes)
+
+
+def reading(config: Configuration) -> AbstractAsyncContextManager[Store | None]:
+    """Open the store of a configuration to read; None where nobody has made one."""
+    return opened(config, Store.open_to_read, limit_s=LIMIT_S)
+
+
+def flows_of(config: Configuration) -> dict[str, list[Objective]]:
+    """Return the objectives of each flow that has any."""
+    found: dict[str, list[Objective]] = {}
+    for one in config.objectives:
+        found.setdefault(one.flow, []).append(one)
+    return found
+
+
+def first_minute_of(until: int, period_s: float) -> int:
+    """Return where a period starts that ends before `until`: of a week or more with a day (UTC)."""
+    first = until - int(period_s // MINUTE_S)
+    return first // DAY_MINUTES * DAY_MINUTES if period_s >= WHOLE_DAYS_S else first
+
+
+def period_of(objectives: Sequence[Objective]) -> float:
+    """Return the longest period of these objectives in seconds."""
+    return max(one.period_s for one in objectives)
+
+
+def texts_of(report: Report, formats: Iterable[str]) -> dict[str, str]:
+    """Return the text of the report by its format."""
+    makers = {
+        "html": lambda: Page().report(report),
+        "md": lambda: markdown(report),
+        "json": lambda: json.dumps(document(report)) + "\n",
+    }
+    return {form: makers[form]() for form in formats}
+
+
+async def _flow(
+    store: Store | None, objectives: Sequence[Objective], period: Span, left_out: Sequence[Span]
+) -> list[ObjectiveReport]:
+    """Return the reports of one flow's objectives, with those of the period before where it has any."""
+    spans = without(period, left_out)
+    if store is None:
+        return [ObjectiveReport(one, figures_of(one, (), spans)) for one in objectives]
+    first, until = period
+    figures = await figures_by_flow(store, objectives, spans)
+    before: Sequence[Figures | None] = [None] * len(objectives)
+    oldest = await first_minute(store, objectives)
+    if oldest is not None and oldest < first:
+        before = await figures_by_flow(store, objectives, without((2 * first - until, first), left_out))
+    flow, between = objectives[0].flow, (first * MINUTE_S, until * MINUTE_S)
+    incidents = await store.read(lambda held: incidents_between(held, *between, flow=flow))
+    return [
+        ObjectiveReport(one, here, then, causes_of(here.stretches, incidents))
+        for one, here, then in zip(objectives, figures, before, strict=True)
+    ]
+
+
+async def figures_by_flow(
+    store: Store, objectives: Sequence[Objective], spans: Sequence[Span]
+) -> list[Figures]:
+    """Return the figures of one flow's objectives within spans."""
+    tallies = await tallies_of(store, objectives, spans)
+    return [figures_of(one, each, spans) for one, each in zip(objectives, tallies, strict=True)]

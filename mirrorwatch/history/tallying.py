@@ -1,0 +1,70 @@
+"""Read what objectives of one flow count, from the store."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+from alerts.minutes.tables import DAY_ROWS as AGE_DAYS
+from alerts.minutes.tables import FLOOR_S, read_days
+from alerts.reports import Tally, probe_tally, value_tally
+from canary.persistence import history
+from canary.persistence.tables import DAY_ROWS as PROBE_DAYS
+from fleet.probe_history import MINUTE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alerts.objectives import Objective
+    from fleet.probe_history import ProbeDay, ValueRun
+    from mirrorwatch.configuration.configuration import Configuration
+    from runtime.store.store import Store
+
+WRITTEN_S = 15.0  # what is known is in the store by then
+Span = tuple[int, int]  # minutes: the first, and the one after the last
+
+
+def last_final_minute(config: Configuration, now_at: float) -> int:
+    """Return the minute up to which every probe has its outcome; it is not part of it."""
+    thresholds = [one.threshold_s for one in config.canary_flows]
+    return int((now_at - max(config.canary.horizon, *thresholds, 0.0) - WRITTEN_S) // MINUTE_S)
+
+
+async def tallies_of(
+    store: Store, objectives: Sequence[Objective], spans: Sequence[Span]
+) -> list[list[Tally]]:
+    """Return the tallies of each of one flow's objectives by day.
+
+    Raises UnavailableError where the store cannot be read.
+    """
+    flow = objectives[0].flow
+    limits_s = _limits_s(objectives)
+    probes: list[ProbeDay] = []
+    values: list[tuple[int, list[ValueRun]]] = []
+    if any(one.kind.counts_probes for one in objectives):
+        probes = await store.read(partial(history.read_days, flow=flow, spans=spans))
+    if limits_s:
+        exact = min(limits_s) < FLOOR_S
+        values = await store.read(partial(read_days, flow=flow, spans=spans, exact=exact))
+
+    def tallies() -> list[list[Tally]]:
+        return [
+            [probe_tally(one, day) for day in probes]
+            if one.kind.counts_probes
+            else [value_tally(one, day, runs) for day, runs in values]
+            for one in objectives
+        ]
+
+    return await asyncio.to_thread(tallies)  # a month of bad minutes takes a quarter of a second
+
+
+async def first_minute(store: Store, objectives: Sequence[Objective]) -> int | None:
+    """Return the first minute that is known of a flow for its objectives; None where none is."""
+    kept = [PROBE_DAYS, AGE_DAYS] if _limits_s(objectives) else [PROBE_DAYS]
+    found = [await store.read(partial(one.first_minute, flow=objectives[0].flow)) for one in kept]
+    return min((one for one in found if one is not None), default=None)
+
+
+def _limits_s(objectives: Sequence[Objective]) -> list[float]:
+    return [one.limit_s for one in objectives if one.limit_s is not None]

@@ -1,0 +1,87 @@
+"""The judging of every flow: evidence of canary, offsets and audits in, verdicts and log lines out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fleet.verdicts import checksum as rules_checksum
+from fleet.verdicts import offsets as rules_offsets
+from fleet.verdicts.evidence import CanaryState, ClusterEvidence, Control
+from fleet.verdicts.judgement import follow, follow_calm
+from mirrorwatch.service.verdict_lines import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from canary.prober import Prober
+    from fleet.verdicts.checksum_evidence import ChecksumEvidence
+    from fleet.verdicts.evidence import FlowEvidence, LagEvidence
+    from fleet.verdicts.vocabulary import FlowVerdict
+    from mirrorwatch.lag.collected import Unanswered
+    from mirrorwatch.service.verdict_lines import Line
+
+    # What offsets say of a flow, by its name; None of one that is not watched by them.
+    LagOf = Callable[[str], LagEvidence | None]
+    # What audits have found on it; None where none has ended.
+    ChecksumOf = Callable[[str], ChecksumEvidence | None]
+    # Since when a cluster does not answer the lag monitor, and why; None of one that does.
+    UnansweredOf = Callable[[str], Unanswered | None]
+
+
+class Judging:
+    """Keeps the verdict of each flow; `tell` gets a line wherever one has changed."""
+
+    def __init__(
+        self,
+        *,
+        lag_of: LagOf,
+        checksum_of: ChecksumOf = lambda _flow: None,
+        unanswered: UnansweredOf = lambda _alias: None,
+        tell: Callable[[Line], None],
+    ) -> None:
+        self.verdicts: dict[str, FlowVerdict] = {}
+        self._lag_of = lag_of
+        self._checksum_of = checksum_of
+        self._unanswered = unanswered
+        self._tell = tell
+
+    def judge(self, prober: Prober, *, now_at: float) -> None:
+        """Judge every flow by what is known of it now; of one that is plainly well that is quickly told."""
+        for name in prober.flows:
+            before, lag, checksum = self.verdicts.get(name), self._lag_of(name), self._checksum_of(name)
+            quiet = rules_offsets.is_quiet(lag, now_at) and rules_checksum.is_quiet(checksum, now_at)
+            calm = prober.calm(name) if quiet else None
+            if calm is not None:
+                verdict = follow_calm(before, calm, now_at=now_at, lag=lag, checksum=checksum)
+            else:
+                evidence = replace(self._evidence(prober, name, now_at), lag=lag, checksum=checksum)
+                verdict = follow(before, evidence, now_at=now_at)
+            self.verdicts[name] = verdict
+            for line in lines_of(before, verdict):
+                self._tell(line)
+
+    def _evidence(self, prober: Prober, name: str, now_at: float) -> FlowEvidence:
+        """Return the canary's evidence; without one, the lag monitor tells which cluster is down."""
+        found = prober.evidence(name)
+        if found.canary.state is not CanaryState.OFF:
+            return found
+        source, target = self._asked(found.source, now_at), self._asked(found.target, now_at)
+        return replace(found, source=source, target=target)
+
+    def _asked(self, cluster: ClusterEvidence, now_at: float) -> ClusterEvidence:
+        """Return a cluster without control probes as the lag monitor finds it."""
+        one = self._unanswered(cluster.alias)
+        if one is None or cluster.control is not Control.UNKNOWN:
+            return cluster
+        failing = replace(cluster, control=Control.FAILING, sentence=one.sentence, since_at=one.since_at)
+        return replace(failing, last_failed_at=now_at)
+
+    def forget(self, flows: Iterable[str]) -> None:
+        """Know nothing of flows that are judged no more, or from the beginning."""
+        for name in flows:
+            self.verdicts.pop(name, None)
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self.verdicts = {name: one.moved(by_s) for name, one in self.verdicts.items()}

@@ -1,0 +1,486 @@
+"""The running service: it wires the canary to store, judge, page and metrics, and ends them in order."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import sys
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from random import SystemRandom
+from typing import TYPE_CHECKING
+
+from canary.persistence.bookkeeper import Bookkeeper
+from canary.persistence.leases import incarnations
+from canary.prober import Prober
+from canary.watch.watch import Instant
+from checksum.book.book import ChecksumBook
+from checksum.report import page as report_page
+from fleet.series.catalogue import STORE_OPERATIONS
+from mirrorwatch.audits.following import ChecksumFollowing
+from mirrorwatch.configuration.reading import read_configuration
+from mirrorwatch.configuration.reloading import LastReload, Reloading
+from mirrorwatch.history.budget_keeping import BudgetKeeping
+from mirrorwatch.history.incident_keeping import IncidentKeeping
+from mirrorwatch.history.incident_samples import samples_of
+from mirrorwatch.history.minute_keeping import MinuteKeeping, measured_of
+from mirrorwatch.history.tallying import last_final_minute
+from mirrorwatch.lag.keeping import LagKeeping
+from mirrorwatch.lag.lagging import Lagging
+from mirrorwatch.lag.sync_following import follow_syncs
+from mirrorwatch.service.connect_watching import ConnectWatch
+from mirrorwatch.service.current import standing_of
+from mirrorwatch.service.judging import Judging
+from mirrorwatch.service.keeping import SiteKeeper
+from mirrorwatch.service.latching import Latching
+from mirrorwatch.service.namesakes import of_one_name
+from mirrorwatch.service.numbering import service_numbers
+from mirrorwatch.service.stale_complaints import of_cluster, of_what_is_left
+from mirrorwatch.service.store_parts import MIGRATIONS
+from mirrorwatch.service.viewing import service_view
+from mirrorwatch.web.linking import PageLinks
+from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.routes.about import about_routes
+from mirrorwatch.web.routes.checksums import checksum_routes
+from mirrorwatch.web.routes.counts import counts_routes
+from mirrorwatch.web.routes.groups import GroupCounts
+from mirrorwatch.web.routes.incidents import Aims, incident_pages
+from mirrorwatch.web.routes.main import routes
+from mirrorwatch.web.routes.orders import order_routes
+from mirrorwatch.web.routes.upkeep import upkeep_routes
+from mirrorwatch.web.routes.while_on import routes_while_on
+from runtime.build import revision, version
+from runtime.http.server import HttpServer, application
+from runtime.process import logs
+from runtime.process.clock import SystemClock
+from runtime.process.complaints import Complaints
+from runtime.process.limits import allow_many_files, use_enough_threads
+from runtime.store.store import Store, installation_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from aiohttp import web
+
+    from alerts.incidents import Sample
+    from alerts.minutes import Sample as MinuteSample
+    from canary.config import CanaryConfig
+    from canary.persistence.latches import Latch
+    from mirrorwatch.configuration.changes import Changes
+    from mirrorwatch.configuration.configuration import Configuration
+    from mirrorwatch.configuration.reloading import Reloaded
+    from mirrorwatch.service.current import Told
+    from mirrorwatch.service.numbers import ServiceNumbers
+    from mirrorwatch.service.view import ServiceView
+    from runtime.config.sections import HttpConfig
+    from runtime.process.shutdown import Shutdown
+
+JUDGE_S = 0.25
+SWITCH_S = 0.0005  # a thread that has something to stamp waits no longer for the one that judges
+
+
+class Service:
+    """One process of Mirrorwatch. `run` returns when it was told to stop."""
+
+    def __init__(
+        self,
+        config: Configuration,
+        *,
+        learn: Callable[[frozenset[str]], None] = lambda _secrets: None,
+        logged: tuple[str, str] = ("text", "info"),
+    ) -> None:
+        """Make a service; `learn` is told secrets that another configuration brings, before it is used.
+
+        `logged` is the format of the logs and the least level, for the processes that it starts.
+        """
+        self._config = config
+        self._learn = learn
+        self._clock = SystemClock()
+        self._log = logs.get("service")
+        self._version, self._revision = version(), revision()
+        self._started_at = self._clock.wall_s()
+        self._last_reload = LastReload(ok=True, ok_at=self._started_at)
+        self._complaints = Complaints(logs.get("problems"))
+        self._store_errors: Counter[str] = Counter(dict.fromkeys(STORE_OPERATIONS, 0))
+        self._keeper = SiteKeeper(clock=self._clock, reporter=self)
+        self._store = Store(
+            config.store.database_url(config.directory),
+            migrations=MIGRATIONS,
+            on_error=self._note_store_error,
+            clock=self._clock,
+        )
+        self._bookkeeper = Bookkeeper(
+            self._store,
+            replica=config.store.replica,
+            minutes_s=config.store.keep.minutes,
+            findings_s=config.store.keep.findings,
+            clock=self._clock,
+            reporter=self,
+            written=self._note_written,
+        )
+        self._minutes = MinuteKeeping(
+            self._store,
+            replica=config.store.replica,
+            incarnation=self._bookkeeper.incarnation,
+            keep_s=config.store.keep.minutes,
+            clock=self._clock,
+            reporter=self,
+            samples=self._measured,
+        )
+        self._budgets = BudgetKeeping(
+            self._store,
+            objectives=config.objectives,
+            until=lambda now_at: last_final_minute(self._config, now_at),
+            clock=self._clock,
+            reporter=self,
+        )
+        self._latching = Latching(self._store, clock=self._clock, reporter=self)
+        form, level = logged
+        self._lagging = Lagging(
+            config,
+            clock=self._clock,
+            reporter=self,
+            log_format=form,
+            log_level=level,
+            keeping=LagKeeping(self._store, replica=config.store.replica, clock=self._clock, reporter=self),
+            on_offsets=self._note_offsets,
+        )
+        self._connect = ConnectWatch(
+            config, clock=self._clock, random=SystemRandom(), reporter=self, tell=self._lagging.note_states
+        )
+        self._checksums = ChecksumFollowing(
+            ChecksumBook(self._store),
+            config.topology.flows,
+            keep_s=config.store.keep.findings,
+            clock=self._clock,
+            reporter=self,
+        )
+        self._judging = Judging(
+            lag_of=self._lagging.evidence,
+            checksum_of=self._checksums.evidence,
+            unanswered=self._lagging.unanswered,
+            tell=lambda line: getattr(self._log, line.level)(line.sentence, **line.facts),
+        )
+        self._incidents = IncidentKeeping(
+            self._store,
+            samples=self._samples,
+            observer=self._bookkeeper.incarnation,
+            incidents_s=config.store.keep.findings,
+            minutes_s=config.store.keep.minutes,
+            clock=self._clock,
+            reporter=self,
+        )
+        self._server = HttpServer(self._clock)
+        self._prober: Prober | None = None
+        self._reloading: Reloading | None = None
+        self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
+
+    async def run(self, shutdown: Shutdown) -> None:
+        """Serve until the first signal; raises UnavailableError where port or store can't be had."""
+        sys.setswitchinterval(SWITCH_S)
+        allow_many_files()
+        use_enough_threads()
+        # First the port: who cannot have it must not take over what a process that runs has left to it.
+        await self._server.bind(self._config.http)
+        try:
+            await self._store.open()
+            installation = await installation_id(self._store)
+            await self._bookkeeper.begin(flow.name for flow in self._config.canary_flows)
+            await self._warn_of_namesakes()
+            self._prober = prober = Prober(
+                self._config.canary_flows,
+                self._config.touched,
+                self._config.canary,
+                installation=installation,
+                memory=self._bookkeeper,
+                heritage=await self._bookkeeper.load(),
+                clock=self._clock,
+                reporter=self,
+                latches=await self._latching.read(),
+                on_latched=self._latching.note,
+            )
+            prober.doubts.on_clock_set.append(self._move_instants)
+            self._judge(prober)
+            self._reloading = self._make_reloading(prober, shutdown.reload)
+            config = self._config
+            await self._server.start(self._application(), config.http, web_config=config.web_config)
+            self._log.info("mirrorwatch is up", version=self._version, url=self._server.url)
+            for warning in self._config.warnings:
+                self._log.warning(str(warning))
+            # What was imported stays: a full collection that walks over it too holds up the loop and the taps
+            # for a tenth of a second, and for seconds on a machine that is short of processors.
+            gc.collect()
+            gc.freeze()
+            await self._watch(prober, self._reloading, shutdown)
+        finally:
+            await self._server.stop()
+            await self._store.close()
+        self._log.info("mirrorwatch has stopped")
+
+    async def _watch(self, prober: Prober, reloads: Reloading, shutdown: Shutdown) -> None:
+        async with asyncio.TaskGroup() as group:
+            judging = group.create_task(self._keep_judging(prober))
+            endless = [
+                group.create_task(prober.pump()),
+                group.create_task(prober.doubts.watch()),
+                group.create_task(self._bookkeeper.keep(prober.flows)),
+                group.create_task(self._latching.keep(prober)),
+                group.create_task(self._minutes.keep()),
+                group.create_task(self._budgets.keep()),
+                group.create_task(self._keep_syncs()),
+                group.create_task(self._connect.keep()),
+                group.create_task(self._checksums.keep()),
+                group.create_task(self._incidents.keep()),
+            ]
+            for site in prober.sites.values():
+                self._keeper.begin(site, prober, group)
+            reloading = group.create_task(reloads.keep(prober, group))
+            group.create_task(self._lagging.keep(shutdown.stopping))
+            sending = group.create_task(prober.send(shutdown.stopping))
+            await shutdown.stopping.wait()
+            await reloads.end()
+            self._log.info("stopping: no more probes are sent; waiting for those on their way")
+            judging.cancel()  # what is not sent any more says nothing about the flows
+            self._keeper.close()  # the readers go on without their sites, until the prober is closed
+            await sending
+            await prober.drain_flights()
+            await prober.close()
+            await self._keeper.end_all()
+            for task in (*endless, reloading):
+                task.cancel()
+        await self._bookkeeper.end(prober.flows)
+        await self._minutes.end()
+        await self._latching.look(prober)
+        await self._incidents.end()
+        for name, held in prober.flows.items():
+            self._log.info("the books at the end", flow=name, **held.watch.books.as_dict())
+
+    async def _keep_syncs(self) -> None:
+        keep_s = self._config.store.keep.syncs
+        await follow_syncs(self._store, self._lagging, keep_s=keep_s, clock=self._clock, reporter=self)
+
+    def _measured(self) -> dict[str, MinuteSample]:
+        """Return what reports keep of each flow now."""
+        assert self._prober is not None
+        return measured_of(
+            self._prober,
+            self._lagging.recovery_points(),
+            self._checksums.standings,
+            now=Instant(self._clock.monotonic_ns(), self._clock.wall_s()),
+        )
+
+    async def _warn_of_namesakes(self) -> None:
+        warning = of_one_name(
+            await self._store.read(incarnations),
+            replica=self._config.store.replica,
+            incarnation=self._bookkeeper.incarnation,
+            now_at=self._clock.wall_s(),
+            probing=any(not flow.off for flow in self._config.canary_flows),
+        )
+        if warning is not None:
+            self._log.warning(warning, store=self._store.where)
+
+    # --- another configuration
+
+    def _make_reloading(self, prober: Prober, asked: asyncio.Event) -> Reloading:
+        def read(running: CanaryConfig | None) -> Configuration:
+            found = read_configuration(self._config.path, environ=os.environ, running=running)
+            self._learn(found.secrets)
+            return found
+
+        def use(config: Configuration, changes: Changes) -> None:
+            former, self._config = self._config, config
+            self._server.use_tokens(config.http)
+            if config.web_config.users != former.web_config.users:  # else the passwords stay known
+                self._server.use_users(config.web_config)
+            self._lagging.use(config)
+            self._connect.use(config)
+            self._checksums.use(config.topology.flows)
+            self._budgets.use(config.objectives)
+            self._judging.forget(changes.ended)
+            for where in of_what_is_left(self._complaints.active(), prober):
+                self.settled(where)
+            self._judge(prober)
+
+        return Reloading(
+            asked,
+            read=read,
+            running=lambda: self._config,
+            load=self._bookkeeper.load,
+            use=use,
+            left=self._forget,
+            note=self._note_reload,
+            keeper=self._keeper,
+            reporter=self,
+        )
+
+    def _note_reload(self, ok: bool) -> None:
+        self._last_reload = LastReload(ok, self._clock.wall_s() if ok else self._last_reload.ok_at)
+
+    def _forget(self, alias: str) -> None:
+        """Complain no more of a cluster that was left."""
+        for where in of_cluster(self._complaints.active(), alias):
+            self.settled(where)
+
+    # --- what an operator may order
+
+    @property
+    def http(self) -> HttpConfig:
+        """Return the section `http` as it is now."""
+        return self._config.http
+
+    async def reload(self) -> Reloaded:
+        """Read the configuration anew and take it over."""
+        assert self._reloading is not None
+        return await self._reloading.ask()
+
+    async def resume(self, source: str, topic: str) -> Latch | None:
+        """Lift the latch of this topic; None where there is none, UnavailableError where it cannot be."""
+        assert self._prober is not None
+        return await self._latching.lift(self._prober, source, topic)
+
+    # --- verdicts
+
+    async def _keep_judging(self, prober: Prober) -> None:
+        while True:
+            self._judge(prober)
+            await self._clock.wait(self._never, timeout_s=JUDGE_S)
+
+    def _judge(self, prober: Prober) -> None:
+        prober.doubts.notice()  # before the time is read: it may find that the clock was set
+        self._judging.judge(prober, now_at=self._clock.wall_s())
+        for alias, site in prober.sites.items():
+            if site.reached:
+                self._keeper.note_reached(alias)
+
+    def _samples(self) -> dict[tuple[str, str, str], Sample]:
+        """Return how each flow is now, for its incidents."""
+        assert self._prober is not None
+        return samples_of(self._prober, self._judging.verdicts, self._lagging, clock=self._clock)
+
+    def _note_offsets(
+        self, flow: str, topic_id: str, next_offsets: Mapping[int, int], settles_s: float
+    ) -> None:
+        """Hand on how far a mirror itself says that it is with the canary's topic."""
+        if self._prober is not None:
+            self._prober.note_positions(flow, topic_id, next_offsets, settles_s=settles_s)
+
+    def _move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self._lagging.move_instants(by_s)
+        self._keeper.move_instants(by_s)
+        self._complaints.move_instants(by_s)
+        self._started_at += by_s
+        self._last_reload = replace(self._last_reload, ok_at=self._last_reload.ok_at + by_s)
+        self._judging.move_instants(by_s)
+        self._incidents.move_instants(by_s)
+        self._minutes.move_instants(by_s)
+
+    # --- the reporter of the canary's loops
+
+    def problem(self, where: str, sentence: str) -> None:
+        """Tell of something that needs a person: once, and again at a decent interval."""
+        self._complaints.say(where, sentence, self._clock.wall_s())
+
+    def settled(self, where: str) -> None:
+        """Tell that it is over."""
+        self._complaints.clear(where, self._clock.wall_s())
+
+    def event(self, sentence: str, **facts: object) -> None:
+        """Tell of something that happened."""
+        self._log.info(sentence, **facts)
+
+    # --- the store
+
+    def _note_store_error(self, operation: str) -> None:
+        self._store_errors[operation] += 1
+
+    def _note_written(self, ok: bool, sentence: str) -> None:
+        if self._prober is not None:
+            self._prober.doubts.note_store(ok, sentence)
+
+    # --- HTTP
+
+    def _application(self) -> web.Application:
+        app = application(log=logs.get("http"))
+        page = Page()
+        app.add_routes(
+            [
+                *upkeep_routes(self.numbers, self._untried, self._lagging),
+                *about_routes(self._version),
+                *routes_while_on(self._lagging, page=page, clock=self._clock, now_of=self._now_of),
+                *counts_routes(self._checksums, clock=self._clock),
+                *routes(self.view, page=page, groups=GroupCounts(self._lagging, clock=self._clock).view),
+                *incident_pages(self.view, self._incidents, page=page, aims=self._aims),
+                *order_routes(self, clock=self._clock),
+                *checksum_routes(
+                    self._checksums,
+                    lambda: self._config.http,
+                    render=partial(report_page.render, sheet=page.sheet("page.css", "report.css")),
+                    clock=self._clock,
+                ),
+            ]
+        )
+        return app
+
+    def _now_of(self, flow: str) -> Told | None:
+        verdict = self._judging.verdicts.get(flow)
+        return None if verdict is None else standing_of(verdict).now
+
+    def _aims(self) -> Aims:
+        return Aims(self._config.objectives, self._config.flow_facts)
+
+    def _links(self, service: str = "") -> PageLinks:
+        return PageLinks(service, grafana=self._config.links.grafana, runbooks=self._config.links.runbooks)
+
+    def _untried(self) -> set[str]:
+        """Return the clusters that were neither reached yet nor failed at, by whoever reads each."""
+        config = self._config
+        return (set(config.touched) - self._keeper.tried) | self._lagging.untried(config.lone)
+
+    def view(self) -> ServiceView:
+        """Return what the page shows."""
+        assert self._prober is not None
+        view = service_view(
+            self._config,
+            self._prober,
+            version=self._version,
+            clock=self._clock,
+            started_at=self._started_at,
+            verdicts=self._judging.verdicts,
+            by_offsets=self._lagging.recovery_points(),
+            lost=self._lagging.lost(),
+            events=self._lagging.events(),
+            unanswered=self._lagging.unanswered,
+            standing=self._lagging.standing,
+            states=self._keeper.states,
+            complaints=self._complaints.active(),
+            checksums=self._checksums.standings,
+        )
+        flows = tuple(self._budgets.shown(self._incidents.shown(flow)) for flow in view.flows)
+        outside = self._links(self._config.http.external_url or "")
+        return replace(view, flows=flows, links=self._links(), outside=outside)
+
+    def numbers(self) -> ServiceNumbers:
+        """Return what Prometheus is told."""
+        assert self._prober is not None
+        return service_numbers(
+            self._config,
+            self._prober,
+            version=self._version,
+            revision=self._revision,
+            last_reload=self._last_reload,
+            clock=self._clock,
+            verdicts=self._judging.verdicts,
+            by_offsets=self._lagging.recovery_points(),
+            lag_collected=self._lagging.collected,
+            unanswered=self._lagging.unanswered,
+            standing=self._lagging.standing,
+            states=self._keeper.states,
+            store_errors=self._store_errors,
+            checksums=self._checksums.series,
+            incidents={one.flow for one in self._incidents.open},
+            budgets=self._budgets.numbers,
+        )

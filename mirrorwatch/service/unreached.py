@@ -1,0 +1,32 @@
+"""The brokers that no probe of a flow passes, as the outside is told of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.series.catalogue import SIDES
+from mirrorwatch.service.view import UnreachedView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from canary.prober import Prober
+
+
+def unreached_of(prober: Prober, flow: str) -> tuple[UnreachedView, ...]:
+    """Return them by side, source first; a side of which all are reached, or none is known, is left out."""
+    found: dict[tuple[str, str], set[int]] = {}
+    for one in prober.unreached(flow):
+        found.setdefault((one.side, one.kafka_cluster), set()).add(one.broker_id)
+    return tuple(
+        UnreachedView(side, alias, tuple(sorted(ids)))
+        for (side, alias), ids in sorted(found.items(), key=lambda item: SIDES.index(item[0][0]))
+    )
+
+
+def counted_by_side(unreached: Iterable[UnreachedView]) -> dict[str, int]:
+    """Return how many there are on each side, 0 where there is none."""
+    found = dict.fromkeys(SIDES, 0)
+    for one in unreached:
+        found[one.side] += len(one.broker_ids)
+    return found

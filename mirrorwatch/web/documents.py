@@ -1,0 +1,214 @@
+"""The JSON documents of /api/v1, drawn from what the service shows of itself.
+
+Pure. Moments are RFC 3339 in UTC with milliseconds; durations are seconds in keys that end in `_s`. A
+number that JSON cannot hold (NaN, infinity) becomes null. The schemas are in `mirrorwatch/api`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from fleet.dialect import cause_document, chosen, moment_text, page, records_document
+from fleet.quantity import bounds_kind
+from fleet.verdicts.vocabulary import CONDITIONS
+from mirrorwatch.audits.shown import checksum_document
+from mirrorwatch.web.linking import runbook_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fleet.verdicts.vocabulary import Also, Evidence, FlowVerdict
+    from mirrorwatch.service.view import (
+        ClusterView,
+        EventView,
+        FlowView,
+        LatencySlice,
+        LossView,
+        ObjectiveView,
+        ProblemView,
+        ServiceView,
+    )
+    from mirrorwatch.web.linking import PageLinks
+
+
+def flows_document(
+    view: ServiceView, asked: Mapping[str, Any] | None = None, address: str = "/api/v1/flows"
+) -> dict[str, Any]:
+    """Return the whole of it: version, now, flows worst first, the clusters and the problems.
+
+    `asked` chooses a page of the flows and their fields; `address` is that of the list.
+    """
+    asked = asked or {"offset": 0, "limit": len(view.flows), "fields": None}
+    offset = asked["offset"]
+    shown = view.flows[offset : offset + asked["limit"]]
+    flows = [chosen(flow_document(flow, view.outside), asked["fields"]) for flow in shown]
+    return {
+        "version": view.version,
+        "now": moment_text(view.now_at),
+        "started_at": moment_text(view.started_at),
+        **page("flows", flows, offset=offset, count=len(view.flows), address=address),
+        "clusters": [_cluster(cluster) for cluster in view.clusters],
+        "problems": [_problem(problem) for problem in view.problems],
+    }
+
+
+def flow_document(flow: FlowView, links: PageLinks) -> dict[str, Any]:
+    """Return one flow: verdict, cause and evidence first, then the numbers that the page shows.
+
+    `cause` is null for healthy, and for unknown where data is only missing; `sentence` says why it has this
+    verdict in any case. `parts` has a sentence for each part that has looked at the flow, and no other key.
+    `conditions` are all verdicts but healthy that hold right now. `also` is null, or what holds right now
+    where the verdict is about what has ended. `lost_records` is how many records canary and offsets know
+    to be lost at least, null where neither can know; `lost_records_most` how many at most, null where that is
+    not known. `lost_records_kind` is exact, between, at_least or none. `events` are of the last day,
+    newest first: they do not affect the verdict. `checksum` is null until a checksum run has ended.
+    `incident` is the name of the open one, else null.
+    """
+    verdict, lost = flow.verdict, flow.lost_records
+    runbook = runbook_of(flow.standing.now.verdict, flow.standing.now.cause)
+    return {
+        "flow": flow.flow,
+        "source": flow.source,
+        "target": flow.target,
+        "policy": flow.policy,
+        **_told(verdict),
+        "conditions": [str(one) for one in CONDITIONS if one in verdict.conditions],
+        "also": None if verdict.also is None else _told(verdict.also),
+        "evidence": [evidence_document(evidence) for evidence in verdict.evidence],
+        "parts": dict(verdict.parts),
+        "canary": {
+            "state": flow.canary_state,
+            "sentence": flow.canary_sentence or None,
+            "topic": flow.canary_topic,
+            "target_topic": flow.canary_target_topic,
+            "partition_count": flow.partitions,
+            "threshold_s": _number(flow.threshold_s),
+            "interval_s": _number(flow.interval_s),
+            "last_arrival_at": moment_text(flow.last_arrival_at),
+            "unreached": [
+                {"side": one.side, "kafka_cluster": one.kafka_cluster, "broker_ids": list(one.broker_ids)}
+                for one in flow.unreached
+            ],
+        },
+        "counters": dict(flow.books),
+        "latency": {stage: [_slice(piece) for piece in slices] for stage, slices in flow.latency.items()},
+        "heartbeat_age_s": _age(flow.heartbeat_age_s),
+        "recovery_point_age_s": _age(flow.recovery_point.age_s),
+        "recovery_point_age_s_kind": flow.recovery_point.kind,
+        "lost_records": None if lost is None else lost.least,
+        "lost_records_most": None if lost is None else lost.most,
+        "lost_records_kind": bounds_kind(*(lost or (None, None))),
+        "losses": [_loss(loss) for loss in flow.losses],
+        "events": [_event(event) for event in flow.events],
+        "checksum": checksum_document(flow.checksum),
+        "incident": None if flow.incident is None else flow.incident.incident,
+        "objectives": [_objective(one) for one in flow.objectives],
+        "links": {
+            "page": links.flow(flow.source, flow.target),
+            "runbook": None if runbook is None else links.runbook(runbook),
+            "dashboard": links.dashboard(flow.flow),
+        },
+    }
+
+
+def _objective(shown: ObjectiveView) -> dict[str, Any]:
+    one = shown.objective
+    return {
+        "objective": str(one.kind),
+        "target_ratio": one.target_ratio,
+        "period_s": one.period_s,
+        "limit_s": one.limit_s,
+        "slice_ratio": one.slice_ratio,
+        "budget_left_ratio": _number(shown.budget_left_ratio),
+    }
+
+
+def _told(told: FlowVerdict | Also) -> dict[str, Any]:
+    """Return a verdict with its reason; the cause is null where none is known."""
+    return {
+        "verdict": str(told.verdict),
+        "since": moment_text(told.since_at),
+        "sentence": told.sentence,
+        "cause": cause_document(told.cause, told.sentence),
+    }
+
+
+def evidence_document(evidence: Evidence) -> dict[str, Any]:
+    """Return one fact behind a verdict."""
+    return {
+        "part": evidence.part,
+        "topic": evidence.topic,
+        "partition": evidence.partition,
+        "source_offset": evidence.source_offset,
+        "target_offset": evidence.target_offset,
+        "at": moment_text(evidence.at),
+        "sentence": evidence.sentence,
+    }
+
+
+def _slice(piece: LatencySlice) -> dict[str, Any]:
+    return {
+        "at": moment_text(piece.at),
+        "p50_s": _number(piece.p50_s),
+        "p99_s": _number(piece.p99_s),
+        "max_s": _number(piece.max_s),
+    }
+
+
+def _loss(loss: LossView) -> dict[str, Any]:
+    return {
+        "at": moment_text(loss.at),
+        "topic": loss.topic,
+        "partition": loss.partition,
+        "sequence": loss.sequence,
+        "source_offset": loss.source_offset,
+        "count": loss.count,
+        "sentence": loss.sentence,
+    }
+
+
+def _event(event: EventView) -> dict[str, Any]:
+    return {
+        "kind": event.kind,
+        "at": moment_text(event.at),
+        "last_at": moment_text(event.last_at),
+        "topic": event.topic,
+        "partition_count": event.partitions,
+        **records_document(event.records, event.records_most),
+        "sentence": event.sentence,
+        "worst": [{**one, **records_document(one["records"], one["records_most"])} for one in event.worst],
+    }
+
+
+def _cluster(cluster: ClusterView) -> dict[str, Any]:
+    return {
+        "kafka_cluster": cluster.alias,
+        "bootstrap_servers": cluster.bootstrap,
+        "state": cluster.state,
+        "since": moment_text(cluster.since_at),
+        "sentence": cluster.sentence or None,
+        "control_last_ok_at": moment_text(cluster.control_last_ok_at),
+        "flows_from": list(cluster.flows_from),
+        "flows_to": list(cluster.flows_to),
+    }
+
+
+def _problem(problem: ProblemView) -> dict[str, Any]:
+    return {
+        "where": problem.where,
+        "sentence": problem.sentence,
+        "since": moment_text(problem.since_at),
+        "last_at": moment_text(problem.last_at),
+        "count": problem.times,
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _age(seconds: float | None) -> float | None:
+    """Return an age to the millisecond."""
+    known = _number(seconds)
+    return None if known is None else round(known, 3)

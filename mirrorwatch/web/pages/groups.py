@@ -1,0 +1,276 @@
+"""What the pages about groups show: the documents of the lag monitor, made ready for reading.
+
+Pure. A group may be called anything, at any length: names are cut for reading and stand whole in a title,
+and an address holds them percent-encoded, or as an id where it could not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from fleet.verdicts.vocabulary import Verdict
+from lagmon.arrays.group_id import group_id
+from lagmon.groups.kinds import counts_sentence
+from mirrorwatch.web import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+AT_ONCE = 100  # rows of a page
+LONGEST_NAME = 80  # letters that are shown of one
+LONGEST_PATH = 2_000  # bytes of a name in an address
+_LONGEST_TITLE = 32_768
+
+# The colour and sign of each status are those of the verdict that it would be for a flow (interface.md).
+LOOKS = {
+    "ERR": Verdict.LOSING,
+    "STOP": Verdict.STALLED,
+    "STALL": Verdict.STALLED,
+    "REWIND": Verdict.REPEATING,
+    "WARN": Verdict.LATE,
+    "UNKNOWN": Verdict.UNKNOWN,
+    "NOTFOUND": Verdict.UNKNOWN,
+    "OK": Verdict.HEALTHY,
+}
+
+# What each status says, in the order in which a list has them.
+MEANINGS = {
+    "ERR": "records were deleted before the group had read them",
+    "STOP": "there is something to read, and the group has stopped committing",
+    "STALL": "the group commits the same offset again and again, with something to read; or a transaction "
+    "that seems to hang lets it read no more",
+    "REWIND": "the group went back and reads again what it had read",
+    "WARN": "the group moves, and falls behind",
+    "UNKNOWN": "what a verdict needs is missing or too old; the sentence says what",
+    "OK": "the group has nothing to read, or moves",
+}
+
+# Of one group, where the Admin API is asked: the pictures and words are about looks then.
+ASKED = (
+    "Its offsets are asked for by the Admin API. A dot is when an offset was seen to have moved, not when "
+    "it was committed; STALL says that the group stands and has members, or that a transaction lets it read "
+    "no more, STOP that it stands and has none."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsView:
+    """How many groups are how, for the main page; `look` gives colour and sign."""
+
+    headline: str
+    look: Verdict
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownName:
+    """A name as far as it is shown, and whole where it was cut."""
+
+    text: str
+    title: str
+
+    @classmethod
+    def of(cls, name: str) -> ShownName:
+        """Mark the blanks of a name that would not be seen, and cut it for reading."""
+        name = words.with_blanks(name)
+        if len(name) <= LONGEST_NAME:
+            return cls(name or "(no name)", "")
+        return cls(name[: LONGEST_NAME - 1] + "…", words.plain(name[:_LONGEST_TITLE]))
+
+
+def groups_view(document: Mapping[str, Any]) -> GroupsView:
+    """Return the counts of all groups for the main page."""
+    counts, total = document["by_status"], document["count"]
+    said = headline(counts, total, document["not_ready"], document.get("carried"))
+    return GroupsView(said, look_of(counts), notes(document))
+
+
+def groups_away(sentence: str) -> GroupsView:
+    """Return what the main page says while the lag monitor does not answer."""
+    return GroupsView("The groups are not known right now", Verdict.UNKNOWN, (sentence,))
+
+
+def headline(
+    counts: Mapping[str, int],
+    total: int,
+    lacking: Mapping[str, Any],
+    carried: Mapping[str, int] | None = None,
+    *,
+    searched: bool = False,
+) -> str:
+    """Say how many groups are how: `5,000 groups: 3 STOP, 12 WARN`; those that are OK are what is left.
+
+    `carried` says how many of them each flow carries to where nobody reads: `(613 carried by A->B)`;
+    `searched` that they are those whose names contain something.
+    """
+    if not total and lacking:
+        return "The groups are not known yet"
+    if not total:
+        return "No group's name contains this" if searched else "No group has an offset"
+    copies = ", ".join(f"{count:,} carried by {flow}" for flow, count in (carried or {}).items())
+    aside = f" ({copies})" if copies else ""
+    bad = [f"{count:,} {status}" for status, count in counts.items() if status != "OK"]
+    if bad:
+        return f"{words.counted(total, 'group')}{aside}: {', '.join(bad)}"
+    well = {1: "The group is OK", 2: "Both groups are OK"}.get(total, f"All {total:,} groups are OK")
+    return f"{well}{aside}"
+
+
+def look_of(counts: Mapping[str, int]) -> Verdict:
+    """Return colour and sign of the worst status that any group has."""
+    return LOOKS[next(iter(counts), "UNKNOWN")]
+
+
+def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say of each cluster whose groups are not all known why, and of one that is away since when."""
+    told = tuple(f"{alias}: {why['sentence']}" for alias, why in document["not_ready"].items())
+    told += tuple(away["sentence"] for away in document.get("away", {}).values())
+    source = document.get("commits_from", {})
+    if isinstance(source, str):
+        return told + ((ASKED,) if source == "admin" else ())
+    asked = [alias for alias, one in source.items() if one == "admin"]
+    return told + tuple(f"{alias}: where its groups stand is asked for by the Admin API." for alias in asked)
+
+
+def others(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say of each cluster how many of its groups are not in the list because they commit no offsets."""
+    told = {alias: counts_sentence(counts) for alias, counts in document["other_groups"].items()}
+    return tuple(f"{alias}: {said}" for alias, said in told.items() if said)
+
+
+def group_address(kafka_cluster: str, group: str, *, under: str = "/groups") -> str:
+    """Return the address of a group's page, every name percent-encoded.
+
+    A browser takes `.` and `..` out of a path, and a server takes none of 32 KB: these go by id.
+    """
+    name = quote(group, safe="", errors="surrogatepass")
+    place = f"{under}/{quote(kafka_cluster, safe='')}/"
+    if group in ("", ".", "..") or len(name) > LONGEST_PATH:
+        return f"{place}?{urlencode({'id': group_id(group)})}"
+    return place + name
+
+
+def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) -> dict[str, Any]:
+    """Return what the template of the list speaks of."""
+    asked = {"search": search, "kafka_cluster": kafka_cluster}
+    total, first = document["count"], document["offset"]
+    counts = document["by_status"]
+    carried = document.get("carried")
+    said = headline(counts, total, document["not_ready"], carried, searched=bool(search))
+    return {
+        "headline": said,
+        "look": look_of(counts),
+        "notes": notes(document),
+        "others": others(document),
+        "rows": [_row(line) for line in document["groups"]],
+        "search": search,
+        "kafka_cluster": kafka_cluster,
+        "kafka_clusters": document["kafka_clusters"],
+        "place": page_of(first, len(document["groups"]), total, lambda offset: list_address(asked, offset)),
+        "address": list_address(asked, first),
+        "json_address": "/api/v1" + list_address(asked, first),
+        "searched": bool(search or kafka_cluster),
+    }
+
+
+def list_address(asked: Mapping[str, str], offset: int) -> str:
+    """Return the address of a page of the list."""
+    query = {key: value for key, value in asked.items() if value}
+    if offset:
+        query["offset"] = str(offset)
+    return "/groups" + (f"?{urlencode(query, errors='surrogatepass')}" if query else "")
+
+
+def group_names(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the template of one group's page speaks of."""
+    alias, group = document["kafka_cluster"], document["group"]
+    address = group_address(alias, group)
+
+    def page_address(offset: int) -> str:
+        return address + (f"{'&' if '?' in address else '?'}offset={offset}" if offset else "")
+
+    bad = [row for row in document["rows"] if row["status"] != "OK"]
+    return {
+        "document": document,
+        "name": ShownName.of(group),
+        "look": LOOKS[document["status"]],
+        "partitions": _partitions(document["partitions"]),
+        "lag": lag_text(document["lag_records"]),
+        "behind": behind_text(document),
+        "why": _why(document),
+        "members": _members(document["members"]),
+        "notes": notes(document),
+        "ahead": any(
+            row["status"] == "OK" and row["committed_offset"] > row["end_offset"] >= 0
+            for row in document["rows"]
+        ),
+        "pictured": (bad or document["rows"])[: 6 if bad else 2],
+        "place": page_of(document["offset"], len(document["rows"]), document["count"], page_address),
+        "address": page_address(document["offset"]),
+        "json_address": "/api/v1" + page_address(document["offset"]),
+    }
+
+
+def lag_text(records: int | None) -> str:
+    """Write a number of records to read; a dash where it is not known."""
+    return words.NOTHING if records is None else f"{records:,}"
+
+
+def behind_text(row: Mapping[str, Any]) -> str:
+    """Write how old the oldest record is that is to be read: `42 s`, `at least 2 h`, `about 3 d`."""
+    return words.worth_text(row["lag_s"], row["lag_s_kind"])
+
+
+def offset_text(offset: int) -> str:
+    """Write an offset; a dash where it is not known."""
+    return words.NOTHING if offset == -1 else f"{offset:,}"
+
+
+def _row(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": ShownName.of(line["group"]),
+        "address": group_address(line["kafka_cluster"], line["group"]),
+        "kafka_cluster": line["kafka_cluster"],
+        "status": line["status"],
+        "look": LOOKS[line["status"]],
+        "lag": lag_text(line["lag_records"]),
+        "behind": behind_text(line),
+        "partitions": _partitions(line["partitions"]),
+        "why": _why(line),
+    }
+
+
+def _why(line: Mapping[str, Any]) -> str:
+    """Say why a group is as it is, and which partition that is about."""
+    if line["worst"] is None or line["status"] == "OK":
+        return str(line["sentence"])
+    topic = ShownName.of(line["worst"]["topic"]).text
+    return f"{topic} {line['worst']['partition']}: {line['sentence']}"
+
+
+def page_of(
+    first: int, here: int, total: int, address: Callable[[int], str], *, order: str = "worst first"
+) -> dict[str, Any]:
+    """Say which rows of how many are shown, with the addresses of the pages before and after."""
+    if not here:
+        text = f"No rows from {first + 1:,} on: there are {total:,}" if first else ""
+    elif here == total:
+        text = ""
+    else:
+        text = f"{first + 1:,} to {first + here:,} of {total:,}, {order}"
+    return {
+        "text": text,
+        "before": address(max(0, min(first, total) - AT_ONCE)) if first else "",
+        "after": address(first + here) if here and first + here < total else "",
+    }
+
+
+def _partitions(counts: Mapping[str, int]) -> str:
+    """Write how many partitions are how, worst first: `1 STOP, 11 OK`."""
+    return ", ".join(f"{counts[status]:,} {status}" for status in LOOKS if counts.get(status))
+
+
+def _members(count: int) -> str:
+    return "not known" if count < 0 else "none" if count == 0 else f"{count:,}"

@@ -1,0 +1,179 @@
+"""What the pages about flows and incidents show, made ready for their templates. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from alerts.incidents import GAP_S
+from fleet.quantity import duration_text
+from fleet.verdicts.vocabulary import Verdict
+from mirrorwatch.web import words
+from mirrorwatch.web.linking import runbook_of
+from mirrorwatch.web.pages.groups import page_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from alerts.incidents import Bar, Incident
+    from mirrorwatch.service.current import Told
+    from mirrorwatch.service.view import FlowView, ObjectiveView, ServiceView
+    from mirrorwatch.web.incident_documents import Budgets
+
+OF_FLOW = 20  # incidents on a flow's page
+_NARROWEST = 150  # a bad column of a bar is at least a part of so many
+
+# Where a run of a bar begins, of 20 units from the top: how bad it was is told by its height too.
+BAR_TOPS: Mapping[Verdict, int] = {
+    Verdict.LOSING: 0,
+    Verdict.ALTERED: 0,
+    Verdict.STALLED: 0,
+    Verdict.REPEATING: 3,
+    Verdict.LATE: 5,
+    Verdict.HEALTHY: 9,
+    Verdict.UNKNOWN: 15,
+}
+
+
+def bar_paths(bar: Bar) -> list[tuple[str, str]]:
+    """Return a path for each state that occurs, and first one for all that was watched; 20 units high."""
+    paths = {"watched": ""}
+    for run in bar.runs:
+        if run.state is None:
+            continue
+        top, width = BAR_TOPS[run.state], run.count
+        if run.state.is_bad:  # a fault of a minute has to be seen
+            width = min(max(run.count, round(bar.columns / _NARROWEST)), bar.columns - run.first)
+        paths["watched"] += f"M{run.first} 0h{run.count}v20h-{run.count}z"
+        paths[run.state] = paths.get(run.state, "") + f"M{run.first} {top}h{width}V20h-{width}z"
+    return list(paths.items())
+
+
+def bar_words(bar: Bar) -> str:
+    """Say for how long it was in which state: `healthy 23 h 10 min, stalled 12 min, not watched 38 min`."""
+    if not bar.watched_minutes:
+        return "not watched"
+    return ", ".join(
+        f"{'not watched' if state is None else state} {duration_text(60.0 * minutes)}"
+        for state, minutes in sorted(bar.minutes, key=lambda one: -one[1])
+    )
+
+
+def incidents_names(
+    incidents: Sequence[Incident],
+    *,
+    count: int,
+    offset: int,
+    opened: Sequence[Incident],
+    flow: FlowView | None,
+    view: ServiceView,
+) -> dict[str, Any]:
+    """Return what the list of incidents needs; `opened` are those that are open, on this page or another."""
+    asked = {} if flow is None else {"flow": flow.flow}
+
+    def address(at: int) -> str:
+        query = urlencode({**asked, **({"offset": at} if at else {})})
+        return f"/incidents?{query}" if query else "/incidents"
+
+    worst = [one.worst.condition for one in opened if one.worst is not None]
+    return {
+        "incidents": incidents,
+        "opened": len(opened),
+        "headline": f"{words.counted(len(opened), 'incident')} open" if opened else "No incident is open",
+        "look": min(worst, key=lambda one: one.severity, default=Verdict.UNKNOWN),
+        "gap": duration_text(GAP_S).replace(" min", " minutes"),
+        "flow": flow,
+        "links": view.links,
+        "place": page_of(offset, len(incidents), count, address, order="newest first"),
+        "json_address": "/api/v1" + address(offset),
+    }
+
+
+def incident_names(incident: Incident, view: ServiceView, spent: Budgets) -> dict[str, Any]:
+    """Return what the page of one incident needs."""
+    worst = incident.worst
+    look = worst.condition if worst is not None else Verdict.UNKNOWN
+    present = worst if incident.ended else incident.present
+    return {
+        "incident": incident,
+        "look": look,
+        "links": view.links,
+        "dashboard": view.links.dashboard(incident.flow),
+        "runbook": None if present is None else runbook_of(present.condition, present.cause),
+        "calm_s": view.now_at - incident.bad_until_at,
+        "budgets": [(kind.replace("_", " "), words.part_text(ratio)) for kind, ratio in spent],
+    }
+
+
+def flow_names(
+    flow: FlowView,
+    view: ServiceView,
+    *,
+    incidents: Sequence[Incident],
+    count: int,
+    sentence: str,
+) -> dict[str, Any]:
+    """Return what the page of one flow needs; `sentence` is why its incidents cannot be read, or empty."""
+    standing = flow.standing
+    return {
+        "flow": flow,
+        "standing": standing,
+        "look": standing.look,
+        "links": view.links,
+        "dashboard": view.links.dashboard(flow.flow),
+        "incidents": incidents,
+        "count": count,
+        "sentence": sentence,
+        "objectives": [
+            {"name": one.objective.kind.replace("_", " "), "sentence": _objective(one)}
+            for one in flow.objectives
+        ],
+    }
+
+
+def flows_names(view: ServiceView) -> dict[str, Any]:
+    """Return what the list of flows needs."""
+    return {
+        "flows": view.flows,
+        "headline": words.headline(view),
+        "look": words.worst(view),
+        "links": view.links,
+    }
+
+
+def checksums_names(view: ServiceView) -> dict[str, Any]:
+    """Return what the page about all checksums needs."""
+    with_run = [flow for flow in view.flows if flow.checksum is not None]
+    found = [flow for flow in with_run if flow.checksum is not None and flow.checksum.newest.findings]
+    if not view.flows:
+        headline, look = "No flow is configured", Verdict.UNKNOWN
+    elif found:
+        flows = words.counted(len(found), "flow")
+        headline, look = f"The newest checksum of {flows} found differences", Verdict.LOSING
+    elif len(with_run) < len(view.flows):
+        missing = len(view.flows) - len(with_run)
+        flows = "The flow has" if len(view.flows) == 1 else f"{missing} of {len(view.flows)} flows have"
+        headline, look = f"{flows} no checksum yet", Verdict.UNKNOWN
+    elif all(flow.checksum is not None and flow.checksum.newest.status == 0 for flow in with_run):
+        headline, look = "The newest checksum of every flow found no difference", Verdict.HEALTHY
+    else:
+        headline, look = "Not everything was verified", Verdict.UNKNOWN
+    return {"flows": view.flows, "headline": headline, "look": look, "links": view.links}
+
+
+def runbook_name(told: Told) -> str | None:
+    """Return the runbook for what is said of a flow."""
+    return runbook_of(told.verdict, told.cause)
+
+
+def _objective(shown: ObjectiveView) -> str:
+    one, left = shown.objective, shown.budget_left_ratio
+    limit = "" if one.limit_s is None else f", limit {duration_text(one.limit_s)}"
+    minutes = "" if one.slice_ratio is None else f" of minutes with {100 * one.slice_ratio:g} % good"
+    target = "every record" if one.target_ratio == 1 else f"{100 * one.target_ratio:g} %{minutes}"
+    text = f"{target}, over {duration_text(one.period_s)}{limit}"
+    if not one.budget_ratio:
+        return text
+    if left is None:
+        return f"{text}; not enough data to say what is left of its error budget"
+    return f"{text}; {words.left_text(left)}"

@@ -1,0 +1,240 @@
+"""The status page as HTML: templates and static files, loaded once, and a view drawn with them.
+
+Everything that comes from outside is escaped by Jinja2; a name that a template misspells is an error and
+not an empty place. No markup carries a script or a style of its own, so that the content policy can
+forbid both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from alerts.reports import POLICY
+from alerts.reports import wording as report_words
+from fleet.quantity import duration_text
+from fleet.series.catalogue import OUTCOMES
+from fleet.verdicts.vocabulary import Verdict
+from mirrorwatch.audits.shown import run_address, run_text, took_text
+from mirrorwatch.service import current
+from mirrorwatch.web import words
+from mirrorwatch.web.pages.budget_chart import budget_chart
+from mirrorwatch.web.pages.charts import latency_chart, newest_measured
+from mirrorwatch.web.pages.group_picture import offsets_picture
+from mirrorwatch.web.pages.groups import LOOKS, MEANINGS, ShownName, behind_text, lag_text, offset_text
+from mirrorwatch.web.pages.incidents import bar_paths, bar_words, runbook_name
+from mirrorwatch.web.pages.mirrors import flow_address
+from mirrorwatch.web.pages.picture import picture_of
+from mirrorwatch.web.pages.runbooks import Mitigations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from alerts.incidents import Incident
+    from alerts.reports import Report
+    from mirrorwatch.service.view import FlowView, ServiceView
+
+_CONTENT_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+# The stages in the order in which a probe passes them; the sum of all comes first.
+STAGES = {
+    "end_to_end": "end to end",
+    "replication": "replication",
+    "ack": "source ack",
+    "queueing": "queueing",
+}
+
+_EXPECTED = ("expected", "settled", "in_flight", "outstanding", "inherited")
+_SUMS = ("concluded", "delivered")
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """One file under /static, with the hash of its content that its address carries."""
+
+    name: str
+    body: bytes
+    content_type: str
+    digest: str
+
+
+class Page:
+    """Draws the page; holds templates and static files, and nothing that changes."""
+
+    def __init__(self) -> None:
+        self.static = _static_files()
+        self.build = hashlib.sha256("".join(f.digest for f in self.static.values()).encode()).hexdigest()[:12]
+        environment = Environment(
+            loader=PackageLoader("mirrorwatch"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+            finalize=_readable,
+        )
+        environment.globals |= {
+            "asset": self.asset,
+            "books_of": books_of,
+            "build": self.build,
+            "glyphs": words.GLYPHS,
+            "latency_chart": latency_chart,
+            "looks": LOOKS,
+            "meanings": MEANINGS,
+            "mitigations": Mitigations(),
+            "newest_measured": newest_measured,
+            "offsets_picture": offsets_picture,
+            "stages": STAGES,
+            "Verdict": Verdict,
+        }
+        environment.filters |= {
+            "age": words.age_text,
+            "worth": words.worth_text,
+            "bar_paths": bar_paths,
+            "bar_words": bar_words,
+            "bounds": words.bounds_text,
+            "anchor": anchor,
+            "arrow": arrow,
+            "behind": behind_text,
+            "duration": duration_text,
+            "flow_address": flow_address,
+            "heartbeat": words.heartbeat_text,
+            "lag": lag_text,
+            "lasted": current.lasted_text,
+            "latency": words.latency_text,
+            "offset": offset_text,
+            "passed_by": words.unreached_text,
+            "recent": current.recent_text,
+            "run_address": run_address,
+            "runbook_name": runbook_name,
+            "run_came_to": run_text,
+            "share": words.share_text,
+            "shown": ShownName.of,
+            "times": times_of,
+            "took": took_text,
+            "what": current.what_text,
+        }
+        # All of them now: the files may be replaced by another version's while this process runs.
+        self._templates = {name: environment.get_template(name) for name in environment.list_templates()}
+
+    def asset(self, name: str) -> str:
+        """Return the address of a static file, with the hash of its content so that it may be kept."""
+        return f"/static/{name}?v={self.static[name].digest}"
+
+    def sheet(self, *names: str) -> str:
+        """Return the text of style sheets, one after the other, for a page that carries its own."""
+        return "\n".join(self.static[name].body.decode("utf-8") for name in names)
+
+    def page(self, view: ServiceView) -> str:
+        """Draw the whole document."""
+        return self._templates["page.html"].render(self._names(view))
+
+    def fragment(self, view: ServiceView) -> str:
+        """Draw what the page swaps in: the element with id `view`, title and icon in its attributes."""
+        return self._templates["view.html"].render(self._names(view))
+
+    def draw(self, template: str, names: Mapping[str, Any], *, now_at: float) -> str:
+        """Draw a page about groups; `names` are what its template speaks of, `look` among them."""
+        common = {"icon": self.asset(f"icon-{names['look']}.svg"), "now_at": now_at, "when": _when(now_at)}
+        return self._templates[template].render(names, **common)
+
+    def away(self, sentence: str, *, now_at: float, of_groups: bool) -> str:
+        """Draw what stands in place of a page that cannot be had, about groups or about a flow's offsets."""
+        names = {"sentence": sentence, "look": Verdict.UNKNOWN, "of_groups": of_groups}
+        return self.draw("group_away.html", names, now_at=now_at)
+
+    def report(self, report: Report) -> str:
+        """Draw a report on objectives as a document that needs nothing beside it."""
+        charts = [(one, budget_chart(report, one)) for one in report.objectives]
+        missed = any(one.met is False for one in report.objectives)
+        covered = all(one.covered for one in report.objectives)
+        return self._templates["slo_report.html"].render(
+            report=report,
+            charts=[each for each in charts if each[1] is not None],
+            stretches=report.worst_stretches(),
+            policy=POLICY,
+            words=report_words,
+            look=Verdict.LOSING if missed else Verdict.HEALTHY if covered else Verdict.UNKNOWN,
+            sheet=Markup(self.sheet("page.css", "slo-report.css")),  # noqa: S704 - our own text
+        )
+
+    def _names(self, view: ServiceView) -> dict[str, Any]:
+        """Return what the templates speak of."""
+        worst = words.worst(view)
+        return {
+            "view": view,
+            "now_at": view.now_at,
+            "headline": words.headline(view),
+            "icon": self.asset(f"icon-{worst}.svg"),
+            "notes": words.side_notes(view),
+            "picture": picture_of(view),
+            "title": words.title(view),
+            "when": _when(view.now_at),
+            "worst": worst,
+        }
+
+
+def _when(now_at: float) -> Callable[[float], Markup]:
+    """Return what writes a moment as seen from now."""
+
+    def when(at: float) -> Markup:
+        return Markup('<time datetime="{}">{}</time>').format(
+            words.iso_text(at), words.moment_text(at, now_at)
+        )
+
+    return when
+
+
+def _readable(value: Any) -> Any:
+    """Let no name or sentence turn the direction of what stands beside it; Jinja2 escapes it afterwards."""
+    return words.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def times_of(incident: Incident, now_at: float) -> str:
+    """Write from when to when an incident that has ended lasted."""
+    return current.times_text(incident.started_at, incident.bad_until_at, now_at)
+
+
+def anchor(flow: str) -> str:
+    """Return the id of a flow's card: letters and digits, whatever the flow is called."""
+    return "flow-" + hashlib.sha256(flow.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def arrow(flow: FlowView | Incident) -> Markup:
+    """Write a flow for reading; each name is isolated, so that neither turns the direction of the other."""
+    return Markup('<bdi>{}</bdi> <span class="to" role="img" aria-label="to">→</span> <bdi>{}</bdi>').format(
+        escape(words.plain(flow.source)), escape(words.plain(flow.target))
+    )
+
+
+def books_of(books: Mapping[str, int]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+    """Group the counters of the books: what was due, the exclusive outcomes, and the flags."""
+    known = {*_EXPECTED, *OUTCOMES, *_SUMS}
+    groups = (
+        ("Due", _EXPECTED),
+        ("Outcomes", OUTCOMES),
+        ("Flags", tuple(name for name in books if name not in known)),
+        ("Sums", _SUMS),
+    )
+    return tuple(
+        (heading, tuple((name, books[name]) for name in names if name in books))
+        for heading, names in groups
+        if any(name in books for name in names)
+    )
+
+
+def _static_files() -> dict[str, StaticFile]:
+    """Read every static file of the package; a name without a known ending is left out."""
+    found: dict[str, StaticFile] = {}
+    for entry in sorted(files("mirrorwatch").joinpath("static").iterdir(), key=lambda each: each.name):
+        content_type = _CONTENT_TYPES.get(entry.name.rpartition(".")[2])
+        if content_type is not None:
+            body = entry.read_bytes()
+            digest = hashlib.sha256(body).hexdigest()[:12]
+            found[entry.name] = StaticFile(entry.name, body, content_type, digest)
+    return found

@@ -1,0 +1,265 @@
+"""What the service takes and tells of checksums: POST of runs, each run as JSON, and its page.
+
+Only who has `http.tokens.audit` may tell of a run, alone or in the file that `--json` writes. A document is
+looked at as a whole, and packed, before anything of it is kept, and everything that is wrong with it is said
+at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Protocol
+
+from aiohttp import hdrs, web
+
+from checksum.book.documents import packed_run
+from fleet.errors import MalformedError, UnavailableError
+from mirrorwatch.api.checksums import GET_CHECKSUM, POST_CHECKSUMS
+from mirrorwatch.api.operations import route
+from mirrorwatch.audits.told import MOST_BYTES, RUN_ID, NoRunError, read_told
+from mirrorwatch.web.routes.main import SECURITY_HEADERS, json_answer
+from mirrorwatch.web.routes.orders import take_turn
+from runtime.http.guards import API
+from runtime.http.problems import ProblemError
+from runtime.http.users import require_token
+from runtime.process import logs
+from runtime.process.allowance import Allowance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from checksum.book.entries import PackedRun
+    from mirrorwatch.audits.told import ToldRun
+    from runtime.config.sections import HttpConfig
+    from runtime.process.clock import Clock
+
+TOLD_PER_MINUTE = 120
+
+_STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
+
+
+class Runs(Protocol):
+    """Who keeps them; see `ChecksumFollowing`."""
+
+    def knows(self, flow: str) -> bool:
+        """Tell whether there is such a flow."""
+        ...
+
+    async def take(self, told: ToldRun, packed: PackedRun) -> bool:
+        """Keep a run; False where it was known. Raises UnavailableError."""
+        ...
+
+    async def settle(self) -> None:
+        """Have all else tell of the runs that were taken."""
+        ...
+
+    async def document(self, run: str) -> dict[str, Any] | None:
+        """Return a run's document; None where there is none. Raises UnavailableError and MalformedError."""
+        ...
+
+
+def checksum_routes(
+    runs: Runs,
+    http: Callable[[], HttpConfig],
+    *,
+    render: Callable[[Mapping[str, Any]], str],
+    clock: Clock,
+) -> list[web.RouteDef]:
+    """Return the routes; each request looks at http.tokens.audit as it is, `render` draws a run's page."""
+    desk = _Desk(runs, http, render, clock)
+    return [
+        route(POST_CHECKSUMS, desk.take),
+        route(GET_CHECKSUM, desk.show_document),
+        web.get(f"/checksums/{{run:{RUN_ID}}}", desk.show_page),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A run as it is read and as it is kept; `place` is where it stands in a file, "" where it is alone."""
+
+    place: str
+    run: ToldRun
+    packed: PackedRun
+
+
+class _Desk:
+    """Looks at who tells, how much and how often, before anything is read."""
+
+    def __init__(
+        self,
+        runs: Runs,
+        http: Callable[[], HttpConfig],
+        render: Callable[[Mapping[str, Any]], str],
+        clock: Clock,
+    ) -> None:
+        self._runs = runs
+        self._http = http
+        self._render = render
+        self._clock = clock
+        self._log = logs.get("checksums")
+        self._told = Allowance(TOLD_PER_MINUTE, per_s=60.0)
+        self._turn = asyncio.Lock()
+
+    async def take(self, request: web.Request, _asked: Mapping[str, Any]) -> web.Response:
+        require_token(request, self._http().tokens.audit, name="audit")
+        take_turn(self._told, self._clock, request, said="runs are posted too often")
+        body = await _body(request)
+        try:
+            told = await asyncio.to_thread(_read, body)
+        except NoRunError as error:
+            sentence = f"the document is not a checksum run: {error}"
+            raise ProblemError(
+                "invalid_document", sentence, path=request.path, problems=error.problems
+            ) from error
+        unknown = [one for one in told if not self._runs.knows(one.run.flow)]
+        if unknown:
+            problems = [f"{one.place}unknown flow '{one.run.flow}'" for one in unknown]
+            raise ProblemError(
+                "unknown_flow",
+                problems[0],
+                path=request.path,
+                problems=problems,
+                flow=unknown[0].run.flow,
+            )
+        answers: list[dict[str, Any]] = []
+        failure: UnavailableError | None = None
+        for one in told:
+            try:
+                answers.append(await self._keep(one, by=request.remote))
+            except UnavailableError as error:
+                failure = error
+                break
+        await self._runs.settle()
+        if failure is not None:
+            kept = f"{len(answers)} of {len(told)} runs were kept" if answers else "nothing was kept"
+            raise ProblemError("unavailable", f"{kept}: {failure}", path=request.path) from failure
+        status = HTTPStatus.CREATED if any(one["new"] for one in answers) else HTTPStatus.OK
+        return json_answer({"runs": answers}, status=status)
+
+    async def _keep(self, told: _Read, *, by: str | None) -> dict[str, Any]:
+        """Keep a run and return the answer; raises UnavailableError."""
+        run, flow = told.run.run, told.run.flow
+        new = await self._runs.take(told.run, told.packed)
+        page = f"/checksums/{run}"
+        if new:
+            self._log.info("a run of the checksum was told", flow=flow, run=run, by=by)
+        sentence = f"stored; see {page}" if new else f"already stored; see {page}"
+        return {"run": run, "flow": flow, "new": new, "page": page, "sentence": sentence}
+
+    async def show_document(self, request: web.Request, _asked: Mapping[str, Any]) -> web.Response:
+        document = await self._document(request)
+        return await asyncio.to_thread(json_answer, document)
+
+    async def show_page(self, request: web.Request) -> web.Response:
+        async with self._turn:  # the page of a large run takes a second, and nobody needs two at once
+            document = await self._document(request)
+            # As one of a row of runs: what is not known of it, a key `runs` too, is left alone.
+            alone = {"status": document.get("status"), "runs": [document]}
+            text = await asyncio.to_thread(self._render, alone)
+        policy = {"Content-Security-Policy": _policy(text), "Cache-Control": "no-store"}
+        response = web.Response(
+            text=text,
+            content_type="text/html",
+            headers={**SECURITY_HEADERS, **policy},
+        )
+        response.enable_compression()
+        return response
+
+    async def _document(self, request: web.Request) -> dict[str, Any]:
+        run = request.match_info["run"]
+        try:
+            document = await self._runs.document(run)
+        except UnavailableError as error:
+            raise _no_document(request, "unavailable", f"The run cannot be read: {error}.") from error
+        except MalformedError as error:
+            raise _no_document(request, "unavailable", str(error)) from error
+        if document is None:
+            sentence = f"There is no checksum run '{run}'; old runs are deleted."
+            raise _no_document(request, "unknown_run", sentence)
+        return document
+
+
+def _no_document(request: web.Request, code: str, sentence: str) -> web.HTTPException:
+    """Return why there is no document of a run: a problem under /api/, a sentence on a page."""
+    if request.path.startswith(API):
+        return ProblemError(code, sentence, path=request.path)
+    if code == "unknown_run":
+        return web.HTTPNotFound(text=sentence)
+    return web.HTTPServiceUnavailable(text=sentence)
+
+
+async def _body(request: web.Request) -> bytes:
+    """Return a body of bounded size; raises HTTPRequestEntityTooLarge, and 415 where it is packed."""
+    if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
+        raise web.HTTPUnsupportedMediaType(text="Send the run as plain JSON, not packed.")
+    body = bytearray()
+    size = request.content_length or 0
+    if size <= MOST_BYTES:
+        async for piece in request.content.iter_chunked(2**16):
+            body += piece
+            size = len(body)
+            if size > MOST_BYTES:
+                break
+    if size > MOST_BYTES:
+        raise web.HTTPRequestEntityTooLarge(
+            MOST_BYTES,
+            size,
+            text=(
+                f"At most {MOST_BYTES // 2**20} MiB are taken at once: tell the runs of a file one by one, or"
+                " by --tell, which leaves the ends of long lists out."
+            ),
+        )
+    return bytes(body)
+
+
+def _read(body: bytes) -> list[_Read]:
+    """Return the runs that a document holds; raises NoRunError where it is no run's and no file of runs."""
+    try:
+        # By a function of ours for each object: one call for all would hold up every thread meanwhile.
+        document = json.loads(body, object_pairs_hook=_object, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        told = error.args[0] if isinstance(error, _TwiceError) else "it is no JSON"
+        raise NoRunError([str(told)]) from error
+    found, problems = [], []
+    for one in read_told(document):
+        try:
+            found.append(_Read(one.place, one.run, packed_run(one.document)))
+        except MalformedError as error:
+            problems.append(f"{one.place}{error}")
+    if problems:
+        raise NoRunError(problems)
+    return found
+
+
+class _TwiceError(ValueError):
+    """A key that stands twice in one object."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _TwiceError("a key of an object stands in it twice")
+    return found
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _policy(page: str) -> str:
+    """Return the content policy of a page that carries its own style: by its hash, and nothing else."""
+    hashes = [
+        base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in _STYLE.findall(page)
+    ]
+    styles = " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
+    return (
+        f"default-src 'none'; style-src {styles}; img-src data:; frame-ancestors 'none'; base-uri 'none';"
+        " form-action 'none'"
+    )

@@ -1,0 +1,68 @@
+"""How many records both sides of a flow held of a topic, bucket of time by bucket, as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from checksum.counts.document import produced_and_mirrored
+from fleet.dialect import moment_ms_text, page
+from mirrorwatch.api.counts import LIST_COUNTS
+from mirrorwatch.api.operations import route
+from mirrorwatch.web.routes.main import json_answer
+from runtime.http.parameters import list_address
+from runtime.http.problems import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aiohttp import web
+
+    from checksum.book.entries import Counted
+    from runtime.process.clock import Clock
+
+MOST_ROWS = 50_000  # a partition has one for each bucket
+DEFAULT_S = 86_400.0
+
+
+class Counts(Protocol):
+    """Who keeps them; see `ChecksumFollowing`."""
+
+    def knows(self, flow: str) -> bool:
+        """Tell whether there is such a flow."""
+        ...
+
+    async def counts(
+        self, flow: str, topic: str, *, since_ms: int, until_ms: int, limit: int
+    ) -> list[Counted]:
+        """Return rows of buckets that begin within this time, oldest first. Raises UnavailableError."""
+        ...
+
+
+def counts_routes(counts: Counts, *, clock: Clock) -> list[web.RouteDef]:
+    """Return the route; it stands before those of flows, whose names may hold anything."""
+
+    async def show(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        name, topic = request.match_info["flow"], asked["topic"]
+        flow = name if "->" in name else name.replace(":", "->", 1)
+        if not counts.knows(flow):
+            raise ProblemError("unknown_flow", f"unknown flow '{name[:200]}'", path=request.path)
+        until_ms = round(clock.wall_s() * 1000) if asked["until"] is None else asked["until"]
+        since_ms = until_ms - round(DEFAULT_S * 1000) if asked["since"] is None else asked["since"]
+        rows = await counts.counts(flow, topic, since_ms=since_ms, until_ms=until_ms, limit=MOST_ROWS)
+        if len(rows) == MOST_ROWS:
+            sentence = f"since: {MOST_ROWS:,} rows or more are too many at once; ask for a shorter time"
+            raise ProblemError("invalid_query", sentence, path=request.path, problems=[sentence])
+        offset = asked["offset"]
+        buckets, count = produced_and_mirrored(rows, offset=offset, limit=asked["limit"])
+        window = {"since": moment_ms_text(since_ms), "until": moment_ms_text(until_ms)}
+        given = {name: at for name, at in window.items() if at is not None and name not in request.query}
+        address = list_address(request, **given)  # each page is of the same time
+        document = {
+            "flow": flow,
+            "topic": topic,
+            **window,
+            **page("buckets", buckets, offset=offset, count=count, address=address),
+        }
+        return json_answer(document)
+
+    return [route(LIST_COUNTS, show)]

@@ -1,0 +1,162 @@
+"""The pages about groups: /groups, and one of each group below it. What they show the lag monitor knows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from fleet.errors import UnavailableError
+from fleet.verdicts.words import ended
+from mirrorwatch.api.groups import ANY, GET_GROUP, LIST_GROUPS
+from mirrorwatch.web.pages.groups import (
+    AT_ONCE,
+    GroupsView,
+    group_names,
+    groups_away,
+    groups_view,
+    list_names,
+)
+from mirrorwatch.web.routes.lag import group_called, sentence_of
+from mirrorwatch.web.routes.main import SECURITY_HEADERS
+from runtime.http.parameters import asked_of
+from runtime.http.problems import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from mirrorwatch.lag.lagging import Lagging
+    from mirrorwatch.web.pages.page import Page
+    from runtime.process.clock import Clock
+
+COUNTS_WITHIN_S = 1.0  # the main page waits no longer for how the groups are
+COUNTED_S = 0.9  # counts that are younger are not asked for again
+
+# The search box sends a form, which no other page does.
+_HEADERS = {
+    **SECURITY_HEADERS,
+    "Content-Security-Policy": SECURITY_HEADERS["Content-Security-Policy"].replace(
+        "form-action 'none'", "form-action 'self'"
+    ),
+    "Cache-Control": "no-store",
+}
+
+
+class LagPages:
+    """Pages of what the lag monitor answers; where it does not, a page says so."""
+
+    def __init__(self, lagging: Lagging, *, page: Page, clock: Clock) -> None:
+        self._lagging = lagging
+        self._page = page
+        self._clock = clock
+
+    async def answer(
+        self,
+        question: str,
+        asked: dict[str, object],
+        template: str,
+        names: Callable[[dict[str, Any]], dict[str, Any]],
+    ) -> web.Response:
+        """Ask, and draw the template with the `names` that are made of the answer."""
+        try:
+            head, body = await self._lagging.ask(question, **asked)
+        except UnavailableError as error:
+            return self.away(sentence_of(error), question, status=503)
+
+        def draw() -> str:
+            document = json.loads(body)
+            if "error" in document:
+                return self._away(document["error"], question)
+            return self._page.draw(template, names(document), now_at=document["now_ms"] / 1000)
+
+        return _html(await asyncio.to_thread(draw), status=head["status"])
+
+    def away(self, sentence: str, question: str, *, status: int) -> web.Response:
+        """Answer with a page that says why there is nothing to show, and leads back."""
+        return _html(self._away(sentence, question), status=status)
+
+    def _away(self, sentence: str, question: str) -> str:
+        return self._page.away(sentence, now_at=self._clock.wall_s(), of_groups=question != "flow")
+
+    def guarded(
+        self, show: Callable[[web.Request], Awaitable[web.Response]], question: str
+    ) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """Return what answers with a page where a request asks for what makes no sense."""
+
+        async def answer(request: web.Request) -> web.Response:
+            try:
+                return await show(request)
+            except ProblemError as error:
+                return self.away(ended(error.detail), question, status=error.status)
+
+        return answer
+
+
+def page_from(given: Mapping[str, Any]) -> dict[str, object]:
+    """Return which rows a page shows."""
+    return {"first": given["offset"], "most": AT_ONCE}
+
+
+def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.RouteDef]:
+    """Return the routes of the pages about groups."""
+    pages = LagPages(lagging, page=page, clock=clock)
+
+    async def show_list(request: web.Request) -> web.Response:
+        given = asked_of(request, LIST_GROUPS.parameters)
+        search, cluster = given["search"], given["kafka_cluster"]
+        asked = {**page_from(given), "search": search, "kafka_cluster": cluster}
+
+        def names(document: dict[str, Any]) -> dict[str, Any]:
+            return list_names(document, search=search, kafka_cluster=cluster)
+
+        return await pages.answer("groups", asked, "groups.html", names)
+
+    async def show_group(request: web.Request) -> web.Response:
+        given = asked_of(request, GET_GROUP.parameters)
+        asked = page_from(given) | group_called(request, given["id"])
+        return await pages.answer("group", asked, "group.html", group_names)
+
+    return [
+        web.get("/groups", pages.guarded(show_list, "groups")),
+        web.get(f"/groups/{{cluster}}/{{group:{ANY}}}", pages.guarded(show_group, "group")),
+    ]
+
+
+class GroupCounts:
+    """How many groups are how, for the main page: asked for when somebody looks, once for all who do."""
+
+    def __init__(self, lagging: Lagging, *, clock: Clock) -> None:
+        self._lagging = lagging
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self._counted_at: float | None = None
+        self._view = groups_away("")
+
+    async def view(self) -> GroupsView | None:
+        """Return the counts, or why there are none; None while the lag monitor is off."""
+        if not self._lagging.on:
+            return None
+        async with self._turn:
+            now_at = self._clock.wall_s()
+            if self._counted_at is None or not 0 <= now_at - self._counted_at < COUNTED_S:
+                self._view = await self._count()
+                self._counted_at = self._clock.wall_s()
+            return self._view
+
+    async def _count(self) -> GroupsView:
+        try:
+            async with asyncio.timeout(COUNTS_WITHIN_S):
+                _, body = await self._lagging.ask("group_counts")
+        except TimeoutError:
+            return groups_away(f"The lag monitor did not answer within {COUNTS_WITHIN_S:g} s.")
+        except UnavailableError as error:
+            return groups_away(sentence_of(error))
+        return groups_view(json.loads(body))
+
+
+def _html(text: str, *, status: int) -> web.Response:
+    response = web.Response(text=text, status=status, content_type="text/html", headers=_HEADERS)
+    response.enable_compression()
+    return response

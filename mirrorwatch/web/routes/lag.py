@@ -1,0 +1,124 @@
+"""What the service answers about groups to scripts: Burrow's API under /v3, ours under /api/v1/groups."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from fleet.errors import UnavailableError
+from fleet.verdicts.words import ended
+from lagmon.burrow import paths as burrow_paths
+from mirrorwatch.api.groups import ANY, GET_GROUP, LIST_GROUPS
+from mirrorwatch.api.operations import route
+from mirrorwatch.web.routes.main import SECURITY_HEADERS, json_answer
+from runtime.http.guards import API
+from runtime.http.parameters import list_address
+from runtime.http.problems import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mirrorwatch.lag.lagging import Lagging
+
+OTHER_METHODS = ("POST", "PUT", "PATCH", "DELETE")
+
+
+def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
+    """Return the routes; each passes its question on to the lag monitor's process."""
+
+    async def show_burrow(request: web.Request) -> web.Response:
+        try:
+            head, body = await lagging.ask("burrow", path=request.rel_url.raw_path, host=request.host)
+        except UnavailableError as error:
+            return without_answer(request, sentence_of(error), web.HTTPServiceUnavailable)
+        return web.Response(body=body, status=head["status"], content_type="application/json")
+
+    async def show_health(_request: web.Request) -> web.Response:
+        # Burrow's says no more than that its server answers, and who restarts it by this relies on that.
+        return web.Response(text="GOOD")
+
+    async def refuse(request: web.Request) -> web.Response:
+        if burrow_paths.is_served(request.rel_url.raw_path):
+            raise web.HTTPMethodNotAllowed(request.method, ["GET", "HEAD"])
+        status, found = burrow_paths.not_served()
+        return json_answer(found, status=status)
+
+    async def show_groups(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        named = {"search": asked["search"], "kafka_cluster": asked["kafka_cluster"]}
+        return await passed_on(lagging, "groups", request, asked, **named)
+
+    async def show_group(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        return await passed_on(lagging, "group", request, asked, **group_called(request, asked["id"]))
+
+    return [
+        web.get("/v3", show_burrow),
+        web.get(f"/v3/{{path:{ANY}}}", show_burrow),
+        web.get("/burrow/admin", show_health),
+        *(web.route(method, f"/v3{{path:(/{ANY})?}}", refuse) for method in OTHER_METHODS),
+        route(LIST_GROUPS, show_groups),
+        route(GET_GROUP, show_group),
+    ]
+
+
+def without_answer(request: web.Request, sentence: str, error: type[web.HTTPError]) -> web.Response:
+    """Say why there is no answer: under /v3 as Burrow's API has it; elsewhere it raises the error."""
+    if request.path.split("/")[1] != "v3":
+        if not request.path.startswith(API):
+            raise error(text=f"{sentence}\n")
+        code = "lag_off" if error is web.HTTPNotFound else "unavailable"
+        raise ProblemError(code, sentence, path=request.path)
+    told_back = {"url": unquote(request.rel_url.raw_path), "host": socket.gethostname()}
+    return json_answer(burrow_paths.error_document(sentence, told_back), status=error.status_code)
+
+
+def group_called(request: web.Request, by_id: str) -> dict[str, object]:
+    """Return which group a request asks for; raises ProblemError `invalid_path`.
+
+    The name is taken from the path as it came: a slash in it is %2F. Names that no path can hold (32 KB, or
+    `..`) are asked for by `?id=`, as the page links them.
+    """
+    cluster, _, group = request.rel_url.raw_path.partition("/groups/")[2].partition("/")
+    try:
+        called = {"group": unquote(group, errors="surrogatepass")}
+    except UnicodeDecodeError:
+        sentence = "the group's name: invalid UTF-8; percent-encode its bytes"
+        raise ProblemError("invalid_path", sentence, path=request.path) from None
+    if not group and by_id:
+        called = {"group_id": by_id}
+    return {"kafka_cluster": unquote(cluster), **called}
+
+
+def sentence_of(error: UnavailableError) -> str:
+    """Return why the monitor did not answer, as a sentence."""
+    return ended(f"{str(error)[:1].upper()}{str(error)[1:]}")
+
+
+async def passed_on(
+    lagging: Lagging, question: str, request: web.Request, asked: Mapping[str, Any], **details: Any
+) -> web.Response:
+    """Answer with what the lag monitor says; raises ProblemError with why it says nothing."""
+    try:
+        head, body = await lagging.ask(
+            question,
+            address=list_address(request),
+            first=asked["offset"],
+            most=asked["limit"],
+            fields=asked["fields"],
+            **details,
+        )
+    except UnavailableError as error:
+        raise ProblemError("unavailable", sentence_of(error), path=request.path) from error
+    if "code" in head:
+        raise ProblemError(head["code"], json.loads(body)["error"], path=request.path)
+    answer = web.Response(
+        body=body,
+        status=head["status"],
+        content_type="application/json",
+        headers={**SECURITY_HEADERS, "Cache-Control": "no-store"},
+    )
+    answer.enable_compression()
+    return answer

@@ -1,0 +1,202 @@
+"""What the service answers to browsers and scripts: the page, its static files and /api/v1.
+
+Every answer forbids what the page does not need: scripts and styles from anywhere but here, frames,
+guessing of content types, and keeping an answer that changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from fleet.dialect import chosen, unknown_name
+from mirrorwatch.api.flows import GET_FLOW, LIST_FLOWS
+from mirrorwatch.api.operations import route
+from mirrorwatch.web.documents import flow_document, flows_document
+from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.pages.runbooks import runbook, runbook_names
+from runtime.http.parameters import list_address
+from runtime.http.problems import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from mirrorwatch.service.view import FlowView, ServiceView
+    from mirrorwatch.web.pages.groups import GroupsView
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+# Many browsers on one service share a drawing that is at most this old.
+_SHARED_S = 0.9
+
+
+def routes(
+    look: Callable[[], ServiceView],
+    *,
+    page: Page | None = None,
+    groups: Callable[[], Awaitable[GroupsView | None]] | None = None,
+) -> list[web.RouteDef]:
+    """Return the routes of page and API; `look` makes the view anew whenever it is called.
+
+    `groups` tells how many groups are how, None while there is no lag monitor.
+    """
+    page = page or Page()
+    whole, fragment = _Drawing(page.page), _Drawing(page.fragment)
+
+    async def seen() -> ServiceView:
+        counted = await groups() if groups is not None else None
+        return replace(look(), groups=counted)
+
+    async def show_page(_: web.Request) -> web.Response:
+        return page_answer(await whole.of(await seen()))
+
+    async def show_view(_: web.Request) -> web.Response:
+        return page_answer(await fragment.of(await seen()))
+
+    async def show_static(request: web.Request) -> web.Response:
+        return _static(page, request.match_info["name"], request.query.get("v"))
+
+    async def show_flows(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        address = list_address(request)
+        return await answer_beside(lambda view: flows_document(view, asked, address), look())
+
+    async def show_flow(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        view = look()
+        document = flow_document(known_flow(request, view), view.outside)
+        return json_answer(chosen(document, asked["fields"]))
+
+    async def show_runbook(request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        now_at = look().now_at
+        if name not in runbook_names():
+            sentence = f"There is no runbook '{name[:100]}'."
+            return page_answer(page.away(sentence, now_at=now_at, of_groups=False), status=404)
+        text = await asyncio.to_thread(lambda: page.draw("runbook.html", runbook(name), now_at=now_at))
+        return page_answer(text)
+
+    handlers: dict[str, Callable[[web.Request], Awaitable[web.Response]]] = {
+        "/": show_page,
+        "/view": show_view,
+        "/static/{name}": show_static,
+        "/runbooks/{name}": show_runbook,
+    }
+    return [
+        *(web.get(path, handler) for path, handler in handlers.items()),
+        route(LIST_FLOWS, show_flows),
+        route(GET_FLOW, show_flow),
+    ]
+
+
+class _Drawing:
+    """The newest drawing of a view, shared by requests that come within a moment of each other.
+
+    Fifty flows take a tenth of a second to draw, so it is done beside the event loop, one at a time.
+    """
+
+    def __init__(self, draw: Callable[[ServiceView], str]) -> None:
+        self._draw = draw
+        self._text = ""
+        self._drawn_at: float | None = None
+        self._turn = asyncio.Lock()
+
+    async def of(self, view: ServiceView) -> str:
+        async with self._turn:
+            if self._drawn_at is None or not abs(view.now_at - self._drawn_at) < _SHARED_S:
+                self._text = await asyncio.to_thread(self._draw, view)
+                self._drawn_at = view.now_at
+            return self._text
+
+
+def find_flow(view: ServiceView, name: str) -> FlowView | None:
+    """Return the flow that is called `A->B`, or `A:B` as on the command line."""
+    for flow in view.flows:
+        if flow.flow == name:
+            return flow
+    for flow in view.flows:
+        if f"{flow.source}:{flow.target}" == name:
+            return flow
+    return None
+
+
+def known_flow(request: web.Request, view: ServiceView) -> FlowView:
+    """Return the flow that the path names; raises ProblemError `unknown_flow`."""
+    return flow_called(view, request.match_info["flow"], request)
+
+
+def flow_called(view: ServiceView, name: str, request: web.Request) -> FlowView:
+    """Return the flow of this name; raises ProblemError `unknown_flow`."""
+    flow = find_flow(view, name)
+    if flow is None:
+        raise ProblemError("unknown_flow", unknown_flow(view, name), path=request.path)
+    return flow
+
+
+def unknown_flow(view: ServiceView, name: str) -> str:
+    """Say that there is no such flow, and which one is nearest."""
+    return unknown_name("flow", name, [one.flow for one in view.flows])
+
+
+def page_answer(text: str, *, status: int = 200) -> web.Response:
+    """Return a page that nobody keeps."""
+    headers = {**SECURITY_HEADERS, "Cache-Control": "no-store"}
+    response = web.Response(text=text, status=status, content_type="text/html", headers=headers)
+    response.enable_compression()
+    return response
+
+
+def json_answer(document: dict[str, Any], *, status: int = 200) -> web.Response:
+    """Return a document that is not kept by anybody."""
+    return _json(_json_text(document), status=status)
+
+
+async def answer_beside(make: Callable[..., dict[str, Any]], *of: Any) -> web.Response:
+    """Return a document that takes a while to make: beside the event loop."""
+    return _json(await asyncio.to_thread(lambda: _json_text(make(*of))))
+
+
+def _json_text(document: dict[str, Any]) -> str:
+    return json.dumps(document, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _json(text: str, *, status: int = 200) -> web.Response:
+    response = web.Response(
+        # Half a surrogate pair, which a JSON of others may hold, is no UTF-8: it is escaped as JSON does it.
+        body=text.encode(errors="backslashreplace"),
+        charset="utf-8",
+        content_type="application/json",
+        status=status,
+        headers={**SECURITY_HEADERS, "Cache-Control": "no-store"},
+    )
+    response.enable_compression()
+    return response
+
+
+def _static(page: Page, name: str, version: str | None) -> web.Response:
+    """Return a static file; under the address that carries its hash it may be kept for ever."""
+    file = page.static.get(name)
+    if file is None:
+        return web.Response(
+            status=404,
+            text="There is no such file.\n",
+            headers={**SECURITY_HEADERS, "Cache-Control": "no-store"},
+        )
+    kept = "public, max-age=31536000, immutable" if version == file.digest else "no-cache"
+    return web.Response(
+        body=file.body,
+        content_type=file.content_type,
+        charset="utf-8",
+        headers={**SECURITY_HEADERS, "Cache-Control": kept},
+    )

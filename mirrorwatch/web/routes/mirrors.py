@@ -1,0 +1,58 @@
+"""What offsets say of one flow, partition by partition: a page, and the same as JSON."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from mirrorwatch.api.offsets import GET_OFFSETS
+from mirrorwatch.api.operations import route
+from mirrorwatch.web.pages.mirrors import mirror_names
+from mirrorwatch.web.routes.groups import LagPages, page_from
+from mirrorwatch.web.routes.lag import passed_on
+from runtime.http.parameters import asked_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mirrorwatch.lag.lagging import Lagging
+    from mirrorwatch.service.current import Told
+    from mirrorwatch.web.pages.page import Page
+    from runtime.process.clock import Clock
+
+
+def mirror_routes(
+    lagging: Lagging,
+    *,
+    page: Page,
+    clock: Clock,
+    now_of: Callable[[str], Told | None] = lambda _flow: None,
+) -> list[web.RouteDef]:
+    """Return the routes; they are registered before those of flows, whose names may hold anything.
+
+    `now_of` returns how a flow is by all parts, None where that is not known.
+    """
+    pages = LagPages(lagging, page=page, clock=clock)
+
+    async def show_json(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        return await passed_on(lagging, "flow", request, asked, flow=_name(request), search=asked["search"])
+
+    async def show_page(request: web.Request) -> web.Response:
+        given = asked_of(request, GET_OFFSETS.parameters)
+        search = given["search"]
+        asked = page_from(given) | {"flow": _name(request), "search": search}
+        names = partial(mirror_names, search=search, now=now_of(_name(request)))
+        return await pages.answer("flow", asked, "mirror.html", names)
+
+    return [
+        route(GET_OFFSETS, show_json),
+        web.get("/flows/{flow:.+}/offsets", pages.guarded(show_page, "flow")),
+    ]
+
+
+def _name(request: web.Request) -> str:
+    """Return the flow that is asked for: `A->B`, or `A:B` as on the command line."""
+    name = request.match_info["flow"]
+    return name if "->" in name else name.replace(":", "->", 1)

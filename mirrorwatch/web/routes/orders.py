@@ -1,0 +1,141 @@
+"""What the service can be told to do over HTTP: read its configuration anew, and let a canary go on."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Protocol
+
+from aiohttp import hdrs, web
+
+from fleet.dialect import moment_text
+from fleet.errors import UnavailableError
+from mirrorwatch.api.operations import route
+from mirrorwatch.api.orders import RESUME_CANARY
+from mirrorwatch.web.routes.main import json_answer, known_flow
+from runtime.http.problems import ProblemError, as_problem
+from runtime.http.users import require_token
+from runtime.process import logs
+from runtime.process.allowance import Allowance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from canary.persistence.latches import Latch
+    from mirrorwatch.configuration.reloading import Reloaded
+    from mirrorwatch.service.view import ServiceView
+    from runtime.config.sections import HttpConfig
+    from runtime.process.clock import Clock
+
+RESUMES_PER_MINUTE = 10
+RELOADS_PER_MINUTE = 10
+
+
+class Orders(Protocol):
+    """Who carries them out."""
+
+    @property
+    def http(self) -> HttpConfig:
+        """Return the section `http` as it is now."""
+        ...
+
+    def view(self) -> ServiceView:
+        """Return what the page shows."""
+        ...
+
+    async def resume(self, source: str, topic: str) -> Latch | None:
+        """Lift the latch of this topic; None where there is none, UnavailableError where it cannot be."""
+        ...
+
+    async def reload(self) -> Reloaded:
+        """Read the configuration anew and take it over."""
+        ...
+
+
+def order_routes(orders: Orders, *, clock: Clock) -> list[web.RouteDef]:
+    """Return the routes of what changes something; each looks at http.tokens and http.reload as they are."""
+    desk = _Desk(orders, clock)
+    return [
+        route(RESUME_CANARY, desk.resume),
+        web.post("/-/reload", desk.reload),
+    ]
+
+
+class _Desk:
+    """Looks at who asks, and how often, before anything is done."""
+
+    def __init__(self, orders: Orders, clock: Clock) -> None:
+        self._orders = orders
+        self._clock = clock
+        self._log = logs.get("orders")
+        self._resumes = Allowance(RESUMES_PER_MINUTE, per_s=60.0)
+        self._reloads = Allowance(RELOADS_PER_MINUTE, per_s=60.0)
+
+    async def resume(self, request: web.Request, _asked: Mapping[str, Any]) -> web.Response:
+        _require_operator(request, self._orders.http)
+        flow = known_flow(request, self._orders.view())
+        take_turn(self._resumes, self._clock, request)
+        topic, source = flow.canary_topic, flow.source
+        try:
+            latch = await self._orders.resume(source, topic)
+        except UnavailableError as error:
+            raise ProblemError("unavailable", f"nothing was changed: {error}", path=request.path) from error
+        if latch is None:
+            sentence = f"nothing is latched: no probe sent to {topic} on {source} is known to have come back"
+            raise ProblemError("not_latched", sentence, path=request.path)
+        self._log.warning("a latch was lifted", kafka_cluster=source, topic=topic, by=request.remote)
+        sentence = f"probes are sent to {topic} on {source} again, for every flow from there"
+        lifted = {
+            "kafka_cluster": source,
+            "topic": topic,
+            "latched_at": moment_text(latch.latched_at),
+            "sentence": latch.sentence,
+        }
+        return json_answer({"flow": flow.flow, "sentence": sentence, "lifted": lifted})
+
+    async def reload(self, request: web.Request) -> web.Response:
+        http = self._orders.http
+        if not http.reload:
+            sentence = "reloading over HTTP is off: set http.reload: true, or send the process SIGHUP"
+            raise ProblemError("forbidden", sentence, path=request.path)
+        if http.tokens.operator is not None:
+            _require_operator(request, http)
+        elif _is_of_another_site(request):
+            raise ProblemError("forbidden", "a page of another site may not ask for this", path=request.path)
+        take_turn(self._reloads, self._clock, request)
+        self._log.info("a reload was asked for", by=request.remote)
+        done = await self._orders.reload()
+        if done.problems:
+            code = "unavailable" if done.unavailable else "invalid_configuration"
+            sentence = "; ".join(done.problems)
+            raise ProblemError(code, sentence, path=request.path, problems=done.problems)
+        return json_answer({"changes": list(done.sentences), "at_the_next_start": list(done.later)})
+
+
+def _is_of_another_site(request: web.Request) -> bool:
+    """Tell whether a page from elsewhere asks; over plain HTTP browsers say so by `Origin` alone."""
+    if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+        return True
+    origin = request.headers.get(hdrs.ORIGIN)
+    return origin is not None and origin.partition("://")[2] != request.host
+
+
+def _require_operator(request: web.Request, http: HttpConfig) -> None:
+    """Let a request with the operator's token pass; raises ProblemError for any other."""
+    try:
+        require_token(request, http.tokens.operator)
+    except (web.HTTPForbidden, web.HTTPUnauthorized) as refused:
+        raise as_problem(refused, path=request.path) from None
+
+
+def take_turn(
+    allowance: Allowance, clock: Clock, request: web.Request, *, said: str = "this was asked for too often"
+) -> None:
+    """Count a request; raises ProblemError `too_many_requests` where there were too many."""
+    wait_s = math.ceil(allowance.take(clock.monotonic_ns()))
+    if wait_s:
+        raise ProblemError(
+            "too_many_requests",
+            f"{said}; try again in {wait_s} s",
+            path=request.path,
+            headers={hdrs.RETRY_AFTER: str(wait_s)},
+        )

@@ -1,0 +1,38 @@
+"""What the service answers to Prometheus and to whoever looks after its process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from mirrorwatch.web.routes.scrape import answer_scrape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from mirrorwatch.lag.lagging import Lagging
+    from mirrorwatch.service.numbers import ServiceNumbers
+
+
+def upkeep_routes(
+    numbers: Callable[[], ServiceNumbers],
+    untried: Callable[[], Collection[str]],
+    lagging: Lagging | None = None,
+) -> list[web.RouteDef]:
+    """Return the routes of /metrics and of the two probes; `untried` are the clusters not tried yet."""
+
+    async def metrics(request: web.Request) -> web.StreamResponse:
+        return await answer_scrape(request, numbers(), lagging)
+
+    async def healthy(_request: web.Request) -> web.Response:
+        return web.Response(text="mirrorwatch is running\n")
+
+    async def ready(_request: web.Request) -> web.Response:
+        missing = sorted(untried())
+        if missing:
+            text = f"not ready: {', '.join(missing)} not tried yet\n"
+            return web.Response(status=503, text=text)
+        return web.Response(text="ready\n")
+
+    return [web.get("/metrics", metrics), web.get("/-/healthy", healthy), web.get("/-/ready", ready)]

@@ -1,0 +1,50 @@
+"""The routes of what the lag monitor knows: there is nothing at them while it is off.
+
+Another configuration may switch it on or off while the service runs, and routes are made once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from mirrorwatch.lag.lagging import OFF
+from mirrorwatch.web.routes.groups import group_routes
+from mirrorwatch.web.routes.lag import lag_routes, without_answer
+from mirrorwatch.web.routes.mirrors import mirror_routes
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mirrorwatch.lag.lagging import Lagging
+    from mirrorwatch.service.current import Told
+    from mirrorwatch.web.pages.page import Page
+    from runtime.process.clock import Clock
+
+    Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def routes_while_on(
+    lagging: Lagging,
+    *,
+    page: Page,
+    clock: Clock,
+    now_of: Callable[[str], Told | None] = lambda _flow: None,
+) -> list[web.RouteDef]:
+    """Return all of them; they stand before those of flows, whose names may hold anything."""
+    found = [
+        *lag_routes(lagging),
+        *group_routes(lagging, page=page, clock=clock),
+        *mirror_routes(lagging, page=page, clock=clock, now_of=now_of),
+    ]
+    return [web.route(one.method, one.path, _guarded(lagging, one.handler)) for one in found]
+
+
+def _guarded(lagging: Lagging, handler: Handler) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if not lagging.on:
+            return without_answer(request, f"{OFF[:1].upper()}{OFF[1:]}.", web.HTTPNotFound)
+        return await handler(request)
+
+    return answer

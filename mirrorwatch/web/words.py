@@ -1,0 +1,278 @@
+"""The words and numbers that page and table share: how a verdict, a moment and a latency are said.
+
+Pure. Moments are epoch seconds and are written in UTC, durations are seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from fleet.quantity import between_text, duration_text
+from fleet.verdicts.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from fleet.quantity import Bounds
+    from mirrorwatch.service.view import ServiceView, UnreachedView
+
+NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
+
+_SHOWN_BROKERS = 6
+_WORTHS = {"at_least": "at least ", "estimate": "about "}
+_UNSEEN_BLANKS = re.compile(r"^ +| +$|(?<= ) +", re.ASCII)
+_BREAKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
+
+GLYPHS = {
+    Verdict.LOSING: "✕",
+    Verdict.ALTERED: "≠",
+    Verdict.STALLED: "■",
+    Verdict.REPEATING: "↻",
+    Verdict.LATE: "◔",
+    Verdict.UNKNOWN: "?",
+    Verdict.HEALTHY: "✓",
+}
+
+_DOING = {
+    Verdict.LOSING: "losing records",
+    Verdict.ALTERED: "altering records",
+    Verdict.STALLED: "stalled",
+    Verdict.REPEATING: "repeating records",
+    Verdict.LATE: "late",
+    Verdict.UNKNOWN: "not known",
+    Verdict.HEALTHY: "healthy",
+}
+
+
+BEEN = {
+    Verdict.LOSING: "records lost",
+    Verdict.ALTERED: "records altered",
+    Verdict.STALLED: "stalled",
+    Verdict.REPEATING: "records repeated",
+    Verdict.LATE: "late",
+    Verdict.UNKNOWN: "not known",
+    Verdict.HEALTHY: "healthy",
+}
+"""How a flow was, in a sentence about what is over."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return the number with its noun, `1 flow` or `3 flows`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def headline(view: ServiceView) -> str:
+    """Say in one line how the flows are, worst first: `1 of 3 flows is losing records, 1 is late`."""
+    counts = Counter(flow.standing.now.verdict for flow in view.flows)
+    total = len(view.flows)
+    if total == 0:
+        return "No flow is configured"
+    if counts[Verdict.HEALTHY] == total:
+        return {1: "The flow is healthy", 2: "Both flows are healthy"}.get(
+            total, f"All {total} flows are healthy"
+        )
+    if counts[Verdict.UNKNOWN] == total:
+        return {1: "The flow is not known yet", 2: "Neither flow is known yet"}.get(
+            total, f"None of the {total} flows is known yet"
+        )
+    said: list[str] = []
+    for verdict in Verdict:
+        count = counts[verdict]
+        if count == 0 or (verdict is Verdict.HEALTHY and said):
+            continue
+        verb = "is" if count == 1 else "are"
+        if said:
+            subject = str(count)
+        elif total == 1:
+            subject = "The flow"
+        else:
+            subject = f"{count} of {total} flows"
+        said.append(f"{subject} {verb} {_DOING[verdict]}")
+    return ", ".join(said)
+
+
+def side_notes(view: ServiceView) -> tuple[str, ...]:
+    """Say what the headline leaves out: what is past, clusters that are not up, and problems."""
+    away = [
+        f"Cluster {cluster.alias} is {cluster.state}" for cluster in view.clusters if cluster.state != "up"
+    ]
+    if len(away) > 3:
+        away = [f"{len(away)} of {len(view.clusters)} clusters are not up"]
+    notes = _past_notes(view) + away
+    if view.problems:
+        verb = "needs" if len(view.problems) == 1 else "need"
+        notes.append(f"{counted(len(view.problems), 'problem')} {verb} a person")
+    return tuple(notes)
+
+
+def _past_notes(view: ServiceView) -> list[str]:
+    """Say which flows were found bad before and are something else now."""
+    standings = (flow.standing for flow in view.flows)
+    past = Counter((one.past.verdict, one.by_audit) for one in standings if one.past is not None)
+    return [
+        f"{counted(count, 'flow')} {'found' if by_audit else 'was' if count == 1 else 'were'}"
+        f" {_DOING[verdict]} {'by a checksum' if by_audit else 'recently'}"
+        for (verdict, by_audit), count in sorted(past.items(), key=lambda one: one[0][0].severity)
+    ]
+
+
+def worst(view: ServiceView) -> Verdict:
+    """Return the worst verdict of all flows, unknown where there is no flow."""
+    return min(
+        (flow.standing.look for flow in view.flows),
+        key=lambda verdict: verdict.severity,
+        default=Verdict.UNKNOWN,
+    )
+
+
+def title(view: ServiceView) -> str:
+    """Return the title of the page, the worst verdict first, so that a row of browser tabs tells it."""
+    bad = worst(view)
+    if not view.flows:
+        return "no flows · mirrorwatch"
+    if bad is Verdict.HEALTHY:
+        return "healthy · mirrorwatch"
+    count = sum(flow.standing.look is bad for flow in view.flows)
+    return f"{bad} {count}/{len(view.flows)} · mirrorwatch"
+
+
+def plain(text: str) -> str:
+    """Replace what would steer a terminal or turn the reading direction; a line break becomes a space."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else " " if letter in "\t\r\n" else "\N{REPLACEMENT CHARACTER}"
+        for letter in text
+    )
+
+
+def with_blanks(name: str) -> str:
+    """Return a name with marks for blanks that nobody sees: at its edges, behind another, and line breaks."""
+    return _UNSEEN_BLANKS.sub(lambda found: "␣" * len(found[0]), name).translate(_BREAKS)
+
+
+def moment_text(at: float, now_at: float) -> str:
+    """Write a moment in UTC as a clock time, with its day unless that is today's: `14:02:11 UTC`."""
+    moment, now = _utc(at), _utc(now_at)
+    if moment is None or now is None:
+        return NOTHING
+    if moment.date() == now.date():
+        return f"{moment:%H:%M:%S} UTC"
+    if moment.year == now.year:
+        return f"{moment:%d %b %H:%M} UTC"
+    return f"{moment:%d %b %Y %H:%M} UTC"
+
+
+def minute_text(at: float, now_at: float) -> str:
+    """Write a moment in UTC to the minute, with its day unless it is that of `now_at`: `09:18`."""
+    moment, now = _utc(at), _utc(now_at)
+    if moment is None or now is None:
+        return NOTHING
+    if moment.date() == now.date():
+        return f"{moment:%H:%M}"
+    return f"{moment:%d %b %H:%M}" if moment.year == now.year else f"{moment:%d %b %Y %H:%M}"
+
+
+def iso_text(at: float) -> str:
+    """Write a moment as ISO 8601 in UTC with milliseconds, empty when it is no moment at all."""
+    moment = _utc(at)
+    return "" if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def age_text(seconds: float | None) -> str:
+    """Write an age in whole seconds below a minute, then in two units; a dash when there is none.
+
+    A moment slightly ahead of now, which two clocks can give, has the age 0.
+    """
+    if seconds is None or not math.isfinite(seconds):
+        return NOTHING
+    if seconds <= 0:
+        return "0 s"
+    if seconds < 10:
+        return f"{seconds:.1f} s" if seconds < 1 else f"{seconds:.0f} s"
+    return duration_text(seconds)
+
+
+def worth_text(seconds: float | None, kind: str) -> str:
+    """Write an age with its worth before it: `at least` where it is a bound, `about` where an estimate."""
+    text = age_text(seconds)
+    return text if text == NOTHING else _WORTHS.get(kind, "") + text
+
+
+def bounds_text(count: Bounds | None) -> str:
+    """Write a number of records with its bounds: `5`, `at least 5`, `between 5 and 8`; a dash for none."""
+    return NOTHING if count is None else between_text(*count)
+
+
+def latency_text(seconds: float | None) -> str:
+    """Write a latency with two or three digits: `0.4 ms`, `38 ms`, `1.24 s`; a dash when there is none."""
+    if seconds is None or not math.isfinite(seconds):
+        return NOTHING
+    if seconds < 0:
+        return "-" + latency_text(-seconds)
+    if seconds < 0.01:
+        return f"{seconds * 1000:.1f} ms"
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    return f"{seconds:.1f} s" if seconds < 60 else duration_text(seconds)
+
+
+def heartbeat_text(age_s: float) -> str:
+    """Write how old MirrorMaker's newest heartbeat is, and what little that says."""
+    age = f"{age_s:.1f} s" if age_s < 60 else duration_text(age_s)
+    return f"{age} old; says nothing about single tasks"
+
+
+def unreached_text(side: UnreachedView) -> str:
+    """Say which brokers no probe passes: `No probe passes broker 3 of B: it leads no partition …`."""
+    ids = [str(number) for number in side.broker_ids[:_SHOWN_BROKERS]]
+    more = len(side.broker_ids) - len(ids)
+    if more:
+        ids.append(f"{more} more")
+    one = len(ids) == 1
+    names = ids[0] if one else f"{', '.join(ids[:-1])} and {ids[-1]}"
+    return (
+        f"No probe passes broker{'' if one else 's'} {names} of {side.kafka_cluster}:"
+        f" {'it leads' if one else 'they lead'} no partition of the canary's topic there."
+    )
+
+
+def share_text(part: int, whole: int) -> str:
+    """Write a share in per cent; it says 100 % only when nothing at all is missing."""
+    if whole <= 0:
+        return NOTHING
+    share = 100 * part / whole
+    if part < whole and share >= 99.995:
+        return "> 99.99 %"
+    return f"{share:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def part_text(ratio: float) -> str:
+    """Write a part that may be more than the whole: `about 3 %`, `less than 0.1 %`."""
+    if 0 < ratio < 0.001:
+        return "less than 0.1 %"
+    return f"about {100 * ratio:.2g} %" if ratio < 1 else f"about {100 * ratio:,.0f} %"
+
+
+def left_text(ratio: float) -> str:
+    """Say what is left of an error budget, never rounded up: `61.2 % of its error budget is left`."""
+    if ratio <= 0:
+        return (
+            "its error budget is spent"
+            if ratio > -0.05
+            else f"{1 - ratio:.2g} times its error budget is spent"
+        )
+    percent = math.floor(1000 * ratio) / 10
+    return f"{f'{percent:g}' if percent else 'less than 0.1'} % of its error budget is left"
+
+
+def _utc(at: float) -> datetime | None:
+    """Return the moment in UTC, or None for what no calendar holds."""
+    try:
+        return datetime.fromtimestamp(at, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,233 @@
+"""A run's document as others may send it: read whole, or refused with everything that is wrong with it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checksum.compare.findings import RecordVerdict
+from checksum.report.result_document import MOST_FINDINGS
+from fleet.verdicts.vocabulary import Cause
+from mirrorwatch.audits import told as checksum_told
+from mirrorwatch.audits.told import MOST_PROBLEMS, NoRunError, ToldRun, read_run, read_told
+from tests.mirrorwatch.told_runs import ENDED_AT, block, counted, finding, left, partition, run
+
+FULL = run(
+    partitions=(partition(hidden=10, lost=1), partition("payments", 2)),
+    findings=(finding(), finding(RecordVerdict.EXTRA, aborted=True, topic="payments", offset=5)),
+    told=(finding(RecordVerdict.DUPLICATED),),
+    blocks=(block(lacking=3),),
+    left_out=(left(), left("payments", 1, later=True)),
+    nothing_new=("quiet",),
+)
+
+
+def copied(document):
+    return json.loads(json.dumps(document))
+
+
+def problems(document):
+    with pytest.raises(NoRunError) as refused:
+        read_run(document)
+    return refused.value.problems
+
+
+def changed(path, value):
+    document = copied(FULL)
+    at = document
+    *way, last = path
+    for step in way:
+        at = at[step]
+    at[last] = value
+    return document
+
+
+def test_what_a_run_writes_is_read():
+    told = read_run(copied(FULL))
+    assert (told.run, told.flow, told.status, told.counts_only) == ("r1", "A->B", 1, False)
+    assert (told.begun_at, told.ended_at) == (ENDED_AT - 600, ENDED_AT)
+    assert told.coverage == 190 / 250
+    assert told.records[RecordVerdict.LOST] == 1
+    lost, extra = told.findings
+    assert (lost.verdict, lost.source_offset, lost.target_offset) == (RecordVerdict.LOST, 41, None)
+    assert lost.sentence.startswith("orders [0]: the record at offset 41 on A")
+    assert (extra.cause, extra.source_offset, extra.target_offset) == (Cause.ABORTED_TRANSACTION, None, 5)
+    assert (told.findings_count, told.expected_count, told.blocks_count) == (2, 1, 1)
+    assert (told.blocks[0].lacking, told.blocks[0].certain) == (3, True)
+    assert [(one.topic, one.offsets, one.verified) for one in told.partitions] == [
+        ("orders", 100, 90),
+        ("payments", 100, 100),
+    ]
+    assert [(one.topic, one.records, one.later) for one in told.left_out] == [
+        ("orders", 50, False),
+        ("payments", 50, True),
+    ]
+    assert told.nothing_new == ("quiet",)
+
+
+def test_records_that_nobody_could_look_up_are_told_and_a_document_without_them_is_read_as_well():
+    unsettled = [
+        finding(RecordVerdict.UNVERIFIABLE, source=None, offset=at, number=at)
+        for at in range(MOST_FINDINGS + 1)
+    ]
+    document = copied(run(unsettled=unsettled))
+    assert (document["status"], document["unsettled"]["count"]) == (3, MOST_FINDINGS + 1)
+    assert len(document["unsettled"]["shown"]) == MOST_FINDINGS
+    assert document["unsettled"]["shown"][41]["sentence"] == (
+        "orders [0]: the record at offset 41 on B, of 2026-09-21T11:26:40.000Z, may be a second copy, or never"
+        " have been on A: its log does not reach that far back, or too much of it would have to be read"
+    )
+    told = read_run(document)
+    assert (told.findings, told.status) == ((), 3)
+    del document["unsettled"]  # a run of an older release
+    assert read_run(document) == told
+
+
+def test_a_pass_over_counts_is_read_for_what_it_is():
+    told = read_run(counted())
+    assert (told.run, told.counts_only, told.findings, told.partitions) == ("c1", True, (), ())
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        (["run"], "a/b", "run is not made of letters, digits, '.', '_' and '-', at most 64"),
+        (["run"], 7, "run is not made of letters, digits, '.', '_' and '-', at most 64"),
+        (["flow"], "A\x1b[2JB", "flow is no text of 1 to 300 characters that can be printed"),
+        (["plan"], "p" * 65, "plan is no text of 1 to 64 characters that can be printed"),
+        (["begun_at"], "2030-01-01T00:00:00Z", "begun_at is later than ended_at"),
+        (["ended_at"], "yesterday", "ended_at is no moment such as 2026-01-31T23:00:00.000Z"),
+        (["ended_at"], "2026-09-21T13:33:20", "ended_at is no moment such as 2026-01-31T23:00:00.000Z"),
+        (["ended_at"], None, "ended_at is no moment such as 2026-01-31T23:00:00.000Z"),
+        (["status"], 5, "status is no whole number from 0 to 4"),
+        (["status"], True, "status is no whole number from 0 to 4"),
+        (["coverage"], 1.5, "coverage is no number from 0 to 1"),
+        (["coverage"], None, "coverage is no number from 0 to 1"),
+        (["counts_only"], 1, "counts_only is neither true nor false"),
+        (["records"], [], "records is no object"),
+        (["records", "lost"], -1, f"records.lost is no whole number from 0 to {2**62}"),
+        (["source_records"], "10", f"source_records is no whole number from 0 to {2**62}"),
+        (["findings"], None, "findings is no object"),
+        (["findings", "count"], 1, "findings counts 1 and shows 2"),
+        (["findings", "shown"], {}, "findings.shown is no list of at most 10000 entries"),
+        (["findings", "shown", 1], 7, "findings.shown[1] is no object"),
+        (
+            ["findings", "shown", 0, "verdict"],
+            "gone",
+            "findings.shown[0].verdict is 'gone' where one of altered, duplicated, extra, lost, match,",
+        ),
+        (["findings", "shown", 0, "cause"], ["filtered"], "findings.shown[0].cause is no text where one of"),
+        (["findings", "shown", 0, "topic"], "no topic", "findings.shown[0].topic is no name of a topic"),
+        (
+            ["findings", "shown", 0, "source_offsets"],
+            [1],
+            "findings.shown[0].source_offsets is no pair of offsets",
+        ),
+        (
+            ["findings", "shown", 0, "source_offsets"],
+            [1.5, 2],
+            f"findings.shown[0].source_offsets[0] is no whole number from 0 to {2**62}",
+        ),
+        (
+            ["not_read_again", "shown", 0, "certain"],
+            None,
+            "not_read_again.shown[0].certain is neither true nor false",
+        ),
+        (["partitions", "shown", 0, "verified"], 1 << 63, "partitions.shown[0].verified is no whole number"),
+        (["left_out", "shown", 0, "later"], "no", "left_out.shown[0].later is neither true nor false"),
+        (["nothing_new"], [3], "nothing_new[0] is no name of a topic"),
+    ],
+)
+def test_each_thing_that_is_wrong_is_said_with_its_place(path, value, sentence):
+    (said,) = problems(changed(path, value))
+    assert said.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "name", ["run", "flow", "plan", "begun_at", "status", "coverage", "records", "findings"]
+)
+def test_what_is_missing_is_said_once(name):
+    document = copied(FULL)
+    del document[name]
+    assert problems(document) == [f"{name} is missing"]
+
+
+def test_all_problems_are_said_at_once_and_no_more_than_can_be_read():
+    document = changed(["status"], 9)
+    document["findings"] = {"count": 200, "shown": [{} for _ in range(200)]}
+    said = problems(document)
+    assert len(said) == MOST_PROBLEMS + 1
+    assert said[-1] == f"and {1601 - MOST_PROBLEMS} more"
+
+
+def test_unknown_fields_are_counted_and_only_some_are_named():
+    document = copied(FULL) | {f"{number}" * 200: 0 for number in range(20_000)}
+    with pytest.raises(NoRunError) as refused:
+        read_run(document, posted=True)
+    assert refused.value.problems[MOST_PROBLEMS:] == [f"and {20_000 - MOST_PROBLEMS} more"]
+    assert max(map(len, refused.value.problems)) < 700
+
+
+def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_told(monkeypatch):
+    good, bad = copied(FULL), changed(["status"], 9)
+    bad["findings"] = {"count": 40, "shown": [{} for _ in range(4)]}
+    read = []
+    monkeypatch.setattr(
+        checksum_told, "read_run", lambda one, **how: read.append(one) or read_run(one, **how)
+    )
+    with pytest.raises(NoRunError) as refused:
+        read_told({"runs": [good, bad, bad, *[bad] * 50]})
+    assert len(read) == 3
+    assert refused.value.problems[0].startswith("runs[1]: status is")
+    assert refused.value.problems[MOST_PROBLEMS:] == [f"and {2 * 33 - MOST_PROBLEMS} more"]
+    bad["findings"] = {"count": 200, "shown": [{} for _ in range(200)]}
+    with pytest.raises(NoRunError) as refused:
+        read_told({"runs": [bad]})
+    assert refused.value.problems[MOST_PROBLEMS:] == [f"and {1601 - MOST_PROBLEMS} more"]
+
+
+@pytest.mark.parametrize(("version", "told"), [(2, "2"), (None, "none"), (True, "none"), ("1", "none")])
+def test_of_another_version_nothing_else_is_said(version, told):
+    assert problems({"version": version}) == [
+        f"version is {told}, and this service reads 1: use one release for both"
+    ]
+
+
+@pytest.mark.parametrize("document", [None, [], 7, "run"])
+def test_what_is_no_document(document):
+    assert problems(document) == ["the document is no JSON object"]
+
+
+def test_keys_and_verdicts_of_another_release_are_left_alone():
+    document = changed(["records", "vanished"], 3) | {"weather": "fine"}
+    assert read_run(document).records.keys() == set(RecordVerdict)
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5)
+ANY = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner)
+)
+PATHS = [
+    (),
+    *((name,) for name in FULL),
+    *((name, "shown") for name in ("findings", "partitions", "left_out", "not_read_again", "expected")),
+    *(("findings", "shown", 0, name) for name in FULL["findings"]["shown"][0]),
+    *(("partitions", "shown", 0, name) for name in FULL["partitions"]["shown"][0]),
+]
+
+
+@given(st.sampled_from(PATHS), ANY)
+def test_whatever_stands_there_it_is_read_or_refused_in_words(path, value):
+    document = value if not path else changed(path, value)
+    refused = None
+    try:
+        assert isinstance(read_run(document), ToldRun)
+    except NoRunError as error:
+        refused = error
+    if refused is not None:
+        assert refused.problems
+        assert all(refused.problems)
+        assert str(refused)

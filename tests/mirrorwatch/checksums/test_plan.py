@@ -1,0 +1,117 @@
+"""`checksum plan`: what would be read and compared, and the file that carries it to both sites."""
+
+from __future__ import annotations
+
+import pytest
+
+from checksum.plan.file import read_plan
+from fleet.errors import ConfigurationError
+from mirrorwatch.checksums.plan import make_plans
+from tests.checksum.pretend_mirror import Mirrored
+from tests.mirrorwatch.checksum_stage import CONFIG, Stage
+from tests.mirrorwatch.checksums.test_run import TWO_FLOWS, mirrored
+
+
+@pytest.fixture
+def stage(tmp_path, monkeypatch):
+    return lambda mirrors, **more: Stage(tmp_path, mirrors, monkeypatch, **more)
+
+
+def plan(stage, *topics, out=None, json_file=None):
+    return make_plans(stage.desk, stage.chosen(*topics), out=out, json_file=json_file)
+
+
+def test_it_says_what_is_read_on_each_side_and_what_is_left_out(stage):
+    found = stage({("orders", 0): mirrored(), ("new", 0): mirrored(30)})
+    del found.clusters.b.topics["A.new"]
+    path = found.folder / "plan.json"
+    assert plan(found, json_file=path) == 0
+    assert "A->B: 1 partition of 1 topic to compare (plan " in found.said
+    assert "A: at most 200 records, about 1" in found.said
+    assert "left out: 30 records new: 30 records: there is no topic A.new on B" in found.said
+    (document,) = found.read_json(path)["plans"]
+    assert (document["flow"], document["offsets"]) == ("A->B", {"source": 200, "target": 200})
+    assert document["left_out"]["count"] == 1
+
+
+def test_the_file_holds_the_plan_whose_id_is_printed(stage):
+    found = stage({("orders", 0): mirrored()})
+    path = found.folder / "plan"
+    assert plan(found, out=path) == 0
+    written, identity = read_plan(path)
+    assert f"The plan is in {path}, with the id {identity}." in found.said
+    assert [topic.topic for topic in written.topics] == ["orders"]
+    assert (written.cells, written.bucket_ms) == (4, 900_000)
+
+
+def test_the_settings_are_those_of_the_configuration(stage):
+    found = stage({("orders", 0): mirrored()}, bucket="1m", exclude_headers=["trace"], max_rate="50MB/s")
+    path = found.folder / "plan"
+    assert plan(found, out=path) == 0
+    written, _ = read_plan(path)
+    assert (written.bucket_ms, written.excluded_headers) == (60_000, ("trace",))
+    assert "at max_rate 50 MB/s each side takes" in found.said
+
+
+def test_topics_of_the_configuration_are_planned_where_the_command_line_names_none(stage):
+    found = stage({("orders", 0): mirrored(), ("audit", 0): mirrored()}, topics=["aud.*"])
+    path = found.folder / "plan"
+    chosen = found.desk.chosen((), (), everything=False)
+    assert make_plans(found.desk, chosen, out=path, json_file=None) == 0
+    assert [topic.topic for topic in read_plan(path)[0].topics] == ["audit"]
+    with pytest.raises(ConfigurationError, match="stands beside --topic: keep one of the two"):
+        found.desk.chosen((), ("orders",), everything=True)
+
+
+@pytest.mark.parametrize("config", [CONFIG, TWO_FLOWS])
+def test_a_topic_that_nobody_mirrors_is_told_where_it_was_named(stage, config):
+    found = stage({("orders", 0): mirrored()}, config=config, topics=["nope"])
+    for topics, place in (
+        (("other",), "the command line: --topic: no topic on A matches 'other'"),
+        ((), f"{found.config.path}: checksum.topics: no topic on A matches 'nope'"),
+    ):
+        chosen = found.desk.chosen((), topics, everything=False)
+        with pytest.raises(ConfigurationError) as refused:
+            make_plans(found.desk, chosen, out=None, json_file=None)
+        assert str(refused.value).startswith(place)
+
+
+def test_what_a_run_would_refuse_is_told_and_planned_all_the_same(stage):
+    found = stage({("orders", 0): mirrored()}, max_bytes=100)
+    assert plan(found) == 0
+    assert "A run refuses this: the plan of A->B reads about" in found.said
+
+
+def test_one_file_takes_one_plan(stage):
+    found = stage({("orders", 0): mirrored()}, config=TWO_FLOWS)
+    with pytest.raises(ConfigurationError, match="takes one plan, and there are several flows"):
+        plan(found, out=found.folder / "plan")
+
+
+def test_a_mirror_that_keeps_offsets_is_planned_by_equal_offsets(stage):
+    config = TWO_FLOWS.replace('topics: ".*"', 'topics: ".*", lag_from: equal-offsets')
+    one = mirrored()
+    one.pairs.clear()  # it writes none
+    found = stage({("orders", 0): one}, config=config)
+    path = found.folder / "plan"
+    chosen = found.desk.chosen(["A:B"], (), everything=True)
+    assert make_plans(found.desk, chosen, out=path, json_file=None) == 0
+    (topic,) = read_plan(path)[0].topics
+    assert topic.partitions[0].anchored == "equal offsets"
+
+
+def test_without_a_topic_of_syncs_it_is_found_by_time(stage):
+    found = stage({("orders", 0): mirrored()})
+    found.clusters.a.topics.pop("mm2-offset-syncs.B.internal")
+    path = found.folder / "plan"
+    assert plan(found, out=path) == 0
+    (topic,) = read_plan(path)[0].topics
+    assert topic.partitions[0].anchored == "timestamps"
+
+
+def test_nothing_new_is_said(stage):
+    found = stage({("orders", 0): Mirrored()})
+    path = found.folder / "plan.json"
+    assert plan(found, json_file=path) == 0
+    assert "nothing new in 1 topic, empty or verified before: orders nothing is to be compared" in found.said
+    assert found.read_json(path)["plans"][0]["nothing_new"] == ["orders"]

@@ -1,0 +1,263 @@
+"""The command `report` over real stores: what it reads, prints, writes and refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from canary.persistence import leases, tables
+from canary.tracker.minutes import COLUMNS
+from fleet.errors import UnavailableError
+from mirrorwatch.cli.main import cli
+from mirrorwatch.configuration.reading import read_configuration
+from mirrorwatch.history.reporting import make_report
+from mirrorwatch.service.store_parts import MIGRATIONS
+from runtime.store.store import Store
+from tests.databases import DATABASES, address_of
+from tests.mirrorwatch.markup import Markup
+
+CLUSTERS = """\
+clusters:
+  A: {bootstrap.servers: "127.0.0.1:1"}
+  B: {bootstrap.servers: "127.0.0.1:2"}
+flows:
+  A->B: {}
+"""
+AVAILABILITY = 'objectives: [{flow: "*", kind: availability, target: 99}]\n'
+
+
+@pytest.fixture(params=DATABASES)
+def config(request, tmp_path):
+    address = address_of(request, tmp_path).render_as_string(hide_password=False)
+    return written(tmp_path, CLUSTERS + AVAILABILITY + f'store: {{url: "{address}"}}\n')
+
+
+def written(folder, text):
+    path = folder / "mirrorwatch.yaml"
+    path.write_text(text)
+    return path
+
+
+def fill(config, minutes, *, incarnation="a1", replica="r1"):
+    """Write rows of the flow: by minute before now, the counts of its probes."""
+
+    async def work():
+        found = read_configuration(config, environ=os.environ)
+        store = Store(found.store.database_url(found.directory), migrations=MIGRATIONS)
+        await store.open()
+        now = int(time.time() // 60)
+        rows = {
+            ("A->B", incarnation, now - ago): tuple(counts.get(name, 0) for name in COLUMNS)
+            for ago, counts in minutes.items()
+        }
+
+        def write(connection):
+            leases.begin(
+                connection, incarnation, replica=replica, process="{}", flows=["A->B"], now_at=time.time()
+            )
+            tables.keep_minutes(connection, rows, replica=replica, incarnation=incarnation)
+
+        await store.write(write)
+        await store.close()
+
+    asyncio.run(work())
+
+
+def good(count=60):
+    return {"expected": count, "settled": count, "good": count}
+
+
+def report(*arguments):
+    return CliRunner().invoke(cli, ["report", *map(str, arguments)], standalone_mode=False)
+
+
+def made(config, period_s=3600.0, *, now_at=None):
+    found = read_configuration(config, environ=os.environ)
+    return asyncio.run(make_report(found, period_s=period_s, now_at=now_at or time.time()))
+
+
+def test_two_replicas_count_each_minute_once(config):
+    minutes = dict.fromkeys(range(70), good())
+    fill(config, minutes)
+    fill(config, dict.fromkeys(range(70), good(58)), incarnation="b1", replica="r2")
+    (one,) = made(config).objectives
+    assert (one.figures.valid, one.figures.observed_minutes, one.met) == (60 * 60, 60, True)
+
+
+def test_an_empty_store_and_none_at_all_say_so_first(config):
+    missing = made(config)
+    assert missing.first_line.startswith("No data: ")
+    fill(config, {})
+    assert made(config).first_line == missing.first_line
+    assert made(config).notes == ()
+
+
+def test_a_missed_objective_is_status_1_and_a_part_of_the_period_status_3(config):
+    fill(config, dict.fromkeys(range(30), good()))
+    partly = report(config, "--period", "1h")
+    assert partly.return_value == 3
+    assert "**Partly covered: 1 of 1 objective lack data" in partly.output
+    fill(config, {5: good() | {"good": 0, "lost": 60}}, incarnation="a2")
+    missed = report(config, "--period", "1h", "--format", "json")
+    assert missed.return_value == 1
+    (one,) = json.loads(missed.output)["objectives"]
+    assert (one["met"], one["stretch_count"], one["stretches"][0]["cause"]) == (False, 1, "records lost")
+
+
+def test_files_are_named_by_the_day_and_never_over_what_others_wrote(tmp_path):
+    config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    out = tmp_path / "out"
+    assert report(config, "--out", out).return_value == 3
+    again = report(config, "--out", out)
+    assert again.return_value == 3
+    names = [path.name for path in out.iterdir() if not path.name.startswith(".")]
+    assert all(name.startswith("mirrorwatch-20") for name in names)
+    (out / "mirrorwatch.md").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    refused = report(config, "--out", tmp_path / "full")
+    assert refused.return_value == 2
+    assert "is not empty, and report did not write what is in it" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--period", "28"], "invalid duration '28'"),
+        (["--period", "3s"], "out of range; write a duration from 1m to 400d"),
+        (["--format", "pdf"], "unknown format 'pdf'"),
+        (["--format", "md,json"], "Only one format can be printed"),
+    ],
+)
+def test_wrong_options_are_refused(tmp_path, options, said):
+    config = written(tmp_path, CLUSTERS)
+    refused = report(config, *options)
+    assert said in str(refused.exception)
+
+
+def test_a_store_that_cannot_be_read_is_unavailable(tmp_path):
+    (tmp_path / "mirrorwatch.db").write_text("no database, but long enough to be looked at as one" * 9)
+    with pytest.raises(UnavailableError):
+        made(written(tmp_path, CLUSTERS))
+
+
+def exclude(*arguments):
+    return CliRunner().invoke(cli, ["exclude", *map(str, arguments)], standalone_mode=False)
+
+
+def at(ago):
+    return time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(time.time() - 60 * ago))
+
+
+def test_excluded_time_counts_neither_as_bad_nor_as_missing(tmp_path):
+    config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    fill(
+        config,
+        dict.fromkeys(range(70), good()) | {ago: {"settled": 60, "overdue": 60} for ago in range(20, 30)},
+    )
+    assert made(config).objectives[0].met is False
+    how = ["--flow", "A:B", "--from", at(31), "--to", at(18), "--author", "Ann", "--reason", "moved | racks"]
+    assert exclude(config, *how).output.startswith("Excluded as number 1: A->B, ")
+    found = report(config, "--period", "1h")
+    assert (found.return_value, "| Ann | moved \\| racks |" in found.output) == (0, True)
+    assert "1  A->B" in exclude(config, "--list").output
+    assert exclude(config, "--remove", 1).return_value == 0
+    assert made(config).objectives[0].met is False
+    assert exclude(config, "--list").output == "No time is excluded.\n"
+    assert "no exclusion has number 1; see them with --list" in exclude(config, "--remove", 1).output
+
+
+def test_every_problem_of_an_exclusion_is_named_at_once(tmp_path):
+    config = written(tmp_path, CLUSTERS)
+    how = ["--flow", "A:C", "--from", "2026-11-27T10:00Z", "--to", "2026-11-27T09:00", "--author", " "]
+    refused = exclude(config, *how)
+    assert refused.return_value == 2
+    assert refused.output.splitlines() == [
+        "--reason: missing",
+        "--flow: unknown flow 'A:C'; known are A:B",
+        "--to: must be later than --from",
+        "--author: must have from 1 to 200 characters",
+        "Nothing was changed: 4 problems.",
+    ]
+    soon = exclude(config, "--flow", "A:B", "--from", "soon", "--to", at(0), "--author", "a", "--reason", "b")
+    assert "--from: invalid time 'soon'; write for example 2026-11-27T10:00Z" in soon.output
+    assert not (tmp_path / "mirrorwatch.db").exists()
+    assert "Write one of: --list" in str(exclude(config).exception)
+
+
+def test_the_document_for_a_browser_is_whole_and_escapes_what_others_wrote(tmp_path):
+    config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    fill(config, dict.fromkeys(range(70), good()) | {9: {"settled": 60, "lost": 60}})
+    how = [
+        "--flow",
+        "A:B",
+        "--from",
+        at(31),
+        "--to",
+        at(18),
+        "--author",
+        "<b>",
+        "--reason",
+        "</table><script>",
+    ]
+    exclude(config, *how)
+    text = report(config, "--period", "1h", "--format", "html").output
+    drawn = Markup(text)
+    assert "</table><script>" in drawn.text
+    assert "<script" not in text
+    assert not re.search(r"(src|href)=", text)
+    assert len(re.findall(r'<figure class="budget">', text)) == 1
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, [*map(str, arguments)], standalone_mode=False)
+
+
+def test_objectives_go_to_openslo_and_come_back(tmp_path):
+    config = written(tmp_path, CLUSTERS + 'objectives: [{flow: "*", kind: availability, good_minutes: 90}]\n')
+    told = run("objectives", "to-openslo", config)
+    assert told.return_value == 0
+    (tmp_path / "slo.yaml").write_text(told.output + "---\n" + told.output)
+    back = run("objectives", "from-openslo", tmp_path / "slo.yaml")
+    again = written(tmp_path, CLUSTERS + back.output)
+    (one,) = read_configuration(again, environ=os.environ).objectives
+    assert (one.kind, one.target_ratio, one.slice_ratio, one.period_s) == (
+        "availability",
+        0.999,
+        0.9,
+        28 * 86_400,
+    )
+    (tmp_path / "other.yaml").write_text("apiVersion: openslo/v1\nkind: Service\n")
+    refused = run("objectives", "from-openslo", tmp_path / "other.yaml")
+    assert refused.return_value == 2
+    assert "kind: Service is not supported; only SLO is" in refused.output
+    limited = run("objectives", "to-openslo", written(tmp_path, CLUSTERS))
+    assert limited.return_value == 3
+    assert "A->B recovery point within 5 min: cannot be written" in limited.output
+
+
+def test_suggestions_are_a_section_that_can_be_used(tmp_path):
+    config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    short = run("objectives", "suggest", config)
+    assert short.return_value == 3
+    assert "# A->B availability: too little history: 0.0 of 7 days observed" in short.output
+    fill(config, {ago: good() for ago in range(3, 8 * 1440)})
+    found = run("objectives", "suggest", config)
+    assert found.return_value == 0
+    (one,) = read_configuration(written(tmp_path, CLUSTERS + found.output), environ=os.environ).objectives
+    assert one.target_ratio == 0.9999
+    replayed = run("render", "--replay", config)
+    assert "0 of 0 bad times" in replayed.output
+
+
+def test_check_warns_where_one_failed_probe_pages(tmp_path):
+    slow = "canary: {interval: 60s, max_partitions: 1}\nobjectives: [{flow: '*', kind: freshness, target: 99.99}]\n"
+    (warning,) = read_configuration(written(tmp_path, CLUSTERS + slow), environ=os.environ).warnings
+    assert "one failed probe in 1 h exceeds the rate that pages; send more than" in str(warning)
+    assert read_configuration(written(tmp_path, CLUSTERS), environ=os.environ).warnings == ()
