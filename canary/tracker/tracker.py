@@ -1,11 +1,11 @@
 """The tracker of one flow: events in, outcomes out. No clock, no I/O.
 
-Invariants: the books close after every event (books.py); a probe has exactly one outcome; nothing is
+Invariants: the books close after every event (tracker/books.py); a probe has exactly one outcome; nothing is
 taken back. Rules in the order in which they are tried:
 
 1. an intact copy within the threshold is good, later and before the horizon late; where the prober was
    impaired between the scheduled instant and the threshold, late would be a guess and the probe is unknown,
-   as it is where the machine slept meanwhile, which makes every duration look short (impairment.py);
+   as it is where the machine slept meanwhile, which makes every duration look short (tracker/impairment.py);
 2. a probe known to be on the source is lost once a newer one of its partition is on the target, or the
    mirror's own position has passed it, and the target was read to its end after that;
 3. at the horizon: unknown where the prober was impaired before the threshold, or shortly before the horizon,
@@ -14,8 +14,9 @@ taken back. Rules in the order in which they are tried:
    recovered, confirmed or closed.
 
 Order within a partition is the order of the source's log, whoever wrote into it. A record is counted once by
-its offset: a reader that starts over counts nothing twice. Beyond the memory of ranges.py a copy counts as
-duplicated. What processes that died have left is taken over by the rules of inheritance.py.
+its offset: a reader that starts over counts nothing twice. Beyond the memory of tracker/ranges.py a copy
+counts as duplicated. What processes that died have left is taken over by the rules of
+tracker/inheritance.py.
 """
 
 from __future__ import annotations

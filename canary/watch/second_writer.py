@@ -9,7 +9,7 @@ took over, repeats what it slept through in one burst and is stopped within a se
 A second writer repeats every probe. It is proved by `LINKS` probes in a chain: each came twice within
 `CLOSE_NS`, each but the first was sent after the second copy of the one before was read, no probe between
 them came only once, and the chain lasted for `LASTED_NS`. Both writers may differ by less than `CLOSE_NS`;
-where they differ by more, duplicates that go on for longer than a horizon tell (rules_content.py).
+where they differ by more, duplicates that go on for longer than a horizon tell (fleet/verdicts/content.py).
 """
 
 from __future__ import annotations

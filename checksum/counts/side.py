@@ -1,7 +1,7 @@
 """Count one side of a plan, slice after slice, by partition and bucket.
 
-Slices and their pace are those of a digest (pacing.py). Nothing is written down: a pass that is interrupted
-begins anew, since all of it is one cheap read.
+Slices and their pace are those of a digest (plan/pacing.py). Nothing is written down: a pass that is
+interrupted begins anew, since all of it is one cheap read.
 """
 
 from __future__ import annotations

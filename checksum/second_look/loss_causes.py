@@ -7,7 +7,7 @@ sides hold, of topics with these ids. A mirror that stops at failures (errors.to
 gone on behind a record that failed; one that passes over them, or may do so, reports none. Where nothing on
 the way may leave a record out, and no limit is in its way, it stays unexplained.
 
-A range may end behind its newest pair, where the mirror went on without what was due (due.py): then the
+A range may end behind its newest pair, where the mirror went on without what was due (plan/due.py): then the
 evidence suggests `filtered`. `topic_recreated` is what the mirror skipped of a topic that was re-created.
 """
 

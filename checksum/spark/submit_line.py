@@ -1,7 +1,7 @@
 """The spark-submit line that runs a command of the checksum on any master.
 
 The driver runs where the line is typed, with the Python that mirrorwatch is installed for. Executors need
-neither: no function of Python sees a record (digest_query.py), so what they need is the connector alone.
+neither: no function of Python sees a record (digest/query.py), so what they need is the connector alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The series that tell what audits of whole topics came to: the catalogue's, as those of `series.py`."""
+"""The series that tell what audits of whole topics came to, part of the catalogue."""
 
 from __future__ import annotations
 

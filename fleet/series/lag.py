@@ -1,4 +1,4 @@
-"""The series that tell about groups and mirrors from offsets: the catalogue's, as those of `series.py`."""
+"""The series that tell about groups and mirrors from offsets, part of the catalogue."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Worked out from github.com/linkedin/Burrow: the fields from core/protocol (evaluator.go, storage.go), what
 stands in them from core/internal/evaluator/caching.go and core/internal/storage/inmemory.go. Verdicts come
-from burrow_sweep.py, over the rows of the one group that is asked for.
+from burrow/sweep.py, over the rows of the one group that is asked for.
 
 What differs from Burrow differs on purpose, and docs/burrow.md says so to users:
 - a partition is shown where the group committed to it or a member owns it, and not because another one of

@@ -1,6 +1,6 @@
 """Which paths Burrow's HTTP API v3 has, and its answers that tell of no group. Pure.
 
-Apart from `burrow_api.py`, which judges groups with NumPy: the service serves these paths, and only passes
+Apart from `burrow/api.py`, which judges groups with NumPy: the service serves these paths, and only passes
 on what is asked.
 """
 

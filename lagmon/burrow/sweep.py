@@ -1,4 +1,4 @@
-"""Burrow's verdicts over all partitions at once: burrow_rules.py as arrays. Pure.
+"""Burrow's verdicts over all partitions at once: burrow/rules.py as arrays. Pure.
 
 Rules are looked at from the last to the first, so that the first that holds is written last. A chunk of rows
 at a time, columns first, so that the temporaries of a chunk stay in the processor's cache.

@@ -1,6 +1,6 @@
 """Ids of one cluster's topics, and when places were made anew, held up by a transaction, half read. Pure.
 
-Instants are epoch milliseconds by our clock. A place is a topic's partition (names.py).
+Instants are epoch milliseconds by our clock. A place is a topic's partition (cluster/names.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Values of a family of series as the text formats have them, for whole arrays at once.
 
-Apart from `exposition_format.py`, so that what writes no array loads no NumPy.
+Apart from `exposition/format.py`, so that what writes no array loads no NumPy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lags of groups' commits from before a start, by the looks that were kept over it. Pure.
 
 Commits come back from their topic without a lag: where the log ended then stands nowhere but in our own
-looks (snapshot_cluster.py). When a group has committed under our eyes, the broker's own differences of time
+looks (snapshots/cluster.py). When a group has committed under our eyes, the broker's own differences of time
 tell when it made the others, and the looks around each what it lagged by. So a group that fell behind before
 a restart is told to fall behind right after it.
 

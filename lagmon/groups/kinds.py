@@ -4,7 +4,7 @@ A classic group describes itself with a protocol type of its members' choice: "c
 "connect" that of Connect's workers (MirrorMaker's own among them), "sr" Schema Registry's. Share groups
 (KIP-932) keep where they are in `__share_group_state`, and of themselves only what they are in
 `__consumer_offsets`. A group without a protocol type has no members that ever joined: such ones commit.
-Beside these, groups of consumers that have members and have committed nothing so far (silences.py).
+Beside these, groups of consumers that have members and have committed nothing so far (groups/silences.py).
 """
 
 from __future__ import annotations

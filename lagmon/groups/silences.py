@@ -1,9 +1,9 @@
 """Where groups of one cluster commit nothing although members of theirs were given it. Pure.
 
-Partitions that a member has and the group never committed on (owned_places.py), and groups with members that
-have committed nothing at all: those have no rows and are only counted. Worked out anew only of groups of
-which anything changed: who is in them, what each was given, or on which partitions they have an offset; and
-of none before its commits are known.
+Partitions that a member has and the group never committed on (cluster/owned_places.py), and groups with
+members that have committed nothing at all: those have no rows and are only counted. Worked out anew only of
+groups of which anything changed: who is in them, what each was given, or on which partitions they have an
+offset; and of none before its commits are known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Our verdicts over all groups and partitions at once: rules.py as arrays. Pure.
+"""Our verdicts over all groups and partitions at once: groups/rules/table.py as arrays. Pure.
 
 Most rows are settled by what is newest. Only those that have something to read need their windows looked
 through, a chunk at a time and columns first, so that temporaries stay in the processor's cache. Within each

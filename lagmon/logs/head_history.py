@@ -4,7 +4,7 @@ Pure functions over blocks with a column for each age and a row for each place, 
 `RECENT` columns are the newest looks, all of them. A look that grows older than these is *aged*: the first
 `AGED` columns keep such points ever further apart. Places with fewer points miss columns at the left, where
 the end is `UNKNOWN`. Along a row neither ends nor times ever fall. Ends and offsets are distances from an
-anchor that the row has (`near_ends.py`).
+anchor that the row has (`logs/near_ends.py`).
 
 What is kept of the aged points. Nothing inside a plateau (the same end at look after look), only its first
 and last instant. When all columns are full, one point goes: the oldest, once the next one is older than

@@ -1,14 +1,15 @@
 """Positions of topic partitions: log start, end, last stable offset, and when the end was where. Pure.
 
-A *place* is one topic partition of one cluster: a row, claimed and released by its number. Offsets are int64,
--1 is "not known". Times are epoch milliseconds by our wall clock. Arrays have a column for each age,
+A *place* is one topic partition of one cluster: a row, claimed and released by its number. Offsets are
+int64, -1 is "not known". Times are epoch milliseconds by our wall clock. Arrays have a column for each age,
 contiguous over places, and grow by an eighth (not by more: with huge pages rows never claimed are in memory
-too). 232 bytes a place: looks with their times 24 times 8 (`head_history.py` says which are kept), and five
-more offsets or times. Of a few places, what records from before all looks tell (`record_times.py`).
+too). 232 bytes a place: looks with their times 24 times 8 (`logs/head_history.py` says which are kept), and
+five more offsets or times. Of a few places, what records from before all looks tell
+(`logs/record_times.py`).
 
 Looks are kept for a day, or for the last 2**31 - 1 records at least where more than that is written in one
-(25,000 a second, all day, into one partition; `near_ends.py`). Of an offset before them a bound is told, as
-of any before all looks: written then or before.
+(25,000 a second, all day, into one partition; `logs/near_ends.py`). Of an offset before them a bound is
+told, as of any before all looks: written then or before.
 
 An end that falls (truncation, an unclean election) takes all points above it down to itself: what lies below
 it was there when the end first passed it. One that falls below the log's start is of another log: where that
@@ -18,7 +19,7 @@ times never run backwards, and what happened in between counts as just now.
 While nobody looked (`away`: we were not running) anything may have been written at any instant: what passed
 then counts as passed at the look that ended it, so that nobody stands for longer than is known. That time
 has a bracket only where we were away for no longer than looks lie apart anyway. Where it was one place
-that was not looked at, its own looks tell (`head_history.py`).
+that was not looked at, its own looks tell (`logs/head_history.py`).
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Which records to look at for their timestamps: of readers that stand before all looks at a log. Pure.
 
 A reader is a group or a mirror at an offset. It is looked at where two looks at the end do not bracket when
-its next record was written, and no mark (record_times.py) tells. Each again only when it has left the
+its next record was written, and no mark (logs/record_times.py) tells. Each again only when it has left the
 stretch that its mark stands for: an eighth of the way to the next point that is known, so that a reader that
 works a backlog off is looked at ever more rarely in records, and some tens of times in all. At most `MOST`
 places at a time, those first where most is to be read, each not again within `AGAIN_MS`.
 
-Readers shortly before the end are left to the looks there (readable.py), which tell timestamps too.
+Readers shortly before the end are left to the looks there (logs/readable.py), which tell timestamps too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Single offsets of one cluster's logs of which it is to be known whether a record stands there. Pure.
 
-Whoever asks (under the cluster's lock) has the answer later, when the log was looked at (tail_looks.py).
+Whoever asks (under the cluster's lock) has the answer later, when the log was looked at (logs/tail_looks.py).
 Where it may not be read, or the offset is deleted, there is none, until the question is taken back.
 """
 

@@ -1,13 +1,13 @@
 """Timestamps of records that were written before all looks at their logs, as the records tell them. Pure.
 
-Where a reader stands before all that `heads.py` remembers, the record that it reads next is looked at
-(record_due.py says which, tail_looks.py looks). A *mark* is what was found: looked for from `first` on, the
-record stands at `last`, and there is no other in between. Who has not read a record has not read those after
-it either: a mark counts as no later than the marks behind it on the same place.
+Where a reader stands before all that `logs/heads.py` remembers, the record that it reads next is looked at
+(logs/record_due.py says which, logs/tail_looks.py looks). A *mark* is what was found: looked for from
+`first` on, the record stands at `last`, and there is no other in between. Who has not read a record has not
+read those after it either: a mark counts as no later than the marks behind it on the same place.
 
 Timestamps are taken as they stand, CreateTime (a producer's word) or LogAppendTime (the broker's). One before
 the year 2000 is no fact: it is seconds told as milliseconds, or none at all, which is 0 or -1. Nor is one
-that is later than a look at which the record was there, but that is for time_lag.py to see.
+that is later than a look at which the record was there, but that is for logs/time_lag.py to see.
 
 At most `MOST_MARKS` of a place and `MOST_IN_ALL`, 36 bytes each; `keep` lets go those that no reader is near.
 """

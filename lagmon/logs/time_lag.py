@@ -1,11 +1,11 @@
 """How old the oldest record is that a reader at an offset has not read, in seconds. Pure.
 
-In order: nothing known of the place or a negative offset, no answer; at the newest end or past it, 0; between
-two looks at the end, the line between them. What is older than all looks, or passed while nobody looked: the
-timestamp of the record there, where it was read (record_times.py); between two points that are known so, the
-first of which may be the log's start and the last our oldest look, the line between them; below the log
-start, at least as old as the record at the start, because what was to be read is gone; otherwise as old as
-the next point that is known, at least.
+In order: nothing known of the place or a negative offset, no answer; at the newest end or past it, 0;
+between two looks at the end, the line between them. What is older than all looks, or passed while nobody
+looked: the timestamp of the record there, where it was read (logs/record_times.py); between two points that
+are known so, the first of which may be the log's start and the last our oldest look, the line between them;
+below the log start, at least as old as the record at the start, because what was to be read is gone;
+otherwise as old as the next point that is known, at least.
 
 A record's timestamp is a producer's word, or its broker's. It is believed where it is not later than our
 look at which the record was there. Whether an offset past the end makes sense is for the evaluator to say.

@@ -82,7 +82,7 @@ class FlowSight:
     stood: frozenset[int] = frozenset()  # slots that stand before records that were deleted, lost or not
     held: tuple[Held, ...] = ()  # partitions that an open transaction keeps from being read
     unwatched: tuple[str, ...] = ()  # topics that it copies and that are left out of its configuration
-    emptied: Slots = field(default_factory=lambda: np.zeros(0, np.intp))  # slots (mirror_emptied.py)
+    emptied: Slots = field(default_factory=lambda: np.zeros(0, np.intp))  # slots: retention/emptied.py
     repeats: tuple[Repeat, ...] = ()  # what was copied again of late, whatever the verdict is
 
 

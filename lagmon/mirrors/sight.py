@@ -10,7 +10,7 @@ Pure. The windows are those of groups' and so are the rules; what differs is thi
   sign of life (a look at the copy, an answer about a group), or a single group's pace is all that there is,
   one is not.
 - A tail without a record (transaction markers, aborted records, compacted offsets) is no lag, once the log
-  was read there (mirror_tails.py). What other partitions do tells nothing about it. Where it could not be
+  was read there (mirrors/tails.py). What other partitions do tells nothing about it. Where it could not be
   read, it is not known whether the partition is behind.
 - An offset that stands while the target's end advances is not being committed: no stall.
 """
@@ -78,7 +78,7 @@ class Sides:
     places: Int32s
     target_places: Int32s
     recreated_ms: Longs  # when the source's topic was seen to be made anew, -1 never
-    readable_from: Longs | None = None  # where there may be a record again, -1 not known (mirror_tails.py)
+    readable_from: Longs | None = None  # where there may be a record again, -1 not known (mirrors/tails.py)
     unread: Flags | None = None  # whether it is not known if there is one at all
 
 
@@ -299,7 +299,7 @@ class _Look:
                 known_before=untold,
                 left_ms=untold,
                 back_ms=untold,
-                hangs_ms=untold,  # mirror_held.py
+                hangs_ms=untold,  # mirrors/left_out/held.py
             ),
             now_ms=self.now_ms,
             policy=Policy(

@@ -3,7 +3,7 @@
 A mirror's offset stops short of the log's end where nothing is left to copy (transaction markers, aborted
 records, compacted offsets), where the mirror leaves records out, and where it has not copied them yet. Only
 reading the log tells these apart; that other partitions move tells nothing. So each partition whose offset
-is due is read from there (tail_looks.py), and until then it is not known whether the mirror is behind.
+is due is read from there (logs/tail_looks.py), and until then it is not known whether the mirror is behind.
 
 The end of a log that keeps growing tells that records come, without a look: a mirror that is down is found as
 soon as its offsets are due. A look that finds none there corrects that.
@@ -44,7 +44,7 @@ class TailsRead:
 def read(flow: MirrorFlow, places: NDArray[np.int32], pace: MirrorPace, now_ms: int) -> TailsRead:
     """Return what was read of each slot's tail, and ask for what was not.
 
-    The source's watch looks (tail_looks.py) with the next look at the ends. A mirror that is between two
+    The source's watch looks (logs/tail_looks.py) with the next look at the ends. A mirror that is between two
     commits is not asked about.
     """
     source, heads, count = flow.source, flow.source.heads, len(places)

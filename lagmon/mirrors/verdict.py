@@ -3,12 +3,12 @@
 Words map as in interface.md: OK healthy, WARN late, STOP, STALL and ERR stalled, REWIND repeating, no data
 unknown. It is of this moment: what was lost or altered stands beside it as findings, and the sentence ends
 with the worst. Rules in order, the first that holds: records deleted unread by a mirror that stands
-(overtaken); a partition stands (why: mirror_standstill.py); a task has failed and records wait that it may
+(overtaken); a partition stands (why: mirrors/standstill.py); a task has failed and records wait that it may
 carry; a topic is not mirrored though it was waited for; a transaction that hangs keeps records from being
-read (mirror_held.py); it went back (duplicating); a topic was made anew and it is not known yet where the
-mirror went on; it falls behind; offsets are not committed; a log was emptied before a mirror that may be down
-(mirror_emptied.py); nothing known (source_down or target_down where a cluster does not answer); healthy.
-Where no topic of a cluster is known whose logs are needed, nothing is.
+read (mirrors/left_out/held.py); it went back (duplicating); a topic was made anew and it is not known yet
+where the mirror went on; it falls behind; offsets are not committed; a log was emptied before a mirror that
+may be down (mirrors/retention/emptied.py); nothing known (source_down or target_down where a cluster does
+not answer); healthy. Where no topic of a cluster is known whose logs are needed, nothing is.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 What stays, by these rules:
 - the newest pair, always;
 - of the last hour the newest 256;
-- the first and the last pair of each segment (`sync_pairs.py`);
+- the first and the last pair of each segment (`syncs/pairs.py`);
 - in each window of time the newest. A window is 10 s long, or the longest of twice, four times ... that which
   is no more than a 32nd of its own age. So windows only ever join into longer ones, and what thinning all at
   once keeps is still there where it was thinned before;

@@ -11,7 +11,7 @@ from playwright.async_api import expect
 from mirrorwatch.web.pages.page import Page
 from mirrorwatch.web.routes.main import routes
 from mirrorwatch.web.routes.mirrors import mirror_routes
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirror_flows import Mirrored
 from tests.mirrorwatch import views
 from tests.mirrorwatch.web.pages.test_mirrors import Monitor
 

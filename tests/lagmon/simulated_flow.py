@@ -9,7 +9,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from fleet.verdicts.vocabulary import Cause
-from tests.lagmon.mirrors import NOW, Mirrored, S
+from tests.lagmon.mirror_flows import NOW, Mirrored, S
 
 LOOK_S, LIST_S = 10, 60
 TOPICS = ("orders", "other")

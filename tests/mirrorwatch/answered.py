@@ -7,7 +7,7 @@ import threading
 from types import SimpleNamespace
 
 from lagmon.mirrors.answers.flows import MirrorAnswers
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirror_flows import Mirrored
 
 CANARY = "mirrorwatch-canary"
 

@@ -19,7 +19,7 @@ from mirrorwatch.web.routes.while_on import routes_while_on
 from runtime.config.sections import HttpConfig
 from runtime.config.web import WebConfig
 from runtime.http.server import HttpServer, application
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirror_flows import Mirrored
 from tests.mirrorwatch import views
 from tests.mirrorwatch.monitored import Monitored
 from tests.mirrorwatch.stored_incidents import Incidents

@@ -1,6 +1,6 @@
 """One window of commits and where the log stands, and what more than one rule asks about them. Pure.
 
-The words are those of rules_pace.py, which has the same over many windows at once.
+The words are those of groups/rules/pace.py, which has the same over many windows at once.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ class Case:
     def usual_gap_ms(self) -> int:
         """Return the median gap between commits, of two in the middle the longer, 0 where there is no gap.
 
-        Between two commits of the same offset others may have been left out, but for the last two (trail.py).
+        Between two commits of the same offset others may have been left out, but for the last two
+        (groups/trail.py).
         """
         times, offsets = self.window.committed_ms, self.window.offsets
         last = len(times) - 1

@@ -1,11 +1,11 @@
 """Our verdict on a group from those on its partitions, for one group and for all at once. Pure.
 
 A group is as its worst partition is, in the order of `words.WORSE`; where none is worse than UNKNOWN and the
-group falls behind with them together (group_growth.py), it is WARN. Of equally bad ones the worst has the
+group falls behind with them together (groups/growth.py), it is WARN. Of equally bad ones the worst has the
 largest lag, of equally large lags the first row. Lags that are not known are left out of sums, and counted.
 
-Partitions on which a group is silent (silences.py) have no rows: each is UNKNOWN, and none of them hides that
-the others make a group fall behind.
+Partitions on which a group is silent (groups/silences.py) have no rows: each is UNKNOWN, and none of them
+hides that the others make a group fall behind.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How a group paces, stands and steps, over many windows at once, columns first. Pure.
 
-The arrays of what rules.py asks of one window; the words are the same there.
+The arrays of what groups/rules/table.py asks of one window; the words are the same there.
 """
 
 from __future__ import annotations

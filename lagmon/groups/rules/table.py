@@ -6,7 +6,7 @@ Order, first match wins; a verdict is never made from stale or missing data:
 2. records were deleted before they were read: ERR;
 3. nothing more to read than is allowed: OK, whatever happened before; what is known to hold no record that
    a consumer sees (markers of transactions, aborted and compacted records) is nothing to read; but where
-   a transaction that hangs lets no more be read (hanging.py), STALL;
+   a transaction that hangs lets no more be read (logs/hanging.py), STALL;
 4. the rest needs the whole window and its times: absurd ones make UNKNOWN;
 5. the group stands, with something to read, for longer than its own pace allows: STALL where commits still
    come, else STOP;

@@ -59,11 +59,11 @@ class Position:
     commits_read_to_ms: int = -1  # every commit up to this instant is known
     remade_ms: int = -1  # when the topic was seen to be made anew
     members: int = -1  # how many members of the group are active
-    readable_from: int = -1  # behind the committed offset, where nothing is to be read before (readable.py)
-    others_moved_ms: int = -1  # when who reads this was last seen to move in another partition (turns.py)
+    readable_from: int = -1  # behind the committed offset, where nothing is to be read before
+    others_moved_ms: int = -1  # when who reads this was last seen to move in another partition
     moved_ms: int = -1  # when the newest offset was first committed
     known_before: int = -1  # the newest offset that was known before the end was looked at
-    left_ms: int = -1  # when the cluster was last seen before its last absence (cluster_absence.py)
+    left_ms: int = -1  # when the cluster was last seen before its last absence (cluster/absence.py)
     back_ms: int = -1  # when it was seen again
     hangs_ms: int = -1  # since when a transaction that hangs is open at the head, where the group stands
 

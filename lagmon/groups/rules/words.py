@@ -60,13 +60,13 @@ class Reason(IntEnum):
     GROWING = 17
     PAUSING = 18
     MOVING = 19
-    CARRIED = 20  # in place of any of these that is known: `carried.py`
+    CARRIED = 20  # in place of any of these that is known: `groups/carried.py`
     ANEW_EMPTY = 21  # in place of RECREATED
     RESTING = 22  # in place of PAUSING
     CLUSTER_BACK = 23  # in place of STOPPED
-    NO_PARTITION = 24  # in place of NO_HEAD: `unlisted_partitions.py`
+    NO_PARTITION = 24  # in place of NO_HEAD: `cluster/unlisted_partitions.py`
     HELD = 25  # in place of CAUGHT_UP
-    UNREAD = 26  # in place of STOPPED, STALLED and HISTORY_SHORT of mirrors: `mirror_sight.py`
+    UNREAD = 26  # in place of STOPPED, STALLED and HISTORY_SHORT of mirrors: `mirrors/sight.py`
 
     BURROW_NO_RING = 32
     BURROW_NO_COMMIT = 33

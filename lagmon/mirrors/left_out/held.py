@@ -1,6 +1,6 @@
 """Partitions that a hanging transaction holds before a mirror which reads committed records only. Pure.
 
-When one hangs: hanging.py. Of a topic in use the last stable offset moves: its record is new.
+When one hangs: logs/hanging.py. Of a topic in use the last stable offset moves: its record is new.
 """
 
 from __future__ import annotations

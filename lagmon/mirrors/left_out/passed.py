@@ -13,8 +13,8 @@ A mirror that goes back copies again from there, and where another one runs on t
 offset, the syncs of both are mixed: no two in turn need be of one mirror. So nothing is told of a partition
 before its syncs have gone on for a while.
 
-What was deleted before it was copied is no gap: the source does not answer for it, and mirror_overtaken.py
-tells of it.
+What was deleted before it was copied is no gap: the source does not answer for it, and
+mirrors/retention/overtaken.py tells of it.
 """
 
 from __future__ import annotations

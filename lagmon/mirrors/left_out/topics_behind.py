@@ -1,10 +1,10 @@
 """Records that may have stayed behind of topics whose mirror reads as a group: compared by topic. Pure.
 
-As in mirror_behind.py, but over all partitions of a topic together: MirrorMaker 1 and, unless told otherwise,
-Brooklin have a record's key choose its partition on the target, so that a copy's end says nothing of the
-partition of its number. A group commits the next offset, after it was copied; where that is the source's end
-in each partition, and stays so over two looks at the copies with one at the source between, all is copied
-that will be.
+As in mirrors/left_out/behind.py, but over all partitions of a topic together: MirrorMaker 1 and, unless told
+otherwise, Brooklin have a record's key choose its partition on the target, so that a copy's end says nothing
+of the partition of its number. A group commits the next offset, after it was copied; where that is the
+source's end in each partition, and stays so over two looks at the copies with one at the source between, all
+is copied that will be.
 """
 
 from __future__ import annotations

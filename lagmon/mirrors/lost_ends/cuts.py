@@ -2,7 +2,8 @@
 
 After an unclean election (or a truncation) a log ends before N + 1, and what is written there next is new
 under numbers that were there before. How short a log was is known by looks only: it may have been shorter.
-Where the copy ended then tells what the mirror made of it since (mirror_cut_passage.py, mirror_cut_steps.py).
+Where the copy ended then tells what the mirror made of it since (mirrors/lost_ends/passage.py,
+mirrors/lost_ends/steps.py).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A mirror that is down when a log is cut asks for N + 1 when it comes back. Where the log is longer than that
 again, it goes on there, and what is new below is not copied; no offset ever tells. The copy does: since the
-log was seen at its shortest it has grown by N's own growth only (mirror_passage.py).
+log was seen at its shortest it has grown by N's own growth only (mirrors/recreated/passage.py).
 
 That is proved where the log was seen whole before, and to grow again below N + 1 (the end that an old leader
 tells looks alike, and stands), by the same topic id throughout, with a copy that goes on to grow just as N
@@ -52,7 +52,7 @@ def decide(flow: MirrorFlow, sight: MirrorSight, name: Name, cut: Cut) -> None:
     rings = flow.windows.rings
     since = rings.offset[slot][rings.committed_ms[slot] > cut.written_ms]
     if (since < cut.next_offset).any() or flow.order.lag_from not in (CONNECT_OFFSETS, GROUP):
-        cut.is_decided = True  # it went back: mirror_rewinds.py
+        cut.is_decided = True  # it went back: mirrors/rewinds/rewinds.py
         return
     places = int(sight.places[slot]), int(sight.target_places[slot])
     if places[1] < 0 or cut.copy_end < 0:

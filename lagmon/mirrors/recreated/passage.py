@@ -1,6 +1,6 @@
 """Whether the beginning of a source topic that was made anew was copied, out of a copy's growth. Pure.
 
-mirror_remade.py tells what these numbers are and where they come from.
+mirrors/recreated/beginnings.py tells what these numbers are and where they come from.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is told of records that the source deleted before they were copied (mirror_overtaken.py). Pure."""
+"""What is told of records that the source deleted before they were copied. Pure."""
 
 from __future__ import annotations
 

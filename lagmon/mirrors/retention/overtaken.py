@@ -12,7 +12,7 @@ offsets each minute and a log of seconds, loses nothing though its log starts be
 the mirror has passed the start, the copy lacks what was lost: the distance before less that since. So much as
 was proved before and is by that is counted at once, and the rest of `least` when it settles. Where nothing is
 proved of a mirror that stood, a suspicion is left: what may have been lost. Offset syncs tell the same to a
-record or two (mirror_synced.py), and are taken before what looks tell.
+record or two (mirrors/retention/synced.py), and are taken before what looks tell.
 
 Three kinds of mirrors and topics are told apart. Exactly-once delivery leaves markers in the copy, which so
 tells nothing of what it lacks, but the offset is written with the records. Of a topic that is compacted,

@@ -7,7 +7,7 @@ verdict is: at-least-once delivery allows it, and an operator has to know.
 
 How many records came again is by how much the copy is longer than the mirror's offsets explain. Offset syncs
 tell that to the record: each is a pair of a source offset and its copy's. Without them the looks at the ends
-of both logs give bounds (mirror_distance.py), and of a group, or where copies are the offsets, nothing does.
+of both logs give bounds (mirrors/distance.py), and of a group, or where copies are the offsets, nothing does.
 Records that transactions or compaction take from the log make the number a lower bound.
 """
 

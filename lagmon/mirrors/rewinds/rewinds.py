@@ -3,7 +3,7 @@
 What a step back means is judged in `mirror_steps`; a step that is decided stays so, also once what it was
 decided by has left the window. Where the source's log lost its end, below the highest offset, what comes
 behind it is new under numbers that were there before: what comes again is known only where it was seen cut
-before the step (mirror_cut_steps.py). Nothing comes again to a copy that was made anew.
+before the step (mirrors/lost_ends/steps.py). Nothing comes again to a copy that was made anew.
 Not asked where the ends of copies are the offsets (equal-offsets): there the fall itself is one of the copy.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet.verdicts.vocabulary import Verdict
-from tests.lagmon.mirrors import told
+from tests.lagmon.mirror_flows import told
 from tests.lagmon.mirrors.test_topics import Watched, lost
 
 

@@ -14,7 +14,7 @@ from lagmon.exposition.format import Form
 from lagmon.exposition.mirrors import MirrorTelling
 from lagmon.mirrors.answers.pages import partition_page
 from lagmon.mirrors.answers.rows import flow_document, row_document
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirror_flows import Mirrored
 
 LABELS = {"flow": "A->B", "source_cluster": "A", "target_cluster": "B"}
 

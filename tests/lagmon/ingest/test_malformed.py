@@ -22,7 +22,7 @@ from lagmon.mirrors.tasks.worker import StatesTold
 from runtime.kafka.bulk import Batch
 from runtime.process import logs
 from runtime.process.logs import Redactor
-from tests.lagmon.mirrors import NOW, Mirrored, S
+from tests.lagmon.mirror_flows import NOW, Mirrored, S
 from tests.runtime.fake_clock import FakeClock
 
 BYTES = st.binary(max_size=4 * SAMPLE_BYTES)

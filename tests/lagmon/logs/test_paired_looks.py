@@ -11,7 +11,7 @@ from lagmon.cluster.state import ClusterLag
 from lagmon.ingest.watching import FLUSH_LOOK_S, LEAST_LOOK_S, ClusterWatch
 from lagmon.logs.paired_looks import pair_looks
 from lagmon.mirrors.progress.connect import MirrorOffsets
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirror_flows import Mirrored
 from tests.runtime.fake_clock import FakeClock
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lagmon.logs.writer_clocks import WriterClocks
-from tests.lagmon.mirrors import NOW, S
+from tests.lagmon.mirror_flows import NOW, S
 
 FLUSH_MS = 60 * S
 ABSURD = [0, 5, NOW - 3_600 * S, NOW + 3_600 * S, 4_102_444_800_000, (1 << 63) - 1]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lagmon.mirrors.distance import DistanceBounds, PastLook
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirror_flows import Mirrored, S
 
 
 class Followed:

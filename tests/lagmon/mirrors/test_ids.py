@@ -15,7 +15,7 @@ from lagmon.mirrors import ids as mirror_ids
 from lagmon.mirrors.ids import SETTINGS_OF, MirrorIds
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.positions import Which
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirror_flows import Mirrored
 from tests.runtime.fake_clock import FakeClock
 
 

@@ -7,7 +7,7 @@ import pytest
 from fleet.quantity import duration_text
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.flow import LIST_AGAIN_MS
-from tests.lagmon.mirrors import NOW, Mirrored, S, told
+from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
 
 
 class Listing(Mirrored):

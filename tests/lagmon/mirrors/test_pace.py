@@ -8,7 +8,7 @@ from fleet.verdicts.flow import Flow
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors.answers.orders import order_of, read_mirror, write_mirror
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirror_flows import Mirrored, S
 
 FLUSH_S = 60
 STOPPED_S = 2 * FLUSH_S + 24  # two flushes and two looks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet.verdicts.vocabulary import Cause
-from tests.lagmon.mirrors import Mirrored, S, busy, busy_for_a_minute
+from tests.lagmon.mirror_flows import Mirrored, S, busy, busy_for_a_minute
 
 HOUR = 3600 * S
 REACHES = "Retention reaches what waits in"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lagmon.mirrors.standing import standing
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirror_flows import Mirrored, S
 
 
 @pytest.fixture

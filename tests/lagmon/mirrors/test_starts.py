@@ -8,7 +8,7 @@ from lagmon.exposition.mirrors import MirrorTelling
 from lagmon.groups.rules.words import How
 from lagmon.mirrors.answers.rows import row_document
 from lagmon.mirrors.starts import mirror_per_s
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirror_flows import Mirrored
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from lagmon.ingest.worker_topic import WorkerTopic
 from lagmon.mirrors.progress.intake import OffsetsIntake
 from lagmon.mirrors.tasks.worker import AssignmentsTold, StatesTold
 from runtime.kafka.bulk import Batch
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 
 FAILED = json.dumps({"state": "FAILED", "trace": "RecordTooLargeException", "worker_id": "w"}).encode()
 

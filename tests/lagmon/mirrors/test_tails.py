@@ -13,7 +13,7 @@ from fleet.wire.status import TaskState
 from lagmon.logs.readable import MOST_OFFSETS
 from lagmon.logs.readable_gaps import Seen
 from lagmon.mirrors.tasks.states import FAILED
-from tests.lagmon.mirrors import Mirrored, told
+from tests.lagmon.mirror_flows import Mirrored, told
 
 
 def quiet(**flow):

@@ -14,7 +14,7 @@ from lagmon.mirrors.ends import TargetEnds
 from lagmon.mirrors.recreated.losses import MOST_GONE
 from lagmon.mirrors.recreated.passage import Base, Passage, Sighted, judge_passage
 from lagmon.mirrors.topics import MOST_IDS_GONE, MirrorTopics
-from tests.lagmon.mirrors import NOW, Mirrored, S, told
+from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
 
 
 def lost(one):

@@ -10,7 +10,7 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.words import Status
 from lagmon.mirrors.cadence import observed_cadence_ms
 from lagmon.mirrors.sight import LEAST_MS
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 
 
 @pytest.fixture

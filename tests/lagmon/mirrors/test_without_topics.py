@@ -17,7 +17,7 @@ from lagmon.mirrors.answers.flows import MirrorAnswers
 from lagmon.mirrors.flow import MirrorFlow
 from lagmon.mirrors.progress.equal import EqualProgress
 from lagmon.mirrors.progress.group import GroupProgress
-from tests.lagmon.mirrors import NOW, Mirrored, S
+from tests.lagmon.mirror_flows import NOW, Mirrored, S
 
 SOURCES = ("connect-offsets", "offset-syncs", "group", "equal-offsets")
 NOT_LISTED, LISTED, LOOKED_AT = "not listed", "listed", "looked at"

@@ -21,7 +21,7 @@ from lagmon.snapshots import cluster as snapshot_cluster
 from lagmon.snapshots.flow import CopiedFlow, frame_of, read_flow, take_up
 from lagmon.snapshots.frames import seal
 from lagmon.snapshots.losses import CopiedLosses, losses_document
-from tests.lagmon.mirrors import NOW, Mirrored, S, told
+from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
 
 IDS = ("X", "Y")
 

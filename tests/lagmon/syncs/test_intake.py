@@ -11,7 +11,7 @@ from fleet.wire.records import OffsetSync, OffsetSyncKey, Tombstone
 from lagmon.syncs import intake as sync_intake
 from lagmon.syncs.intake import SyncIntake
 from lagmon.syncs.queue import MOST_HANDED, SyncQueue, WaitingSync
-from tests.lagmon.syncs import HOUR, NOW, S
+from tests.lagmon.sync_records import HOUR, NOW, S
 
 KEY = OffsetSyncKey("orders", 3)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lagmon.syncs.pairs import begins_anew, segments, translate
-from tests.lagmon.syncs import pairs, runs
+from tests.lagmon.sync_records import pairs, runs
 
 
 @pytest.mark.parametrize(

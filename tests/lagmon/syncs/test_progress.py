@@ -10,8 +10,8 @@ from lagmon.groups.rules.words import Reason, Status
 from lagmon.mirrors.window import MirrorWindows
 from lagmon.syncs.progress import MOST_OFFSET, STEADY, SyncProgress
 from lagmon.syncs.queue import WaitingSync
-from tests.lagmon.mirrors import Mirrored
-from tests.lagmon.syncs import NOW, S
+from tests.lagmon.mirror_flows import Mirrored
+from tests.lagmon.sync_records import NOW, S
 
 
 class Followed:

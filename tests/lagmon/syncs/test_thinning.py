@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lagmon.syncs.pairs import segments, translate
 from lagmon.syncs.thinning import Thinning, thin, window_of
-from tests.lagmon.syncs import DAY, HOUR, NOW, S, pairs, runs, steady
+from tests.lagmon.sync_records import DAY, HOUR, NOW, S, pairs, runs, steady
 
 RULES = Thinning()
 SHARP = Thinning(whole_pairs=2, whole_ms=60 * S, most=30)  # so that a short run is thinned

@@ -74,9 +74,9 @@ def test_a_spark_home_that_is_none_is_told_before_any_cluster_is_asked(typed, co
 def test_help_and_a_plan_need_no_pyspark():
     code = (
         "import sys\n"
-        "from mirrorwatch import checksum_commands\n"
+        "from mirrorwatch.cli import checksum\n"
         "heavy = [name for name in ('confluent_kafka', 'numpy', 'pyspark', 'pydantic') if name in sys.modules]\n"
-        "from mirrorwatch import checksum_plan, checksum_run, checksum_sites, checksum_spark\n"
+        "from mirrorwatch.checksums import plan, run, sites, spark\n"
         "sys.exit(str(heavy + [name for name in ('pyspark', 'py4j') if name in sys.modules] or 'none'))\n"
     )
     ended = subprocess.run(

@@ -116,7 +116,7 @@ def test_an_interval_that_makes_no_sense_is_refused(interval):
 
 
 def test_help_needs_no_kafka_client():
-    code = "import sys; from mirrorwatch import cli; sys.exit('confluent_kafka' in sys.modules)"
+    code = "import sys; from mirrorwatch.cli import main; sys.exit('confluent_kafka' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 

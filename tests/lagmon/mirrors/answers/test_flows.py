@@ -19,7 +19,7 @@ from lagmon.mirrors.answers.flows import MirrorAnswers
 from lagmon.mirrors.answers.orders import order_of
 from lagmon.mirrors.flow import MirrorFlow
 from runtime.process import logs
-from tests.lagmon.mirrors import NOW, S, busy, busy_for_a_minute
+from tests.lagmon.mirror_flows import NOW, S, busy, busy_for_a_minute
 from tests.runtime.fake_clock import FakeClock
 
 PLACES = {
@@ -77,7 +77,7 @@ def test_the_flow_is_unknown_and_says_why_and_the_other_is_told_as_ever(two, whe
     assert (found["A->B"]["verdict"], found["A->B"]["partitions"]) == ("healthy", 2)
     assert (found["A->C"]["verdict"], found["A->C"]["cause"]) == ("unknown", None)
     assert found["A->C"]["sentence"].startswith(
-        "The lag monitor fails at this flow (IndexError: no such place at test_mirror_answers.py:"
+        "The lag monitor fails at this flow (IndexError: no such place at test_flows.py:"
     )
     assert (found["A->C"]["partitions"], found["A->C"]["read_to_ms"], found["A->C"]["worst"]) == (0, None, [])
     assert set(two.wrong) == {("A->C", "no such place")}
@@ -109,7 +109,7 @@ def test_it_is_told_once_with_where_it_came_from_at_debug_level():
     assert [(one["level"], one["flow"]) for one in lines] == [("error", "A->C"), ("debug", "A->C")]
     assert lines[0]["sentence"].startswith(
         "A->C cannot be judged by its offsets: IndexError: index 0 is out of bounds for axis 0 with size 0 at "
-        "test_mirror_answers.py:"
+        "test_flows.py:"
     )
     assert lines[0]["sentence"].endswith("; please report that, with what --log-level debug tells")
     assert "Traceback" not in lines[0]["sentence"]

@@ -9,7 +9,7 @@ import pytest
 from lagmon.mirrors.answers.rows import LISTED, flow_document, row_document
 from lagmon.mirrors.topics import Missing
 from lagmon.mirrors.verdict import judge_flow
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirror_flows import Mirrored
 
 
 @pytest.fixture

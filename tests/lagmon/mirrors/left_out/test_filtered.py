@@ -12,7 +12,7 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from fleet.wire.status import TaskState
 from lagmon.mirrors.answers.orders import order_of, read_mirror, write_mirror
 from lagmon.mirrors.tasks.states import FAILED, PAUSED, UNASSIGNED, Start, Trouble
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 from tests.lagmon.mirrors.test_topics import Watched, lost
 
 

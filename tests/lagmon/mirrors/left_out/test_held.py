@@ -9,7 +9,7 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.logs.hanging import ENDED_WITHIN_MS
 from lagmon.logs.transaction_limit import LONGEST_MS
 from lagmon.mirrors.progress.movement import movement_document
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 
 NAME = "orders", 0
 HUNG = (Verdict.STALLED, Cause.UNEXPLAINED)

@@ -9,7 +9,7 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.logs.record_questions import MOST_ASKED, RecordQuestions
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.left_out.passed import AGAIN_MS, ANSWERED_MS, MOST_OF_TOPIC
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirror_flows import Mirrored, S
 
 
 def anything(_place):

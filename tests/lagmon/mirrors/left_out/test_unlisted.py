@@ -11,7 +11,7 @@ from lagmon.mirrors.id_rounds import IDS_WITHIN_MS, ids_every_s
 from lagmon.mirrors.left_out.unlisted import LISTED_WITHIN_MS
 from lagmon.mirrors.recreated.losses import MirrorLosses
 from lagmon.mirrors.window import MirrorWindows
-from tests.lagmon.mirrors import NOW, Mirrored, S, told
+from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
 
 LIST_S = 60
 

@@ -6,7 +6,7 @@ import pytest
 
 from fleet.mm2.filters import TopicFilter
 from fleet.verdicts.vocabulary import Verdict
-from tests.lagmon.mirrors import Mirrored, told
+from tests.lagmon.mirror_flows import Mirrored, told
 
 TOLD = "The mirror also copies 1 topic of A that its configuration leaves out as it was read here"
 

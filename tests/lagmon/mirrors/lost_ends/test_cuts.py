@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fleet.verdicts.vocabulary import Cause, Verdict
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 from tests.lagmon.mirrors.progress.test_equal import Linked
 
 NAME, COPY = ("orders", 0), ("A.orders", 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet.verdicts.vocabulary import Cause, Verdict
-from tests.lagmon.mirrors import Mirrored, told
+from tests.lagmon.mirror_flows import Mirrored, told
 
 
 class Late(Mirrored):

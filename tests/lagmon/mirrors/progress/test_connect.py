@@ -19,7 +19,7 @@ from lagmon.mirrors.progress.connect import MirrorOffsets
 from lagmon.mirrors.tasks.worker import StatesTold
 from runtime.kafka.bulk import Batch
 from tests.eventually import eventually_async
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 
 OFFSETS, STATUS = "mm2-offsets.A.internal", "mm2-status.A.internal"
 

@@ -12,7 +12,7 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.words import Reason, Status
 from lagmon.mirrors.progress.equal import EqualProgress
 from lagmon.mirrors.window import MirrorWindows
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 
 
 class Linked(Mirrored):

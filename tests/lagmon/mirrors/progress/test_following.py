@@ -19,7 +19,7 @@ from lagmon.mirrors.progress.connect import MirrorOffsets
 from lagmon.mirrors.progress.following import EVERY_S, MirrorFollowing
 from lagmon.mirrors.progress.sources import mirrors
 from runtime.kafka.client_settings import ClientSettings
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirror_flows import Mirrored
 from tests.runtime.fake_clock import FakeClock
 
 

@@ -26,7 +26,7 @@ from lagmon.ingest.orders import Orders, read_orders, write_orders
 from lagmon.mirrors.answers.orders import order_of
 from lagmon.mirrors.progress.group import HOLD_MS, GroupProgress
 from lagmon.mirrors.progress.group_words import close_to, none_of_topics
-from tests.lagmon.mirrors import NOW, Mirrored, S, told
+from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
 
 HOMES = 50  # partitions of __consumer_offsets
 

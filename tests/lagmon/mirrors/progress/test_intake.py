@@ -12,7 +12,7 @@ from fleet.verdicts.flow import Flow
 from lagmon.mirrors.answers.orders import MirrorOrder, order_of, read_mirror, write_mirror
 from lagmon.mirrors.progress.intake import OffsetsIntake
 from lagmon.mirrors.window import NEAR_MS, MirrorWindows
-from tests.lagmon.mirrors import NOW, S
+from tests.lagmon.mirror_flows import NOW, S
 
 
 def key(topic="orders", partition=0, *, cluster="A", connector="MirrorSourceConnector"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.progress.movement import movement_document
-from tests.lagmon.mirrors import Mirrored
-from tests.lagmon.mirrors import told as judged
+from tests.lagmon.mirror_flows import Mirrored
+from tests.lagmon.mirror_flows import told as judged
 
 CANARY = "canary"
 

@@ -13,7 +13,7 @@ from lagmon.mirrors.left_out.passed import LeftOut
 from lagmon.mirrors.recreated.passage import Base, Sighted, judge_passage, markers_may_tell
 from lagmon.mirrors.window import MirrorWindows
 from lagmon.syncs.runs import SyncRuns
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 from tests.lagmon.mirrors.test_topics import Watched
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet.verdicts.vocabulary import Verdict
-from tests.lagmon.mirrors import S, told
+from tests.lagmon.mirror_flows import S, told
 from tests.lagmon.mirrors.progress.test_equal import Linked
 from tests.lagmon.mirrors.progress.test_equal import busy as linked_busy
 from tests.lagmon.mirrors.test_topics import Watched

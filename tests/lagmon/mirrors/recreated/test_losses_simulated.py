@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fleet.verdicts.vocabulary import Cause
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirror_flows import Mirrored, S
 from tests.lagmon.simulated_flow import slow
 
 LOOK_S = 10

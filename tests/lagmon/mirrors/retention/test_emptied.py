@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet.verdicts.vocabulary import Cause, Verdict
-from tests.lagmon.mirrors import NOW, Mirrored, S, told
+from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
 
 DAY_S = 86_400
 

@@ -10,7 +10,7 @@ import pytest
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.retention.overtaken import SETTLES_MS, Overtaken, Passing
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 
 
 def found(one):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleet.verdicts.vocabulary import Cause
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirror_flows import Mirrored, S
 
 SYNC_EVERY = 100  # MirrorMaker's offset.lag.max
 

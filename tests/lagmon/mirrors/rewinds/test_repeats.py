@@ -12,7 +12,7 @@ from lagmon.mirrors.answers.rows import flow_document
 from lagmon.mirrors.rewinds.repeats import KEPT_MS, QUIET_MS, Repeat
 from lagmon.mirrors.verdict import judge_flow
 from lagmon.snapshots.holding import KeptHolding, holding_document, read_holding
-from tests.lagmon.mirrors import NOW, Mirrored, S
+from tests.lagmon.mirror_flows import NOW, Mirrored, S
 
 START = 1_000  # where the source's log begins: no step goes back to it by chance
 

@@ -7,7 +7,7 @@ import pytest
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.syncs.progress import SyncProgress
 from lagmon.syncs.queue import WaitingSync
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 
 AGAIN = (Cause.DUPLICATING, True)
 LAG_MAX = 100

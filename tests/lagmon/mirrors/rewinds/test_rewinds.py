@@ -11,7 +11,7 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.rewinds.rewinds import is_same_topic
 from lagmon.mirrors.rewinds.steps import Rewound
-from tests.lagmon.mirrors import Mirrored, S, told
+from tests.lagmon.mirror_flows import Mirrored, S, told
 
 
 def busy(one, *, commits=True, each=100):

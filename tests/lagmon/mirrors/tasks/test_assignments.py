@@ -20,7 +20,7 @@ from lagmon.mirrors.tasks import carriers as mirror_carriers
 from lagmon.mirrors.tasks.assignments import MirrorAssignments
 from lagmon.mirrors.tasks.states import FAILED, Start, Trouble
 from lagmon.mirrors.tasks.worker import AssignmentsTold
-from tests.lagmon.mirrors import S, busy, busy_for_a_minute, told
+from tests.lagmon.mirror_flows import S, busy, busy_for_a_minute, told
 
 MINE = "MirrorSourceConnector"
 PLACES = [("orders", 0), ("orders", 1)]

@@ -7,7 +7,7 @@ import pytest
 from fleet.verdicts.vocabulary import Cause, Verdict
 from fleet.wire.status import TaskState
 from lagmon.mirrors.tasks.states import FAILED, UNASSIGNED, MirrorStates
-from tests.lagmon.mirrors import busy, busy_for_a_minute, told
+from tests.lagmon.mirror_flows import busy, busy_for_a_minute, told
 
 MINE, OTHER = "MirrorSourceConnector", "MirrorCheckpointConnector"
 

@@ -18,7 +18,7 @@ from mirrorwatch.web.pages.mirrors import _headroom, mirror_names
 from mirrorwatch.web.pages.page import Page
 from mirrorwatch.web.routes.main import routes
 from mirrorwatch.web.routes.mirrors import mirror_routes
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirror_flows import Mirrored
 from tests.mirrorwatch import views
 from tests.mirrorwatch.markup import Markup
 
