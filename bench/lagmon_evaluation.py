@@ -11,7 +11,7 @@ import numpy as np
 from lagmon.burrow.rules import BurrowPolicy
 from lagmon.burrow.sweep import burrow_sweep
 from lagmon.groups.rings import LENGTH
-from lagmon.groups.rules.table import Policy
+from lagmon.groups.rules.policy import Policy
 from lagmon.groups.rules.window import Positions, Windows
 from lagmon.groups.sweep import sweep
 

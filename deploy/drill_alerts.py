@@ -17,18 +17,17 @@ from deploy.local.waiting import wait_until
 from fleet.verdicts.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
     from pathlib import Path
 
     from deploy.drill import Drill
-    from deploy.drill_result import Result
 
 PAGES: Final = "mirrorwatch-pages"
 CRITICAL: Final = "critical"
 HOLD_S: Final = 150.0  # of a fault on the usual clock: alerts that wait for a minute fire
 WAIT_S: Final = 80.0  # an alert that waits for a quarter of an hour waits for 60 s of a drill
 LISTEN_ON_S: Final = 25.0  # on the usual clock: a scrape and an evaluation after the flow came back
-_PREFIX: Final = "Mirrorwatch"
+PREFIX: Final = "Mirrorwatch"
 _LOOK_S: Final = 0.5
 _READY_S: Final = 60.0
 
@@ -63,15 +62,6 @@ def may_page(drill: Drill) -> frozenset[str]:
     states = [(drill.verdict, drill.cause), (drill.then, None)]
     states += [(Verdict.STALLED, cause) for cause in drill.accepted]
     return frozenset(name for state in states for name in expected(*state))
-
-
-def first_seconds(results: Iterable[Result]) -> dict[str, dict[str, float | str]]:
-    """Return by alert after how many seconds it fired, in the drill where that took longest."""
-    found: dict[str, dict[str, float | str]] = {}
-    times = ((at, name, severity, one.label) for one in results for at, name, severity in one.fired or ())
-    for at, name, severity, label in sorted(times):
-        found[f"{_PREFIX}{name}"] = {"seconds": at, "severity": severity, "drill": label}
-    return dict(sorted(found.items()))
 
 
 def wrong(
@@ -169,14 +159,14 @@ class AlertWatch:
         while not self._ending.wait(_LOOK_S):
             for one in self._monitoring.firing():
                 if one.labels["severity"] != "info":
-                    which = one.name.removeprefix(_PREFIX), one.labels["severity"]
+                    which = one.name.removeprefix(PREFIX), one.labels["severity"]
                     self._firsts.setdefault(which, time.monotonic())
 
     def _take(self, path: str, document: bytes) -> None:
         if path == f"/{PAGES}":
             for one in json.loads(document)["alerts"]:
                 if one["status"] == "firing":
-                    name = one["labels"]["alertname"].removeprefix(_PREFIX)
+                    name = one["labels"]["alertname"].removeprefix(PREFIX)
                     self._pages.setdefault(name, time.monotonic())
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

@@ -12,6 +12,8 @@ from deploy.drill_truth import Statement, Truth, disagreement
 from fleet.verdicts.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deploy.drill import Drill
 
 
@@ -103,3 +105,12 @@ def from_line(line: str) -> Result:
     fields["stated"] = [Statement(*one) for one in fields.get("stated", [])]
     fields["truth"] = {int(number): Truth(*one) for number, one in fields.get("truth", {}).items()}
     return Result(**fields)
+
+
+def first_seconds(results: Iterable[Result]) -> dict[str, dict[str, float | str]]:
+    """Return by alert after how many seconds it fired, in the drill where that took longest."""
+    found: dict[str, dict[str, float | str]] = {}
+    times = ((at, name, severity, one.label) for one in results for at, name, severity in one.fired or ())
+    for at, name, severity, label in sorted(times):
+        found[f"{drill_alerts.PREFIX}{name}"] = {"seconds": at, "severity": severity, "drill": label}
+    return dict(sorted(found.items()))

@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deploy import drill_audit_page, drill_checksum
-from deploy.drill_alerts import HOLD_S, first_seconds
+from deploy.drill_alerts import HOLD_S
 from deploy.drill_audit import AuditBench
 from deploy.drill_list import BY_LABEL, DRILLS
 from deploy.drill_list_audits import AUDITS
 from deploy.drill_page import page, table
-from deploy.drill_result import Result, as_line, from_line
+from deploy.drill_result import Result, as_line, first_seconds, from_line
 from deploy.drill_runs import Bench
 
 if TYPE_CHECKING:

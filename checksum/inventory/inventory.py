@@ -22,9 +22,8 @@ from checksum.inventory.topics import Admin, planned_topic, read_settings, refus
 from checksum.inventory.waiting import TargetEnds, wait_for_mirror
 from checksum.plan.building import TYPED, PlanRules, TopicFound, build_plan, chosen_topics, without_partners
 from checksum.plan.due import may_leave_out
+from checksum.plan.facts import PartitionFacts, Verified
 from checksum.plan.ranges import (
-    PartitionFacts,
-    Verified,
     beginnings_before,
     candidates,
     cuts_wanted,

@@ -5,6 +5,7 @@ document     a plan as a JSON document, its id, and the reading of one from outs
 file         a plan on disk, which is carried to the other site
 holding      whether a plan that was kept still holds, so that its digests are gone on with
 shape        what a checksum compares, as plain values
+facts        what is known of one partition before its ranges are decided
 words        what `checksum plan` prints
 planning     make the plans of a run
 ranges       what of one partition is compared, and what is left out

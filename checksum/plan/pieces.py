@@ -13,7 +13,7 @@ from checksum.plan.shape import Anchored, OffsetRange, Run
 if TYPE_CHECKING:
     from checksum.anchors.pairs import Pair
     from checksum.anchors.search import Anchors
-    from checksum.plan.ranges import PartitionFacts
+    from checksum.plan.facts import PartitionFacts
 
 
 def runs_of(

@@ -11,7 +11,7 @@ from checksum.anchors.sync_topic import read_sync_topic
 from checksum.inventory.connections import both_sides
 from checksum.inventory.inventory import Known, make_plan
 from checksum.plan.building import TYPED, chosen_topics
-from checksum.plan.ranges import Verified
+from checksum.plan.facts import Verified
 from fleet.errors import ConfigurationError, MirrorwatchError
 
 if TYPE_CHECKING:

@@ -31,61 +31,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from checksum.anchors.pairs import Logs, Pair, Usable, beginnings, ends, jump_to, with_furthest
+from checksum.anchors.pairs import Pair, beginnings, ends, jump_to, with_furthest
 from checksum.plan.cuts import looked_for
 from checksum.plan.due import left_behind, not_replicated
 from checksum.plan.left_out import ahead, begun_late, gone, no_beginning, no_end, nothing_found, overtaken
 from checksum.plan.pieces import runs_of, segments_of
 from checksum.plan.shape import Anchored, LeftOut, OffsetRange, PartitionPlan
-from fleet.verdicts.flow import EARLIEST
 
 if TYPE_CHECKING:
     from checksum.anchors.search import Anchors
     from checksum.plan.due import Due
+    from checksum.plan.facts import PartitionFacts, Verified
 
 MOST_LOOKED_BACK = 250_000  # offsets of the target that are read for copies from before a beginning
 _ORIGIN = Pair(0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """Where the last run that compared a partition ended, on both sides, and of which topics that was."""
-
-    source_until: int
-    target_until: int
-    source_topic_id: str | None
-    target_topic_id: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionFacts:
-    """What is known of one partition before any of its records was read.
-
-    `anchored` is how offsets of both sides are brought together; `verified` is of these very topics.
-    `beginning` is a pair that was found without the mirror's word, by equal records at equal times, and so
-    are those `inside`. `offset_reset` is where the mirror begins to read a partition. `due` is what it had
-    time to replicate, None where nothing is known of that; `leaves_out`: it may go on without a record.
-    """
-
-    topic: str
-    partition: int
-    logs: Logs
-    usable: Usable
-    anchored: Anchored
-    verified: Verified | None = None
-    compacted: bool = False
-    timestamps: bool = True
-    exactly_once: bool = False
-    beginning: Pair | None = None
-    inside: tuple[Pair, ...] = ()
-    offset_reset: str = EARLIEST
-    due: Due | None = None
-    leaves_out: bool = False
-
-    @property
-    def whole(self) -> bool:
-        """Tell whether the mirror is to copy all that the source holds."""
-        return self.offset_reset == EARLIEST
 
 
 @dataclass(frozen=True, slots=True)

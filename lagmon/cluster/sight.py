@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lagmon.cluster.commits import CommitsKnown
     from lagmon.cluster.marks import TopicMarks
     from lagmon.groups.carried import Carried
-    from lagmon.groups.rules.table import Policy
+    from lagmon.groups.rules.policy import Policy
     from lagmon.groups.rules.window import Longs, Windows
     from lagmon.ingest.intake import Intake
     from lagmon.logs.heads import Heads

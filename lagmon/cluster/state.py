@@ -25,7 +25,7 @@ from lagmon.groups.earlier_lags import measure_earlier
 from lagmon.groups.growth import GroupGrowth, Look
 from lagmon.groups.rings import Rings
 from lagmon.groups.rules.groups import Grouping, judge_groups
-from lagmon.groups.rules.table import Policy
+from lagmon.groups.rules.policy import Policy
 from lagmon.groups.rules.window import Windows
 from lagmon.groups.sight import GroupSight
 from lagmon.groups.silences import Silences, counts_of

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lagmon.cluster.membership import Owner
     from lagmon.cluster.names import Slots
     from lagmon.cluster.owned_places import Unread
-    from lagmon.groups.rules.table import Policy
+    from lagmon.groups.rules.policy import Policy
     from lagmon.ingest.intake import Intake
     from lagmon.logs.heads import Heads
     from lagmon.logs.readable import Readable

@@ -21,7 +21,7 @@ from lagmon.groups.rules.words import Reason
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.groups.rules.table import Policy
+    from lagmon.groups.rules.policy import Policy
     from lagmon.groups.rules.window import Longs, Windows
 
     Rows = NDArray[np.integer]

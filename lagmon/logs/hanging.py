@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from lagmon.arrays.kinds import Int64s
     from lagmon.arrays.place_rows import Int32s
     from lagmon.cluster.marks import TopicMarks
-    from lagmon.logs.head_history import Int64s
     from lagmon.logs.heads import Heads
 
 ENDED_WITHIN_MS = 30_000  # until the brokers have looked for what is over, and written its end

@@ -28,17 +28,15 @@ time, at the instant of the look after it: two points of one instant have no tim
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from lagmon.logs.near_ends import UNKNOWN
 
-Int64s: TypeAlias = npt.NDArray[np.int64]
-Int32s: TypeAlias = npt.NDArray[np.int32]
-Float32s: TypeAlias = npt.NDArray[np.float32]
-Flags: TypeAlias = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    from lagmon.arrays.kinds import Flags, Float32s, Int32s, Int64s
+
 
 AGED = 14
 RECENT = 10

@@ -38,8 +38,8 @@ from lagmon.logs.start_history import StartHistory
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lagmon.arrays.kinds import Flags, Int32s, Int64s
     from lagmon.arrays.place_rows import Rows
-    from lagmon.logs.head_history import Flags, Int32s, Int64s
 
 _FIRST_CAPACITY = 1000
 LAST_MS = 253_402_300_799_999  # the end of the year 9999

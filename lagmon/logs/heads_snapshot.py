@@ -19,7 +19,7 @@ from lagmon.logs.head_history import POINTS, SPAN_MS
 from lagmon.logs.heads import LAST_MS, Heads, HeadsState
 
 if TYPE_CHECKING:
-    from lagmon.logs.head_history import Int32s
+    from lagmon.arrays.kinds import Int32s
 
 MAX_ROWS = 1_000_000
 _MAGIC = b"MWheads"

@@ -16,8 +16,8 @@ import numpy as np
 from lagmon.arrays.place_rows import grown, places_of
 
 if TYPE_CHECKING:
+    from lagmon.arrays.kinds import Int32s, Int64s
     from lagmon.arrays.place_rows import Rows
-    from lagmon.logs.head_history import Int32s, Int64s
 
 UNKNOWN = np.int32(-(1 << 31))  # below all distances, as -1 is below all ends
 FARTHEST = (1 << 31) - 1

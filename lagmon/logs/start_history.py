@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from lagmon.arrays.kinds import Int64s
     from lagmon.arrays.place_rows import Int32s
-    from lagmon.logs.head_history import Int64s
 
 _UNCHANGED = -1
 MOST_MOVES = 64  # readings at which any start had moved: of more the two oldest become one

@@ -23,7 +23,7 @@ from lagmon.logs.heads import LAST_MS
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from lagmon.logs.head_history import Flags, Int32s, Int64s
+    from lagmon.arrays.kinds import Flags, Int32s, Int64s
     from lagmon.logs.heads import Heads
 
 NO_ANSWER_S = -1.0

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.answers.findings import MirrorFinding
     from lagmon.mirrors.answers.orders import MirrorOrder
     from lagmon.mirrors.left_out.held import Held
-    from lagmon.mirrors.recreated.beginnings import Remade
+    from lagmon.mirrors.recreated.followed import Remade
     from lagmon.mirrors.retention.overtaken import Overtaken, Passing
     from lagmon.mirrors.rewinds.repeats import Repeat
     from lagmon.mirrors.rewinds.steps import Step

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.groups.rules.table import Policy
+from lagmon.groups.rules.policy import Policy
 from lagmon.groups.rules.window import Positions, Windows
 from lagmon.groups.rules.words import Reason
 from lagmon.groups.sweep import Sweep, sweep

@@ -11,7 +11,7 @@ from fleet.errors import MalformedError
 from fleet.verdicts.vocabulary import Cause
 from lagmon.mirrors.answers.findings import MirrorFinding
 from lagmon.mirrors.ends import Held
-from lagmon.mirrors.recreated.beginnings import Remade
+from lagmon.mirrors.recreated.followed import Remade
 from lagmon.mirrors.recreated.passage import Base
 from lagmon.snapshots.reading import MOST_LONG, MOST_ROWS, instant, number, numbers, rows, table, text
 

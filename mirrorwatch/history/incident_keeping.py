@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,12 @@ from alerts import incident_tables
 from alerts.incidents import Recorder, bar_of
 from alerts.incidents.bars import DAY_COLUMNS, DAY_MINUTES, MONTH_COLUMNS, MONTH_MINUTES
 from fleet.errors import UnavailableError
+from mirrorwatch.service.view import FlowBars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from alerts.incidents import Bar, Batch, Incident, Sample, Span
+    from alerts.incidents import Batch, Incident, Sample, Span
     from canary.report import Reporter
     from mirrorwatch.service.view import FlowView
     from runtime.process.clock import WaitingClock
@@ -30,14 +31,6 @@ MOST_RECENT = 500
 WHERE = "store: incidents"
 
 Flow = tuple[str, str, str]  # its name, source and target
-
-
-@dataclass(frozen=True, slots=True)
-class FlowBars:
-    """How a flow was over a day and over a month."""
-
-    day: Bar
-    month: Bar
 
 
 class IncidentKeeping:

@@ -9,7 +9,7 @@ from mirrorwatch.lag.sync_keeping import ASK_S, WHERE, SyncKeeper
 
 if TYPE_CHECKING:
     from canary.report import Reporter
-    from mirrorwatch.lag.sync_keeping import Asked
+    from mirrorwatch.lag.sync_id_keeping import Asked
     from runtime.process.clock import WaitingClock
     from runtime.store.store import Store
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fleet.errors import UnavailableError
 from lagmon.syncs.id_tables import SeenId, forget_ids, ids_of, write_ids
@@ -12,12 +12,19 @@ from lagmon.syncs.id_tables import SeenId, forget_ids, ids_of, write_ids
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mirrorwatch.lag.sync_keeping import Asked
     from runtime.store.store import Store
 
 SEEN_MS = 300_000  # how old in the store the newest look at an id may be, as long as it is the same
 WRITTEN_AT_ONCE = 500
 MOST_PAGES = 200  # of one flow: half the topics that a cluster is asked for, each on two sides
+
+
+class Asked(Protocol):
+    """The lag monitor."""
+
+    async def ask(self, question: str, **details: object) -> tuple[dict[str, Any], bytes]:
+        """Return its answer; raises UnavailableError with a sentence where it gives none."""
+        ...
 
 
 class TopicIdKeeper:

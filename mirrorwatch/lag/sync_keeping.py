@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from fleet.errors import UnavailableError
 from lagmon.syncs.queue import WaitingSync
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from canary.report import Reporter
+    from mirrorwatch.lag.sync_id_keeping import Asked
     from runtime.process.clock import WaitingClock
     from runtime.store.store import Store
 
@@ -32,14 +33,6 @@ MOST_KNOWN = 100_000  # places of one flow that are remembered: of others the st
 IDS_S = 30.0  # between two looks at topics' ids, which are read as often
 LOOK_S = 3600.0  # between two looks at all partitions
 WHERE = "store: offset syncs"
-
-
-class Asked(Protocol):
-    """The lag monitor."""
-
-    async def ask(self, question: str, **details: object) -> tuple[dict[str, Any], bytes]:
-        """Return its answer; raises UnavailableError with a sentence where it gives none."""
-        ...
 
 
 class SyncKeeper:

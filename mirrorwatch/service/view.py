@@ -15,15 +15,13 @@ from mirrorwatch.web.linking import WITHIN
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from alerts.incidents import Incident
+    from alerts.incidents import Bar, Incident
     from alerts.objectives import Objective
     from fleet.quantity import Bounds
-    from fleet.verdicts.vocabulary import FlowVerdict
-    from mirrorwatch.history.incident_keeping import FlowBars
+    from fleet.verdicts.vocabulary import FlowVerdict, Verdict
     from mirrorwatch.service.current import Standing
     from mirrorwatch.service.recovery_point import RecoveryPoint
     from mirrorwatch.web.linking import PageLinks
-    from mirrorwatch.web.pages.groups import GroupsView
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +120,14 @@ class EventView:
 
 
 @dataclass(frozen=True, slots=True)
+class FlowBars:
+    """How a flow was over a day and over a month."""
+
+    day: Bar
+    month: Bar
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectiveView:
     """An objective, and which share of its error budget is left; None without data or without a budget."""
 
@@ -175,6 +181,15 @@ class ProblemView:
     since_at: float
     last_at: float
     times: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsView:
+    """How many groups are how, for the main page; `look` gives colour and sign."""
+
+    headline: str
+    look: Verdict
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

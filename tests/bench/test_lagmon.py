@@ -9,7 +9,7 @@ import pytest
 from bench import lagmon, lagmon_service
 from bench.lagmon_commits import PARTITIONS, RECORDS, offset_of
 from bench.lagmon_evaluation import NOW_MS, full_windows, positions
-from lagmon.groups.rules.table import Policy
+from lagmon.groups.rules.policy import Policy
 from lagmon.groups.rules.words import Reason
 from lagmon.groups.sweep import sweep
 

@@ -12,7 +12,8 @@ from functools import partial
 from checksum.anchors.pairs import Logs, Pair, usable
 from checksum.anchors.records import seen_record
 from checksum.anchors.search import search_anchors
-from checksum.plan.ranges import PartitionFacts, beginnings_before, candidates, partition_ranges, tail_offset
+from checksum.plan.facts import PartitionFacts
+from checksum.plan.ranges import beginnings_before, candidates, partition_ranges, tail_offset
 from checksum.plan.shape import Anchored
 
 MARKER = None

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from alerts.rules.rule import CRITICAL
-from deploy.drill_alerts import expected, first_seconds, may_page, wrong
+from deploy.drill_alerts import expected, may_page, wrong
 from deploy.drill_list import BY_LABEL, DRILLS
 from deploy.drill_page import table
-from deploy.drill_result import Result, as_line, from_line
+from deploy.drill_result import Result, as_line, first_seconds, from_line
 from fleet.verdicts.vocabulary import Cause, Verdict
 from tests.alerts.test_rules import MIXED, alerts_of
 

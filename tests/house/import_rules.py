@@ -107,6 +107,7 @@ PURE = {
         "watch/watch",
     },
     "checksum": {
+        "plan/facts",
         "anchors/alignment",
         "anchors/distances",
         "anchors/pairs",
@@ -146,6 +147,7 @@ PURE = {
         "spark/failures",
     },
     "lagmon": {
+        "arrays/kinds",
         "arrays/place_rows",
         "burrow/ring",
         "burrow/rules",

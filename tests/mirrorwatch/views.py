@@ -11,10 +11,11 @@ from alerts.incidents.incident import incident_id
 from alerts.objectives import defaults_of
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Also, Cause, Evidence, FlowVerdict, Verdict
-from mirrorwatch.history.incident_keeping import FlowBars, bars_of
+from mirrorwatch.history.incident_keeping import bars_of
 from mirrorwatch.service.recovery_point import older
 from mirrorwatch.service.view import (
     ClusterView,
+    FlowBars,
     FlowView,
     LatencySlice,
     LossView,

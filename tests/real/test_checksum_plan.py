@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from checksum.anchors.sync_topic import read_sync_topic
 from checksum.inventory.inventory import Cluster, Known, make_plan
 from checksum.plan.building import PlanRules, isolations
-from checksum.plan.ranges import Verified
+from checksum.plan.facts import Verified
 from checksum.plan.shape import READ_COMMITTED, Anchored, OffsetRange
 from deploy.local import topics
 from fleet.verdicts.flow import Flow

@@ -1,6 +1,7 @@
 """Verdicts on one partition of a group: the table of rules, its inputs and its sentences.
 
 table        our verdict on one group and partition, as a table of rules
+policy       what the rules allow
 case         one window of commits and where the log stands, and what more than one rule asks about them
 facts        the numbers that are told with a reason
 groups       our verdict on a group from those on its partitions, for one group and for all at once

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lagmon.groups.rules.table import Policy
+    from lagmon.groups.rules.policy import Policy
     from lagmon.groups.rules.window import Position, Window
 
 

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.groups.rules.table import Policy
+    from lagmon.groups.rules.policy import Policy
     from lagmon.groups.rules.window import Flags, Longs, Positions
 
 _NONE = np.iinfo(np.int64).max

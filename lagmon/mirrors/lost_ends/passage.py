@@ -24,7 +24,10 @@ from lagmon.mirrors.answers.findings import MirrorFinding
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, GROUP
 from lagmon.mirrors.left_out.transactions import record_bounds
 from lagmon.mirrors.lost_ends.steps import came_again
-from lagmon.mirrors.recreated.beginnings import Followed, sighted
+from lagmon.mirrors.recreated.beginnings import (
+    sighted,
+)
+from lagmon.mirrors.recreated.followed import Followed
 from lagmon.mirrors.recreated.passage import Base, Passage, judge_passage
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from lagmon.mirrors.answers.findings import MirrorFinding
 from lagmon.mirrors.recreated.passage import markers_may_tell
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.recreated.beginnings import Followed, Remade
+    from lagmon.mirrors.recreated.followed import Followed, Remade
     from lagmon.mirrors.recreated.passage import Base, Sighted
 
 

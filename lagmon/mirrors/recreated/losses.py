@@ -16,7 +16,7 @@ from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP
 from lagmon.mirrors.ends import CopyNames, TargetEnds, all_of_it, lost_copies
 from lagmon.mirrors.id_rounds import ids_within_ms
 from lagmon.mirrors.recreated import beginnings as mirror_remade
-from lagmon.mirrors.recreated.beginnings import Followed, Remade
+from lagmon.mirrors.recreated.followed import Followed, Remade
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 from fleet.verdicts.vocabulary import Verdict
 from lagmon.arrays.group_id import group_id
 from lagmon.groups.kinds import counts_sentence
+from mirrorwatch.service.view import GroupsView
 from mirrorwatch.web import words
 
 if TYPE_CHECKING:
@@ -53,15 +54,6 @@ ASKED = (
     "it was committed; STALL says that the group stands and has members, or that a transaction lets it read "
     "no more, STOP that it stands and has none."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class GroupsView:
-    """How many groups are how, for the main page; `look` gives colour and sign."""
-
-    headline: str
-    look: Verdict
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from fleet.quantity import duration_text
 from fleet.series.catalogue import OUTCOMES
 from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.audits.shown import run_address, run_text, took_text
-from mirrorwatch.service import current
-from mirrorwatch.web import words
+from mirrorwatch.web import incident_words, words
 from mirrorwatch.web.pages.budget_chart import budget_chart
 from mirrorwatch.web.pages.charts import latency_chart, newest_measured
 from mirrorwatch.web.pages.group_picture import offsets_picture
@@ -105,11 +104,11 @@ class Page:
             "flow_address": flow_address,
             "heartbeat": words.heartbeat_text,
             "lag": lag_text,
-            "lasted": current.lasted_text,
+            "lasted": incident_words.lasted_text,
             "latency": words.latency_text,
             "offset": offset_text,
             "passed_by": words.unreached_text,
-            "recent": current.recent_text,
+            "recent": incident_words.recent_text,
             "run_address": run_address,
             "runbook_name": runbook_name,
             "run_came_to": run_text,
@@ -117,7 +116,7 @@ class Page:
             "shown": ShownName.of,
             "times": times_of,
             "took": took_text,
-            "what": current.what_text,
+            "what": incident_words.what_text,
         }
         # All of them now: the files may be replaced by another version's while this process runs.
         self._templates = {name: environment.get_template(name) for name in environment.list_templates()}
@@ -197,7 +196,7 @@ def _readable(value: Any) -> Any:
 
 def times_of(incident: Incident, now_at: float) -> str:
     """Write from when to when an incident that has ended lasted."""
-    return current.times_text(incident.started_at, incident.bad_until_at, now_at)
+    return incident_words.times_text(incident.started_at, incident.bad_until_at, now_at)
 
 
 def anchor(flow: str) -> str:

@@ -13,7 +13,6 @@ from fleet.verdicts.words import ended
 from mirrorwatch.api.groups import ANY, GET_GROUP, LIST_GROUPS
 from mirrorwatch.web.pages.groups import (
     AT_ONCE,
-    GroupsView,
     group_names,
     groups_away,
     groups_view,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from mirrorwatch.lag.lagging import Lagging
+    from mirrorwatch.service.view import GroupsView
     from mirrorwatch.web.pages.page import Page
     from runtime.process.clock import Clock
 

@@ -25,8 +25,7 @@ from runtime.http.problems import ProblemError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from mirrorwatch.service.view import FlowView, ServiceView
-    from mirrorwatch.web.pages.groups import GroupsView
+    from mirrorwatch.service.view import FlowView, GroupsView, ServiceView
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (

@@ -11,7 +11,7 @@ from checksum.anchors.pairs import Pair
 from checksum.plan import cuts
 from checksum.plan.building import PlanRules
 from checksum.plan.document import canonical, from_document, to_document
-from checksum.plan.ranges import Verified
+from checksum.plan.facts import Verified
 from checksum.plan.shape import READ_COMMITTED, READ_UNCOMMITTED, Anchored, LeftOut, OffsetRange, Run
 from fleet.errors import ConfigurationError, UnavailableError
 from runtime.kafka.admin import TopicDescription

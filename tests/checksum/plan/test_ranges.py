@@ -10,9 +10,8 @@ import pytest
 from checksum.anchors.pairs import Logs, Pair, Usable, equal_pairs
 from checksum.anchors.search import Anchors, search_anchors
 from checksum.plan.cuts import MOST, equal_cuts
+from checksum.plan.facts import PartitionFacts, Verified
 from checksum.plan.ranges import (
-    PartitionFacts,
-    Verified,
     beginnings_before,
     candidates,
     partition_ranges,

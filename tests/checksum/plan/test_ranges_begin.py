@@ -7,7 +7,10 @@ from dataclasses import replace
 import pytest
 
 from checksum.anchors.pairs import Logs, Usable, equal_pairs
-from checksum.plan.ranges import PartitionFacts, Verified, candidates
+from checksum.plan.facts import PartitionFacts, Verified
+from checksum.plan.ranges import (
+    candidates,
+)
 from checksum.plan.shape import Anchored, OffsetRange
 from tests.checksum.plan.test_ranges import healthy, verified, whys
 from tests.checksum.pretend_mirror import Mirrored

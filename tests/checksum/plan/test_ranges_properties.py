@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checksum.plan.document import canonical, from_document, to_document
-from checksum.plan.ranges import Verified
+from checksum.plan.facts import Verified
 from checksum.plan.shape import Anchored, TopicPlan
 from tests.checksum.plan.test_file import PLAN
 from tests.checksum.pretend_mirror import Mirrored

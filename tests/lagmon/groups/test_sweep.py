@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lagmon.groups.rules.table import Policy, judge
+from lagmon.groups.rules.policy import Policy
+from lagmon.groups.rules.table import judge
 from lagmon.groups.rules.words import STATUS_OF, Reason
 from lagmon.groups.sweep import CHUNK, sweep
 from tests.lagmon.groups.rules.test_table import CASES

@@ -8,7 +8,8 @@ import pytest
 from lagmon.burrow.ring import store
 from lagmon.burrow.rules import BurrowPolicy, Commit, burrow_group, burrow_partition
 from lagmon.groups.rules.groups import judge_group
-from lagmon.groups.rules.table import Policy, judge
+from lagmon.groups.rules.policy import Policy
+from lagmon.groups.rules.table import judge
 from lagmon.groups.rules.window import Window
 from lagmon.groups.rules.words import Reason, Status
 from tests.lagmon.windows import MIN, NOW, S, arrays_of_windows, position, window

@@ -10,6 +10,7 @@ from alerts.incidents import Counts
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 from mirrorwatch.service import current
+from mirrorwatch.web import incident_words
 from mirrorwatch.web.linking import PageLinks, runbook_of
 from mirrorwatch.web.pages.runbooks import Mitigations, runbook_names
 from tests.mirrorwatch import views
@@ -67,11 +68,11 @@ def test_flows_are_ordered_by_what_holds_now():
 
 def test_an_incident_in_one_line():
     one = views.incident()
-    assert current.recent_text(one, views.NOW_AT) == "272 records lost, stalled, 20:15 to 20:18 UTC"
+    assert incident_words.recent_text(one, views.NOW_AT) == "272 records lost, stalled, 20:15 to 20:18 UTC"
     opened = views.incident(ended=False)
-    assert current.recent_text(opened, views.NOW_AT) == "272 records lost, stalled, since 20:15 UTC"
+    assert incident_words.recent_text(opened, views.NOW_AT) == "272 records lost, stalled, since 20:15 UTC"
     over_midnight = replace(one, started_at=one.started_at - 76_000)
-    assert current.recent_text(over_midnight, views.NOW_AT + 20_000).endswith(
+    assert incident_words.recent_text(over_midnight, views.NOW_AT + 20_000).endswith(
         "27 May 23:08 to 28 May 20:18 UTC"
     )
 
@@ -85,18 +86,19 @@ def test_an_incident_in_one_line():
     ],
 )
 def test_a_number_of_lost_records_keeps_its_bounds(lost, said):
-    assert current.what_text(replace(views.incident(), lost_by={"one": lost})) == f"{said}, stalled"
+    assert incident_words.what_text(replace(views.incident(), lost_by={"one": lost})) == f"{said}, stalled"
     nothing = replace(views.incident(), lost_by={}, counts_by={"one": Counts()})
-    assert current.what_text(nothing) == "records lost, stalled"
+    assert incident_words.what_text(nothing) == "records lost, stalled"
 
 
 def test_how_long_an_incident_lasted_keeps_its_bounds():
     one = views.incident()
-    assert current.lasted_text(one) == "3 min"
+    assert incident_words.lasted_text(one) == "3 min"
     assert (
-        current.lasted_text(replace(one, healthy_at=one.bad_until_at + 3600)) == "between 3 min and 1 h 3 min"
+        incident_words.lasted_text(replace(one, healthy_at=one.bad_until_at + 3600))
+        == "between 3 min and 1 h 3 min"
     )
-    assert current.lasted_text(replace(one, healthy_at=None)) == "at least 3 min"
+    assert incident_words.lasted_text(replace(one, healthy_at=None)) == "at least 3 min"
 
 
 def test_every_condition_and_cause_has_something_to_do():

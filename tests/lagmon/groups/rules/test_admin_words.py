@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lagmon.groups.rules.admin_words import seen_by_asking
-from lagmon.groups.rules.table import Policy
+from lagmon.groups.rules.policy import Policy
 from lagmon.groups.rules.words import Reason
 from lagmon.groups.sweep import sweep
 from tests.lagmon.windows import NOW, arrays_of_positions, arrays_of_windows, position, window

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from lagmon.groups.rules.policy import Policy
 from lagmon.groups.rules.sentences import Facts, instant_text, longer, sentence
-from lagmon.groups.rules.table import Policy, judge
+from lagmon.groups.rules.table import judge
 from lagmon.groups.rules.words import Reason
 from tests.lagmon.groups.rules.test_table import CASES, STEADY
 from tests.lagmon.windows import NOW, position

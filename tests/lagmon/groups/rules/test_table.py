@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from lagmon.groups.rules.table import Policy, judge
+from lagmon.groups.rules.policy import Policy
+from lagmon.groups.rules.table import judge
 from lagmon.groups.rules.words import RANK, STATUS_OF, Reason, Status
 from tests.lagmon.windows import MIN, NOW, S, position, window
 
