@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from canary.site.topics import TopicChange
     from canary.watch.unreached import UnreachedBroker
     from fleet.verdicts.evidence import Calm, FlowEvidence
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
 AT_ONCE = 250  # items taken in before the event loop may do something else

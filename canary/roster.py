@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from canary.tracker.events import Flagged
     from canary.watch.findings import Findings
     from canary.watch.watch import Instant
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
 

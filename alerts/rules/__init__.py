@@ -7,6 +7,8 @@ lag           lag that grows, and that retention is about to cut off
 tickets       what needs work by day: causes, audits, repetition
 trust         what makes other numbers wrong: clocks, certificates, collectors, zeros
 watching      Mirrorwatch itself: scrapes, flows and canaries that are absent, its store and clients
+document      the rules as Prometheus reads them, with links
+cases         unit tests of the rules, for promtool
 compression   the same rules on a faster clock, for demos and drills
 """
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from canary.inbox import Inbox
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 JOIN_S = 10.0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from canary.config import CanaryMode
     from canary.flows import CanaryFlow
     from canary.inbox import Inbox
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
 

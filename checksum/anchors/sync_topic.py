@@ -20,7 +20,7 @@ from runtime.kafka.bulk import Bulk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 MOST = 10_000  # pairs of one partition

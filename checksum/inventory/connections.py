@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from checksum.anchors.reading import Reader
     from fleet.verdicts.flow import Flow
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 

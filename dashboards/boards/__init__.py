@@ -1,4 +1,11 @@
-"""One module for each board."""
+"""One module for each dashboard.
+
+fleet      every flow at a glance
+flow       one flow
+groups     consumer groups of every cluster
+checksums  what the checksum found, how much it covered, and how old it is
+service    Mirrorwatch itself
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from lagmon.ingest.commits import TOPIC
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 RETRY_S = 600.0  # between two tries to read the commits after all

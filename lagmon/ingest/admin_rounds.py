@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from lagmon.cluster.state import ClusterLag
     from lagmon.ingest.admin_plan import Budget
-    from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.group_offsets import Told
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 TICK_S = 0.1  # between two looks at what is due and what was answered

@@ -10,7 +10,7 @@ from fleet.mm2.filters import EVERYTHING, PatternList
 from lagmon.logs.transaction_limit import LONGEST_MS
 from lagmon.mirrors.answers.orders import MirrorOrder, read_mirror, write_mirror
 from lagmon.syncs.orders import SyncOrder, read_sync, write_sync
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

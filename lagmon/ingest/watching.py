@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lagmon.cluster.state import ClusterLag
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
 LOOK_S = 10.0  # between two looks at the ends

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from lagmon.cluster.state import ClusterLag
     from lagmon.logs.readable import Stretch
-    from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.gaps import Found
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 LEAST_S = 0.2  # of one look, or it is left to the next time

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lagmon.cluster.state import ClusterLag
     from lagmon.mirrors.flow import MirrorFlow
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
 FIRST_S = 1.0  # until the cluster's topics are known

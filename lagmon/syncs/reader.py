@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lagmon.syncs.orders import SyncOrder
     from lagmon.syncs.queue import WaitingSync
     from runtime.kafka.bulk import Batch
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
 WAIT_S = 0.5

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lagmon.ingest.watching import ClusterWatch
     from lagmon.mirrors.flow import MirrorFlow
     from lagmon.syncs.orders import SyncOrder
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
 

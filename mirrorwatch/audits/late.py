@@ -13,8 +13,8 @@ from checksum.compare.finding_words import time_text
 from fleet.verdicts.words import ended
 from mirrorwatch.check.sheet import FIRST
 from mirrorwatch.checksums.desk import FINDING, FINE, INCOMPLETE
-from mirrorwatch.checksums.outlets import NEVER, Telling
-from mirrorwatch.checksums.telling import Unheard
+from mirrorwatch.checksums.results.outlets import NEVER, Telling
+from mirrorwatch.checksums.results.telling import Unheard
 from mirrorwatch.web.words import counted
 
 if TYPE_CHECKING:

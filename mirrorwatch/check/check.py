@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mirrorwatch.check.clusters import Asked, ClusterLook
     from mirrorwatch.check.no_canary import NoCanary
     from mirrorwatch.configuration.configuration import Configuration
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
 

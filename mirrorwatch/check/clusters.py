@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fleet.topology import Topology
     from mirrorwatch.check.sheet import Sheet
     from runtime.kafka.admin import ClusterDescription, TopicDescription
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 LIMIT_S = 10.0
 ANSWER_S = 8.0  # for one question, so that the client can say what is wrong before the limit

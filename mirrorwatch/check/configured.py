@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fleet.verdicts.flow import Flow
     from mirrorwatch.check.sheet import Sheet
     from mirrorwatch.configuration.configuration import Configuration, LagSource
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 _EXAMPLE = "orders"
 

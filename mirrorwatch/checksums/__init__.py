@@ -7,18 +7,15 @@ run        `mirrorwatch checksum run`
 counts     `mirrorwatch checksum run --counts-only`
 sites      `mirrorwatch checksum digest` and `compare`
 folder     plans with their digests beside the store, so that a run that was killed is gone on with
-files      files that a command writes what it found to
 state      what a command of the checksum keeps in the store of the configuration
 syncs      offset syncs that the service kept in the store, as the checksum takes them
 spark      spark for one command
 log        what Spark's Java said in a run that failed, kept beside the store
 pace       how far a side's reading is, how fast, and how long it will take
 progress   show how far the reading of both sides is
-result     what `checksum run` and `compare` print
-outlets    where a run's result goes beside the terminal and `--json`
-telling    tell a running service what a run of the checksum came to
 leaving    leave soon after Ctrl-C, whatever is under way
 threads    threads beside a command that works between event loops
 submit     `checksum run --print-submit`
 submitted  what spark-submit runs
+results    what came of a run
 """

@@ -18,7 +18,7 @@ from mirrorwatch.check.sheet import FIRST
 from mirrorwatch.checksums.desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
 from mirrorwatch.checksums.flows import every_flow
 from mirrorwatch.checksums.plan import print_plan, tell_failure
-from mirrorwatch.checksums.result import NOT_TAKEN_BACK, print_rest
+from mirrorwatch.checksums.results.result import NOT_TAKEN_BACK, print_rest
 from mirrorwatch.web.words import counted
 from runtime.process.loop import run_to_end
 

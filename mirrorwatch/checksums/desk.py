@@ -17,8 +17,8 @@ from checksum.spark.paths import is_absolute
 from fleet.errors import ConfigurationError, Problem
 from fleet.mm2.filters import PatternList
 from mirrorwatch.check.sheet import Sheet
-from mirrorwatch.checksums.files import reason_of, replace_file, why_not_writable
 from mirrorwatch.checksums.progress import Lines
+from mirrorwatch.checksums.results.files import reason_of, replace_file, why_not_writable
 from runtime.process.clock import SystemClock
 from runtime.process.logs import Redactor
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from checksum.plan.shape import Plan
     from fleet.verdicts.flow import Flow
     from mirrorwatch.checksums.progress import Shows
-    from mirrorwatch.checksums.telling import Unheard
+    from mirrorwatch.checksums.results.telling import Unheard
     from mirrorwatch.configuration.configuration import Configuration
     from runtime.process.clock import Clock
 

@@ -16,8 +16,8 @@ from fleet.errors import ConfigurationError, MirrorwatchError
 from fleet.verdicts.words import ended
 from mirrorwatch.audits.late import tell_late, tell_owed
 from mirrorwatch.checksums.desk import check_writable, lacking, worst
-from mirrorwatch.checksums.outlets import Telling, hand_over
 from mirrorwatch.checksums.plan import Planned, plans_of, tell_failure
+from mirrorwatch.checksums.results.outlets import Telling, hand_over
 from mirrorwatch.checksums.state import state_for
 from runtime.process.loop import run_to_end
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from checksum.plan.document import plan_id
 from checksum.plan.file import read_plan, write_plan
 from fleet.errors import ConfigurationError, UnavailableError
-from mirrorwatch.checksums.files import reason_of
+from mirrorwatch.checksums.results.files import reason_of
 from runtime.files.whole_files import written_whole
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from fleet.errors import ConfigurationError
 from mirrorwatch.audits.late import tell_again
 from mirrorwatch.checksums.flows import every_flow
 from mirrorwatch.checksums.plan import print_plan, tell_failure
-from mirrorwatch.checksums.result import conclude_all, print_result
+from mirrorwatch.checksums.results.result import conclude_all, print_result
 from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:

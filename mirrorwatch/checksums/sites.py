@@ -14,9 +14,9 @@ from checksum.report.result_document import VERSION, of_run, run_document
 from checksum.run import conclude, still_there
 from fleet.errors import ConfigurationError, Problem
 from mirrorwatch.checksums.desk import FINE, check_writable
-from mirrorwatch.checksums.outlets import hand_over
 from mirrorwatch.checksums.plan import print_plan
-from mirrorwatch.checksums.result import conclude_all, print_result
+from mirrorwatch.checksums.results.outlets import hand_over
+from mirrorwatch.checksums.results.result import conclude_all, print_result
 from mirrorwatch.checksums.run import read_side
 from mirrorwatch.checksums.state import who
 from runtime.process.loop import run_to_end

@@ -20,10 +20,10 @@ from checksum.spark.paths import local_folder
 from checksum.spark.settings import SparkSettings, check_spark_home, pyspark_folder
 from fleet.errors import RefusedError, UnavailableError
 from mirrorwatch.checksums.desk import check_master, check_memory
-from mirrorwatch.checksums.files import reason_of
 from mirrorwatch.checksums.leaving import leaving_soon
 from mirrorwatch.checksums.log import LOG, KeptLog
 from mirrorwatch.checksums.pace import StageTasks
+from mirrorwatch.checksums.results.files import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

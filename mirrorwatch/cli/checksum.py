@@ -253,8 +253,8 @@ def compare(
 
 def _desk(context: click.Context, path: Path, *, page: Path | None = None, tell: str | None = None) -> Desk:
     from mirrorwatch.checksums.desk import make_desk  # noqa: PLC0415 - see the module's docstring
-    from mirrorwatch.checksums.outlets import outlets, service_at  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.progress import shows_in  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksums.results.outlets import outlets, service_at  # noqa: PLC0415 - see the module's docstring
 
     found = read_config(context, path)
     conclude_refusals_with(context, "No checksum was made")

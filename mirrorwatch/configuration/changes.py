@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from canary.flows import CanaryFlow
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.lag.orders import LagOrders
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 # What a running service cannot change: by its key, how to find it.
 FIXED: tuple[tuple[str, Callable[[Configuration], object]], ...] = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fleet.topology import Topology
     from mirrorwatch.configuration.sections import ConnectSection
     from runtime.config.sections import HttpConfig, StoreConfig
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 
 @dataclass(frozen=True, slots=True)

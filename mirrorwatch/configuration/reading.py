@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from canary.flows import CanaryFlow
     from mirrorwatch.configuration.configuration import LagSource
     from runtime.config.strict_yaml import Document
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 
 def read_configuration(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mirrorwatch.lag.collected import Standing
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
     Collected = Mapping[str, Mapping[str, float]]
 

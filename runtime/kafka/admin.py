@@ -23,7 +23,7 @@ from runtime.kafka.topic_ids import known_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 _LENIENT_S = 2.0  # what can be had later is not waited for longer
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong

@@ -11,8 +11,8 @@ from runtime.kafka.failures import explain, listening_logger
 from runtime.kafka.properties.msk_tokens import with_tokens
 
 if TYPE_CHECKING:
-    from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.failures import Symptoms
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 # What was told of topics is let go soon: it is asked for seldom, and 50,000 partitions take 5 MiB.
 _KEPT_MS = 10_000

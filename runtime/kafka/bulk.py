@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fleet.errors import MirrorwatchError
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 RECORDS = 4_000  # of one batch at most
 # What the client holds ready: more is not read sooner. A record of 100 bytes takes it 400, so that they are

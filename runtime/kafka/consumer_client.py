@@ -10,8 +10,8 @@ from runtime.kafka.failures import explain, listening_logger
 from runtime.kafka.properties.msk_tokens import with_tokens
 
 if TYPE_CHECKING:
-    from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.failures import Symptoms
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 
 def make_consumer(

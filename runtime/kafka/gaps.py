@@ -24,7 +24,7 @@ from runtime.kafka.failures import Symptoms, explain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 LONGEST_S = 1.0  # of one look

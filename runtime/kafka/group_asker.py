@@ -19,7 +19,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MirrorwatchError, UnavailableError
-from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.group_offsets import (
     Failed,
     GroupOffsets,
@@ -29,6 +28,7 @@ from runtime.kafka.group_offsets import (
     OffsetsTold,
     RightTold,
 )
+from runtime.kafka.properties.client_settings import ClientSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fleet.errors import MirrorwatchError
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 MAX_GROUPS = 100_000  # of one list
 ANY_GROUP = "mirrorwatch-may-describe"  # of no group: what is answered about it shows a right

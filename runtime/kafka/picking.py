@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fleet.errors import MirrorwatchError
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 LONGEST_S = 60.0  # until the next of the records that are asked for of a partition

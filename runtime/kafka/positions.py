@@ -28,7 +28,7 @@ from runtime.kafka.topic_ids import known_id
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
 
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 TOPICS_AT_ONCE = 50  # whose ids are asked for together

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from confluent_kafka.admin import ClusterMetadata
 
-    from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.failures import Symptoms
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 FIRST = -2  # the log's start
 NEXT = -1  # the high watermark; with `committed`, the last stable offset

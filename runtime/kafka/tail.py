@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fleet.errors import MirrorwatchError
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 FROM_START = OFFSET_BEGINNING
 # librdkafka's way to say "so many before the end" (RD_KAFKA_OFFSET_TAIL_BASE): a few, since the last offset

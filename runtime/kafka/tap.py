@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fleet.errors import MirrorwatchError
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 POLL_S = 0.1  # how long a poll waits; a record ends it at once

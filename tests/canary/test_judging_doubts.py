@@ -18,7 +18,7 @@ from fleet.verdicts.judgement import follow, judge
 from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch.service.viewing import cluster_state
 from runtime.kafka.admin import TopicDescription
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.kafka.round_trip import RoundTripOutcome, RoundTripResult
 from tests.canary.pretend_link import INCARNATION, INSTALLATION, TOPIC, TOPIC_ID, S, policy, stamp
 from tests.runtime.fake_clock import FakeClock

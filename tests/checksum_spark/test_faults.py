@@ -21,7 +21,7 @@ from checksum.anchors.sync_topic import read_sync_topic
 from checksum.digest.cell_rows import Side
 from checksum.digest.record_hash import Content
 from deploy.local import topics
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.process.clock import SystemClock
 from tests.checksum_spark.faulty import (
     DEADLINE_S,

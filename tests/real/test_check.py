@@ -36,7 +36,7 @@ from fleet.errors import RefusedError, UnavailableError
 from mirrorwatch.check.check import check, print_commands
 from mirrorwatch.configuration.reading import read_configuration
 from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.kafka.sender import Delivered, Sender
 from runtime.kafka.tap import Place, Tap, TapFault, TappedRecord
 from runtime.process.clock import SystemClock

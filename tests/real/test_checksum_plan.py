@@ -16,8 +16,8 @@ from checksum.plan.shape import READ_COMMITTED, Anchored, OffsetRange
 from deploy.local import topics
 from fleet.verdicts.flow import Flow
 from runtime.kafka.admin import ClusterAdmin
-from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.picking import Picker
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.process.clock import SystemClock
 from tests.eventually import eventually
 

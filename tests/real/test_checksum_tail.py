@@ -21,7 +21,7 @@ from deploy.local import topics
 from fleet.mm2.handling import Handling
 from fleet.verdicts.flow import Flow
 from fleet.verdicts.vocabulary import Cause
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.process.clock import SystemClock
 from tests.checksum.pretend_logs import Held, row
 from tests.eventually import eventually

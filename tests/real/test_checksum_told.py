@@ -10,7 +10,7 @@ import pytest
 from checksum.book.book import ChecksumBook
 from checksum.book.documents import packed_run
 from fleet.errors import UnavailableError
-from mirrorwatch.checksums.telling import TOKEN, NotTakenError, tell
+from mirrorwatch.checksums.results.telling import TOKEN, NotTakenError, tell
 from mirrorwatch.service.store_parts import MIGRATIONS
 from runtime.store.store import Store
 from tests.databases import address_of

@@ -23,7 +23,7 @@ from lagmon.cluster.state import ClusterLag
 from lagmon.groups.rows import partition_rows
 from lagmon.ingest.admin_rounds import AdminRounds
 from lagmon.ingest.watching import ClusterWatch
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.process.clock import SystemClock
 from tests.eventually import eventually, eventually_async
 from tests.real.service_process import ServiceProcess

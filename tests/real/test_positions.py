@@ -6,8 +6,8 @@ import pytest
 from confluent_kafka import Producer
 
 from deploy.local.topics import add_partitions, create_topic, delete_topic
-from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.positions import Partitions, Positions, Which
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.kafka.quick_offsets import AT_ONCE
 from runtime.process.clock import SystemClock
 from tests.eventually import eventually

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 
 from deploy.local import topics
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.kafka.sender import Delivered, NotDelivered, Sender
 from runtime.process.clock import SystemClock
 from tests.eventually import eventually

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lagmon.cluster.state import ClusterLag
     from lagmon.mirrors.flow import MirrorFlow
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
 WAIT_S = 0.5

@@ -16,4 +16,5 @@ sasl          translate how a client proves who it is
 stores        read trust stores and key stores
 tls           translate the TLS settings
 translation   translate the properties of a Kafka cluster, in Java's or librdkafka's spelling
+client_settings  the settings of a Kafka client, ready to be used
 """

@@ -10,8 +10,8 @@ import difflib
 from typing import TYPE_CHECKING
 
 from fleet.errors import ConfigurationError
-from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.properties import named_files, sasl
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.kafka.properties.draft import Draft, Surroundings
 from runtime.kafka.properties.fate import Fate, Key
 from runtime.kafka.properties.java_clients import JAVA_KEYS

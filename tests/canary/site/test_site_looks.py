@@ -13,7 +13,7 @@ from canary.site.site import Site
 from fleet.errors import RefusedError, UnavailableError
 from fleet.verdicts.evidence import Control
 from runtime.kafka.admin import TopicDescription
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.kafka.tap import TappedEnd, TappedRecord
 from tests.runtime.fake_clock import FakeClock
 

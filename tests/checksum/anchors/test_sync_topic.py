@@ -12,7 +12,7 @@ from checksum.anchors.sync_topic import MOST, SPACING, SyncPairs, read_sync_topi
 from fleet.errors import RefusedError, UnavailableError
 from fleet.wire.mirror import OffsetSync, OffsetSyncKey, Tombstone, encode_offset_sync
 from runtime.kafka.bulk import Batch
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 
 
 def sync(upstream, downstream, topic="t", partition=0):

@@ -33,7 +33,7 @@ from lagmon.mirrors.progress.intake import OffsetsIntake
 from lagmon.mirrors.window import MirrorWindows
 from runtime.kafka import bulk
 from runtime.kafka.bulk import Batch, Bulk
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from tests.lagmon.burrow_reading import burrow_reads, burrow_takes
 
 NOW = 1_790_000_000_000

@@ -9,7 +9,7 @@ import pytest
 
 from lagmon.ingest.answers import Answers
 from lagmon.ingest.commits import Progress
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.process.supervision import Phase, State
 from tests.mirrorwatch.monitored import NOW_S, Monitored
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from lagmon.ingest import answers as module
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from tests.mirrorwatch.monitored import Monitored
 
 METRICS = {"question": "metrics", "form": "text/plain"}

@@ -14,7 +14,7 @@ import pytest
 
 from lagmon.ingest.orders import write_orders
 from lagmon.ingest.process import LEAVE_S, NICER, step_back
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 
 
 @pytest.mark.parametrize("refused", [PermissionError("Operation not permitted"), OSError("not here")])

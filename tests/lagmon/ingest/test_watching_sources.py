@@ -16,8 +16,8 @@ from lagmon.ingest import watching
 from lagmon.ingest.commits import TOPIC, CommitsReader, Progress
 from lagmon.ingest.watching import ClusterWatch
 from runtime.kafka.bulk import Batch
-from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.positions import Listed, Which
+from runtime.kafka.properties.client_settings import ClientSettings
 from tests.eventually import eventually_async
 from tests.runtime.fake_clock import FakeClock
 

@@ -16,8 +16,8 @@ from lagmon.groups.rules.words import Reason
 from lagmon.logs.record_due import OldReaders
 from lagmon.logs.tail_looks import IDLE_LOOKS, MOST_TOLD, REFUSED_S, TailLooks
 from lagmon.logs.time_lag import LagKind
-from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.gaps import LONGEST_S, Found
+from runtime.kafka.properties.client_settings import ClientSettings
 
 BEGAN_S = 1_790_000_000
 S = 1000

@@ -11,7 +11,7 @@ from checksum.book.entries import RunRow
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.audits.late import found_text
 from mirrorwatch.checksums.counts import count_all
-from mirrorwatch.checksums.telling import Unheard
+from mirrorwatch.checksums.results.telling import Unheard
 from tests.checksum.pretend_mirror import Mirrored
 from tests.mirrorwatch.checksum_kept import LOST_AT, documents, kept_stage, killed_at, lossy, run
 from tests.mirrorwatch.checksum_stage import CONFIG

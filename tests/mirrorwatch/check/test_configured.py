@@ -6,7 +6,7 @@ import pytest
 
 from mirrorwatch.check.configured import principal_of
 from mirrorwatch.configuration.reading import read_configuration
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 
 SCRAM = {"security.protocol": "sasl_ssl", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "watcher"}
 

@@ -6,7 +6,7 @@ import pytest
 
 from mirrorwatch.lag.collected import Standing
 from mirrorwatch.lag.lone_clusters import UNTOLD, lone_numbers, lone_view
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 
 NOW_AT = 1000.0
 

@@ -14,7 +14,7 @@ from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
 from fleet.errors import RefusedError, UnavailableError
 from runtime.kafka.admin import ClusterAdmin
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 
 AWAY = KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
 FORBIDDEN = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from fleet.errors import UnavailableError
 from runtime.kafka.admin import ClusterAdmin
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 
 AWAY = ClientSettings({"bootstrap.servers": "127.0.0.1:1"})
 

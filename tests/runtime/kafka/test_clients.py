@@ -10,7 +10,7 @@ import pytest
 from fleet.errors import ConfigurationError
 from runtime.kafka import tap as tap_module
 from runtime.kafka.admin import ClusterAdmin
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.kafka.round_trip import RoundTrip, RoundTripOutcome
 from runtime.kafka.sender import NotDelivered, Sender
 from runtime.kafka.tap import Place, Tap, TapFault

@@ -16,8 +16,8 @@ from confluent_kafka import (
 
 from fleet.errors import MirrorwatchError
 from runtime.kafka import consumer_client
-from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.gaps import MOST_BYTES, MOST_HELD, Found, Gaps
+from runtime.kafka.properties.client_settings import ClientSettings
 
 SETTINGS = ClientSettings({"bootstrap.servers": "a:1"})
 

@@ -16,9 +16,9 @@ from confluent_kafka.admin import AclOperation
 
 from fleet.errors import UnavailableError
 from runtime.kafka import group_asker, group_offsets
-from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.group_asker import GroupAsker
 from runtime.kafka.group_offsets import Failed, GroupOffsets, GroupsListed, GroupsOfAnyKind, RightTold
+from runtime.kafka.properties.client_settings import ClientSettings
 from tests.eventually import eventually
 
 NOWHERE = ClientSettings({"bootstrap.servers": "127.0.0.1:1"})

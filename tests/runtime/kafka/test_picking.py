@@ -17,8 +17,8 @@ from confluent_kafka import (
 
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
 from runtime.kafka import consumer_client
-from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.picking import MOST_BYTES, PLACES_AT_ONCE, Picked, PickedRecord, Picker
+from runtime.kafka.properties.client_settings import ClientSettings
 
 SETTINGS = ClientSettings({"bootstrap.servers": "a:1"})
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)

@@ -10,9 +10,9 @@ from confluent_kafka import KafkaError, KafkaException
 
 from fleet.errors import UnavailableError
 from runtime.kafka import positions as module
-from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.leaders import PAUSE_S
 from runtime.kafka.positions import Partitions, Positions, Which
+from runtime.kafka.properties.client_settings import ClientSettings
 from runtime.kafka.quick_offsets import AT_ONCE, FIRST, NEXT
 from tests.runtime.fake_clock import FakeClock
 

@@ -18,7 +18,7 @@ from lagmon.mirrors.answers.orders import KINDS, order_of, read_mirror, write_mi
 from lagmon.mirrors.progress.connect import MirrorOffsets
 from lagmon.mirrors.progress.following import EVERY_S, MirrorFollowing
 from lagmon.mirrors.progress.sources import mirrors
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.properties.client_settings import ClientSettings
 from tests.lagmon.mirror_flows import Mirrored
 from tests.runtime.fake_clock import FakeClock
 

@@ -13,7 +13,7 @@ from runtime.kafka.properties.translation import known_keys, redacted, translate
 from tests.runtime.kafka.authority import sign, trust_store
 
 if TYPE_CHECKING:
-    from runtime.kafka.client_settings import ClientSettings
+    from runtime.kafka.properties.client_settings import ClientSettings
 
 _CA = sign("ca", ca=True)
 _CLIENT = sign("client", _CA)

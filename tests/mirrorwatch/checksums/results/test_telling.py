@@ -11,8 +11,15 @@ from aiohttp.test_utils import TestServer, unused_port
 
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.audits.told import read_run
-from mirrorwatch.checksums import telling as checksum_telling
-from mirrorwatch.checksums.telling import AGAIN_AFTER_S, TOKEN, NotTakenError, check_telling, fitting, tell
+from mirrorwatch.checksums.results import telling as checksum_telling
+from mirrorwatch.checksums.results.telling import (
+    AGAIN_AFTER_S,
+    TOKEN,
+    NotTakenError,
+    check_telling,
+    fitting,
+    tell,
+)
 from tests.mirrorwatch.told_runs import block, finding, left, partition, run
 
 OURS = {TOKEN: "t0ken"}

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.errors import ConfigurationError
-from mirrorwatch.checksums import files as checksum_files
 from mirrorwatch.checksums.desk import check_writable
-from mirrorwatch.checksums.files import replace_file, why_not_writable
+from mirrorwatch.checksums.results import files as checksum_files
+from mirrorwatch.checksums.results.files import replace_file, why_not_writable
 
 
 def test_a_file_is_made_as_others_are_and_written_anew_as_it_is(tmp_path):
@@ -71,7 +71,7 @@ def test_what_is_no_file_is_written_to_as_it_is(tmp_path):
 IN_ANOTHER_PROCESS = """\
 import os, sys
 from pathlib import Path
-from mirrorwatch.checksums.files import replace_file, why_not_writable
+from mirrorwatch.checksums.results.files import replace_file, why_not_writable
 
 print("before", flush=True)
 for name in sys.argv[1:]:

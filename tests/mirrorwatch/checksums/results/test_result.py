@@ -15,7 +15,7 @@ from checksum.plan.shape import LeftOut
 from checksum.report.result_document import run_document
 from mirrorwatch.check.sheet import FIRST, Sheet
 from mirrorwatch.checksums.desk import Desk
-from mirrorwatch.checksums.result import print_result
+from mirrorwatch.checksums.results.result import print_result
 from runtime.process.logs import Redactor
 from tests.checksum.pretend_logs import plan_of
 from tests.mirrorwatch.told_runs import audit, finding

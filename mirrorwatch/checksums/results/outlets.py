@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors import MirrorwatchError
 from fleet.verdicts.words import ended
 from mirrorwatch.checksums.desk import check_writable, lacking, write_json
-from mirrorwatch.checksums.telling import NotTakenError, Unheard, check_telling, tell
+from mirrorwatch.checksums.results.telling import NotTakenError, Unheard, check_telling, tell
 from mirrorwatch.web.pages.checksums import write_page
 
 if TYPE_CHECKING:

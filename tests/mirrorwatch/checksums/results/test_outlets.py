@@ -11,12 +11,12 @@ import pytest
 from checksum.book.book import ChecksumBook
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksums import flows as checksum_flows
-from mirrorwatch.checksums import outlets as checksum_outlets
 from mirrorwatch.checksums.counts import count_all
 from mirrorwatch.checksums.desk import write_json
-from mirrorwatch.checksums.outlets import Telling, hand_over, outlets, service_at
+from mirrorwatch.checksums.results import outlets as checksum_outlets
+from mirrorwatch.checksums.results.outlets import Telling, hand_over, outlets, service_at
+from mirrorwatch.checksums.results.telling import NotTakenError, Unheard
 from mirrorwatch.checksums.run import run_all
-from mirrorwatch.checksums.telling import NotTakenError, Unheard
 from tests.mirrorwatch.checksum_stage import Stage
 from tests.mirrorwatch.checksums.test_counts import PretendCounting
 from tests.mirrorwatch.checksums.test_run import TWO_FLOWS, mirrored

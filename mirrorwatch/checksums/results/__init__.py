@@ -1,0 +1,7 @@
+"""What came of a run: printed, written to files, posted to a service.
+
+result   what `checksum run` and `compare` print
+outlets  where a run's result goes beside the terminal and `--json`
+files    files that a command writes what it found to
+telling  tell a running service what a run of the checksum came to
+"""
