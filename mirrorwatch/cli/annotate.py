@@ -67,15 +67,11 @@ def annotate(
 async def _written(config: Configuration, incident: str, author: str, text: str, now_at: float) -> bool:
     from alerts.incident_tables import add_note  # noqa: PLC0415 - see the module's docstring
     from alerts.incidents import Note  # noqa: PLC0415 - see the module's docstring
-    from mirrorwatch.service.store_parts import MIGRATIONS  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.service.store_parts import opened  # noqa: PLC0415 - see the module's docstring
     from runtime.store.store import Store  # noqa: PLC0415 - see the module's docstring
 
-    store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS)
-    if not await store.open_if_made():
-        return False
-    try:
-        return await store.write(
-            lambda connection: add_note(connection, incident, Note(now_at, author, text))
-        )
-    finally:
-        await store.close()
+    note = Note(now_at, author, text)
+    async with opened(config, Store.open_if_made) as store:
+        if store is None:
+            return False
+        return await store.write(lambda connection: add_note(connection, incident, note))

@@ -15,7 +15,6 @@ from alerts.reports import burn_of
 from fleet.errors import UnavailableError
 from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
 from mirrorwatch.history.tallying import tallies_of
-from mirrorwatch.service.numbers import BudgetNumbers
 from mirrorwatch.service.view import ObjectiveView
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class _Sums:
 
 
 class BudgetKeeping:
-    """Keeps `numbers`: one entry for each objective, by flow and kind in the order of the configuration."""
+    """Keeps `objectives`: each with what is left of its budget, in the order of the configuration."""
 
     def __init__(
         self,
@@ -63,7 +62,8 @@ class BudgetKeeping:
         reporter: Reporter,
     ) -> None:
         """Keep budgets of these objectives; `until` returns the last final minute at an instant (epoch s)."""
-        self.numbers: tuple[BudgetNumbers, ...] = ()
+        self.objectives: tuple[ObjectiveView, ...] = ()
+        self._by_flow: dict[str, list[ObjectiveView]] = {}
         self._store = store
         self._until = until
         self._clock = clock
@@ -118,15 +118,15 @@ class BudgetKeeping:
 
     def shown(self, flow: FlowView) -> FlowView:
         """Return a flow's view with its objectives."""
-        pairs = zip(self._objectives, self.numbers, strict=True)
-        found = (ObjectiveView(one, each.left_ratio) for one, each in pairs if one.flow == flow.flow)
-        return replace(flow, objectives=tuple(found))
+        return replace(flow, objectives=tuple(self._by_flow.get(flow.flow, ())))
 
     def _show(self) -> None:
-        self.numbers = tuple(_numbers(one, self._sums.get(one)) for one in self._objectives)
+        self.objectives = tuple(_view(one, self._sums.get(one)) for one in self._objectives)
+        self._by_flow = {}
+        for one in self.objectives:
+            self._by_flow.setdefault(one.objective.flow, []).append(one)
 
 
-def _numbers(objective: Objective, sums: _Sums | None) -> BudgetNumbers:
+def _view(objective: Objective, sums: _Sums | None) -> ObjectiveView:
     burn = None if sums is None else burn_of(objective, sums.valid - sums.good, sums.valid)
-    labels = (objective.flow, objective.source, objective.target, objective.kind.value)
-    return BudgetNumbers(labels, objective.target_ratio, None if burn is None else 1.0 - burn)
+    return ObjectiveView(objective, None if burn is None else 1.0 - burn)

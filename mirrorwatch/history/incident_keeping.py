@@ -55,7 +55,7 @@ class IncidentKeeping:
         self._store = store
         self._samples = samples
         self._observer = observer
-        self._recent: Mapping[str, tuple[Incident, ...]] = {}  # of the last day, by flow
+        self._recent: Mapping[str, Sequence[Incident]] = {}  # of the last day, by flow
         self._incidents_s = incidents_s
         self._minutes_s = minutes_s
         self._clock = clock
@@ -101,7 +101,7 @@ class IncidentKeeping:
 
     def recent_of(self, flow: str) -> tuple[Incident, ...]:
         """Return the incidents of a flow in the last day, newest first, an open one among them."""
-        return self._recent.get(flow, ())
+        return tuple(self._recent.get(flow, ()))
 
     def shown(self, flow: FlowView) -> FlowView:
         """Return a flow's view with its bars and incidents."""
@@ -201,10 +201,10 @@ def bars_of(spans: Sequence[Span], until_minute: int) -> FlowBars:
     )
 
 
-def _by_flow(incidents: Iterable[Incident]) -> dict[str, tuple[Incident, ...]]:
-    found: dict[str, tuple[Incident, ...]] = {}
+def _by_flow(incidents: Iterable[Incident]) -> dict[str, list[Incident]]:
+    found: dict[str, list[Incident]] = {}
     for one in incidents:
-        found[one.flow] = (*found.get(one.flow, ()), one)
+        found.setdefault(one.flow, []).append(one)
     return found
 
 

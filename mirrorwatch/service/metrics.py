@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from canary.tracker.latency import Histogram
     from fleet.series.kinds import Series
-    from mirrorwatch.service.numbers import BudgetNumbers, FlowNumbers, ServiceNumbers
+    from mirrorwatch.service.numbers import FlowNumbers, ServiceNumbers
+    from mirrorwatch.service.view import ObjectiveView
 
 _PROCESS = ProcessCollector(registry=None)  # reads /proc whenever it is asked, and keeps nothing
 
@@ -127,16 +128,18 @@ def _cluster_families(numbers: ServiceNumbers) -> Iterator[Metric]:
 def _flow_families(numbers: ServiceNumbers) -> Iterator[Metric]:
     for make in (_verdict_families, _book_families, _measure_families):
         yield from make(numbers.flows)
-    yield from _budget_families(numbers.budgets)
+    yield from _objective_families(numbers.objectives)
 
 
-def _budget_families(budgets: tuple[BudgetNumbers, ...]) -> Iterator[Metric]:
+def _objective_families(objectives: tuple[ObjectiveView, ...]) -> Iterator[Metric]:
     target = _family(GaugeMetricFamily, series.OBJECTIVE_TARGET_RATIO)
     left = _family(GaugeMetricFamily, series.OBJECTIVE_ERROR_BUDGET_REMAINING_RATIO)
-    for one in budgets:
-        target.add_metric(one.labels, one.target_ratio)
-        if one.left_ratio is not None:
-            left.add_metric(one.labels, one.left_ratio)
+    for one in objectives:
+        objective = one.objective
+        labels = (objective.flow, objective.source, objective.target, objective.kind.value)
+        target.add_metric(labels, objective.target_ratio)
+        if one.budget_left_ratio is not None:
+            left.add_metric(labels, one.budget_left_ratio)
     yield from (target, left)
 
 

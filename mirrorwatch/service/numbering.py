@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.configuration.reloading import LastReload
     from mirrorwatch.lag.collected import Standing, Unanswered
-    from mirrorwatch.service.numbers import BudgetNumbers
     from mirrorwatch.service.recovery_point import RecoveryPoint
+    from mirrorwatch.service.view import ObjectiveView
     from runtime.process.clock import Clock
     from runtime.process.supervision import State
 
@@ -51,7 +51,7 @@ def service_numbers(
     standing: Callable[[str], Standing | None] = lambda _alias: None,
     checksums: ChecksumSeries | None = None,
     incidents: Container[str] = (),
-    budgets: tuple[BudgetNumbers, ...] = (),
+    objectives: tuple[ObjectiveView, ...] = (),
 ) -> ServiceNumbers:
     """Return everything at this instant; a flow that was not judged yet is left out.
 
@@ -98,7 +98,7 @@ def service_numbers(
             if name in verdicts
         ),
         checksums,
-        budgets,
+        objectives,
     )
 
 

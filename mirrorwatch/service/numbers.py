@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from canary.tracker.latency import Histogram
     from fleet.verdicts.vocabulary import Cause, Verdict
     from mirrorwatch.audits.series import ChecksumSeries
+    from mirrorwatch.service.view import ObjectiveView
     from runtime.kafka.round_trip import RoundTripOutcome
 
 
@@ -53,15 +54,6 @@ class FlowNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetNumbers:
-    """One objective's; `labels` are its flow's and its kind, `left_ratio` is None where not known."""
-
-    labels: tuple[str, str, str, str]
-    target_ratio: float
-    left_ratio: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class ServiceNumbers:
     """All of them."""
 
@@ -75,4 +67,4 @@ class ServiceNumbers:
     clusters: tuple[ClusterNumbers, ...]
     flows: tuple[FlowNumbers, ...]
     checksums: ChecksumSeries | None = None  # where a run has ended
-    budgets: tuple[BudgetNumbers, ...] = ()
+    objectives: tuple[ObjectiveView, ...] = ()

@@ -482,5 +482,5 @@ class Service:
             store_errors=self._store_errors,
             checksums=self._checksums.series,
             incidents={one.flow for one in self._incidents.open},
-            budgets=self._budgets.numbers,
+            objectives=self._budgets.objectives,
         )

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from alerts.objectives import Objective, ObjectiveKind
 from canary.report import CollectorCounts
 from canary.tracker.books import Flag, Outcome
 from canary.tracker.events import Stage
@@ -21,7 +22,8 @@ from mirrorwatch.audits.series import ChecksumSeries
 from mirrorwatch.audits.standing import TopicStanding
 from mirrorwatch.lag.collected import CollectedCounts
 from mirrorwatch.service.metrics import render
-from mirrorwatch.service.numbers import BudgetNumbers, ClusterNumbers, FlowNumbers, ServiceNumbers
+from mirrorwatch.service.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
+from mirrorwatch.service.view import ObjectiveView
 
 HISTOGRAM_PARTS = {"_bucket", "_sum", "_count", "_created"}
 # What the lag monitor tells is asked of it in tests/lagmon.
@@ -73,7 +75,13 @@ def numbers(checksums: ChecksumSeries | None = None) -> ServiceNumbers:
         clusters=clusters,
         flows=(flow,),
         checksums=checksums,
-        budgets=tuple(BudgetNumbers(("A->B", "A", "B", kind), 0.99, 0.5) for kind in series.OBJECTIVES),
+        objectives=tuple(
+            ObjectiveView(
+                Objective(flow="A->B", source="A", target="B", kind=ObjectiveKind(kind), target_ratio=0.99),
+                0.5,
+            )
+            for kind in series.OBJECTIVES
+        ),
     )
 
 

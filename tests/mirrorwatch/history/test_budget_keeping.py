@@ -59,21 +59,20 @@ async def test_each_round_adds_what_is_new_and_a_new_hour_reads_all_again(store)
     keeping = BudgetKeeping(
         store, objectives=[OBJECTIVE], until=lambda _now: until, clock=FakeClock(), reporter=Reporter()
     )
-    (one,) = keeping.numbers
-    assert (one.labels, one.target_ratio) == (("A->B", "A", "B", "availability"), 0.9)
-    assert one.left_ratio is None
+    (one,) = keeping.objectives
+    assert (one.objective, one.budget_left_ratio) == (OBJECTIVE, None)
     await play(store, range(NOON - 10, NOON))
     await keeping.go_round()
-    assert keeping.numbers[0].left_ratio == 1.0
+    assert keeping.objectives[0].budget_left_ratio == 1.0
     until = NOON + 10
     await play(store, range(NOON, NOON + 10), lost=1)
     await keeping.go_round()
-    assert keeping.numbers[0].left_ratio == pytest.approx(0.5)
+    assert keeping.objectives[0].budget_left_ratio == pytest.approx(0.5)
     excluded = Exclusion(0, "A->B", NOON, NOON + 10, "a", "b")
     await store.write(partial(minute_tables.exclude, one=excluded, made_at=0.0))
     until = NOON + 61
     await keeping.go_round()
-    assert keeping.numbers[0].left_ratio == 1.0
+    assert keeping.objectives[0].budget_left_ratio == 1.0
 
 
 async def test_a_store_that_does_not_answer_leaves_what_is_known(store):
@@ -85,5 +84,5 @@ async def test_a_store_that_does_not_answer_leaves_what_is_known(store):
     await keeping.go_round()
     await store.close()
     await keeping.go_round()
-    assert keeping.numbers[0].left_ratio == 1.0
+    assert keeping.objectives[0].budget_left_ratio == 1.0
     assert "error budgets" in reporter.problems
