@@ -38,10 +38,12 @@ HTTP = (
 )
 CONFIG = (
     "*/config.py",
-    "runtime/config/*.py",
-    "mirrorwatch/configuration/*.py",
-    "*/config_*.py",
-    "*/*_config.py",
+    "mirrorwatch/configuration/sections.py",
+    "mirrorwatch/configuration/validation.py",
+    "runtime/config/problems.py",
+    "runtime/config/sections.py",
+    "runtime/config/values.py",
+    "runtime/config/web.py",
 )
 
 # Which files may import a library. A library that is not here has no place in the product yet.
@@ -69,7 +71,6 @@ HOMES = {
     "pyspark": ("checksum/*.py",),
     "rich": ("mirrorwatch/*.py",),
     "sqlalchemy": (
-        "runtime/store*.py",
         "runtime/store/*.py",
         "*/tables.py",
         "alerts/incident_tables.py",

@@ -18,16 +18,17 @@ MOST_MODULES = 20
 KNOWN_CIRCLE = "lagmon/mirrors/"
 
 
+def files_of(package):
+    return [one.stem for one in (ROOT / package).glob("*.py") if not one.stem.startswith("__")]
+
+
 def modules_of(package):
-    here = ROOT / package
-    files = [one.stem for one in here.glob("*.py") if not one.stem.startswith("__")]
-    return files + [one.parent.name for one in here.glob("*/__init__.py")]
+    return files_of(package) + [one.parent.name for one in (ROOT / package).glob("*/__init__.py")]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_folder_has_few_modules(package):
-    files = [one for one in (ROOT / package).glob("*.py") if not one.stem.startswith("__")]
-    assert len(files) <= MOST_MODULES, "make a subpackage of what belongs together"
+    assert len(files_of(package)) <= MOST_MODULES, "make a subpackage of what belongs together"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
