@@ -26,6 +26,7 @@ from alerts.rules import all_groups
 from alerts.rules.budgets import BAD, ERROR, SPARSE_COUNT, STEP_S, VALID
 from alerts.rules.cases import STEP_S as SCRAPE_S
 from alerts.rules.document import Links, rules_document
+from alerts.rules.lag import WAITING
 from alerts.rules.rule import promql_duration
 from alerts.rules.watching import JOB
 from canary.tracker.books import Flag, Outcome
@@ -198,6 +199,8 @@ def _recorded(now_s: int) -> Iterator[tuple[str, dict[str, str], Iterable[tuple[
                     for at in times
                 )
                 yield name, {**labels, "objective": objective}, values
+    for labels in _flows():
+        yield WAITING, labels, ((at, 100.0) for at in short)
 
 
 def _recorded_value(name: str, chance: np.random.Generator, good: float, bad: float) -> float:
