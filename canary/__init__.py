@@ -7,9 +7,9 @@ persistence/  what the canary keeps in the store, and how a next process continu
 config        the section `canary` of the configuration, and what a single flow may set of it
 dispatch      to the trackers
 doubt         the prober doubts itself
-flows         what the canary is told of a flow by the composition root
+flows         the settings of a flow for the canary, and its state while it runs
 inbox         what taps, senders and schedules bring on their threads
 prober        the canary at work
-report        what the canary's loops tell the service besides verdicts
+report        problems and error counts that the canary reports to the service
 roster        what is watched
 """

@@ -13,7 +13,7 @@ report/       the report of a run: a document, and a page of HTML
 run           one pass over a flow's plan: digest both sides, compare, read again, report
 config        the section `checksum` of the configuration
 
-What digests tell of each other is pure, and in this order:
+The comparison of digests is pure, and runs in this order:
 
     cell_rows      parts of digests -> one row for each cell, held against the plan
     decode         cells that differ -> single records, or cells that keep what they hold

@@ -1,4 +1,4 @@
-"""The series that tell what an objective counts. Pure."""
+"""The series that each kind of objective counts. Pure."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ site          one cluster, watched
 control       control probes
 own_topics    MirrorMaker's own topics on one cluster
 probing       the sending half on one source cluster
-reader        one cluster's taps, made anew whenever what they have to read changes
+reader        the taps of one cluster, re-created when the topics to read change
 sending       one source's probes, each sent when it is due, on a thread that does nothing else
 topics        the topics of the canary on one cluster
 topic_advice  what is wrong with a topic of ours, judged from its settings, with what to do about it

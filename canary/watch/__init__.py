@@ -1,7 +1,7 @@
 """What the canary knows of a flow besides its probes, and the evidence for its verdict.
 
 watch             one flow as the canary knows it
-glance            what page and series tell of all partitions of a flow together
+glance            numbers of all partitions of a flow together, for pages and series
 calm              whether a flow is plainly well, found by one quick walk over its partitions
 findings          what a flow's watch found lost, altered, misrouted or repeated
 suspicion         what makes the prober suspect a part of itself, from what was noted of that part

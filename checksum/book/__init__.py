@@ -2,8 +2,8 @@
 
 book       the book of checksums in the store
 counts     how many records each side holds in a bucket of time, of the cells that a run digested
-documents  a run's document as the store holds it, and what its row tells without it
+documents  a run's document as the store holds it, and the columns of its row
 entries    what the store keeps of checksums, as plain values
-rows       rows of the checksums' tables, written and read within a transaction that somebody else opened
+rows       rows of the checksums' tables, read and written within the caller's transaction
 tables     the tables of checksums in the store
 """

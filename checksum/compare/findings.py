@@ -105,9 +105,7 @@ class Finding:
     what: tuple[str, ...] = ()
     aborted: bool = False  # the source holds it, in a transaction that was aborted
     tombstone: bool = False  # of a compacted topic: the original deletes a key, and the target holds a value
-    cause: Cause | None = (
-        None  # of a lost one, where something tells it (checksum/second_look/loss_causes.py)
-    )
+    cause: Cause | None = None  # of a lost one, where something shows it: second_look/loss_causes.py
     why: str = ""  # a clause that says what tells it
 
     @property

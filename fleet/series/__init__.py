@@ -1,8 +1,8 @@
 """The catalogue of all series.
 
 catalogue  the catalogue of every series that the service exposes, each written once
-checksum   the series that tell what audits of whole topics came to
-lag        the series that tell about groups and mirrors from offsets
+checksum   series of checksums of whole topics
+lag        series of groups and mirrors, from offsets
 process    the series of the service's own process, under the names that every Prometheus client gives them
 kinds      what a series is
 labels     the labels that series of several parts of the product share

@@ -414,4 +414,4 @@ CATALOGUE = (
     *CHECKSUM_CATALOGUE,
     *PROCESS_CATALOGUE,
 )
-"""Every series, in the order in which they are written above, and in the other modules `series_*.py`."""
+"""Every series, in the order in which they are written above, and in the other modules of this package."""

@@ -1,4 +1,4 @@
-"""The series that tell what audits of whole topics came to, part of the catalogue."""
+"""Series of checksums of whole topics: a part of the catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The series that tell about groups and mirrors from offsets, part of the catalogue."""
+"""Series of groups and mirrors, from offsets: a part of the catalogue."""
 
 from __future__ import annotations
 

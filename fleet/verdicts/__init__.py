@@ -6,7 +6,7 @@ checksum_evidence  what audits (the checksum) hand in about a flow before it is 
 flow               a flow, one source mirrored to one target, and what becomes of each topic on it
 judgement          the one function that decides how a flow is and why, from evidence alone
 words              a judgement, and the words and rows of evidence that every rule writes it with
-nameless           changed copies that no longer tell which probe they were
+nameless           altered copies that cannot be matched to their probe
 checksum           the rules about what audits have found
 content            the rules about what came and what did not
 delay              the rules about what is on its way

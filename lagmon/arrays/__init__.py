@@ -2,7 +2,7 @@
 
 growing       arrays with a row for each of what is held, which grow
 kinds         types of arrays, by what they hold
-packed        columns of whole numbers that are kept in as little room as tells them exactly
+packed        columns of whole numbers in as little memory as holds them exactly
 near_numbers  a table of whole numbers of which those of a row lie near each other
 key_index     numbers by key, for keys that come in thousands
 place_rows    rows of arrays by place

@@ -17,5 +17,5 @@ tail_looks         look at records for the sake of readers that stand before the
 time_lag           how old the oldest record is that a reader at an offset has not read, in seconds
 writer_clocks      the clocks of those who write records, against ours
 hanging            partitions on which a transaction seems to hang
-transaction_limit  for how long brokers let a transaction be open, where nobody says otherwise
+transaction_limit  how long brokers let a transaction be open by default
 """

@@ -14,12 +14,12 @@ growth      by how much a copy has grown since the mirror wrote an offset
 distance    from a mirror's offsets to the ends of its copies
 sight       where one mirror stands at an instant
 standing    which slots stand before records that the source has deleted, and whether their copies stand too
-standstill  which partitions of a flow stand, and why, as far as the evidence tells
+standstill  which partitions of a flow are stalled, and why
 soonest     how soon retention reaches what a mirror that is not well has not copied yet, in a sentence
 headroom    how far retention is from overtaking a mirror, on one partition
 unseen      a flow at which we fail by a mistake of our own
 verdict     the verdict on a flow from its offsets, its cause where the evidence gives one, and the sentence
-words       words about a mirror that differ by what tells how far it is
+words       sentences about a mirror, by the source of its progress
 answers     what is answered about flows
 left_out    records and topics that a mirror leaves out
 lost_ends   logs that lost their end, on the source or the target

@@ -3,7 +3,7 @@
 following  the runs of the checksum as the service knows them
 late       runs of which the store knows what they found, and not all that should
 standing   what the runs of a flow's checksum come to
-told       the document of a finished run as the service reads it
+told       the document of a finished run, read and checked
 shown      how a flow stands by its checksums, for page, API and table
-series     what `/metrics` tells of checksums
+series     series of checksums
 """

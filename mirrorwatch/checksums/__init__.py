@@ -1,7 +1,7 @@
 """The commands of the checksum: plan, run, digest, compare, and counts.
 
 desk       what every command of the checksum works with
-flows      do one thing with each flow that is chosen, and tell what came of all of them
+flows      the same command for each chosen flow, and one exit status for all
 plan       `mirrorwatch checksum plan`
 run        `mirrorwatch checksum run`
 counts     `mirrorwatch checksum run --counts-only`

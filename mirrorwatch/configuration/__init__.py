@@ -6,7 +6,7 @@ configuration   what a configuration comes to
 text            the bytes of a configuration, as Mirrorwatch's own YAML or as an mm2.properties
 forms           in which form a file describes a mirror
 validation      validate the sections of a YAML file
-problems        problems of a configuration as they are told
+problems        problems of a configuration: each once, in order, without secrets
 mirror          the mirror's own file as it bears on a configuration
 lag_sources     from what it is known how far each flow has come
 burrow_names    how Burrow's users call the clusters

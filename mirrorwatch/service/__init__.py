@@ -7,16 +7,16 @@ current           what holds of a flow right now
 recovery_point    how old the oldest record is that a target may lack, by the canary and by offsets
 view              what the outside may see of a running service
 viewing           draw up what the outside may see of a running service
-unreached         the brokers that no probe of a flow passes, as the outside is told of them
+unreached         brokers that no probe of a flow reaches
 numbers           the numbers behind `/metrics` as plain records, taken at one instant
 numbering         draw up the numbers behind `/metrics`, each flow's partitions walked once
 metrics           what Prometheus scrapes
 event_log         which events are to be logged
-verdict_lines     what the log tells of a flow's verdicts
+verdict_lines     log lines about verdicts
 stale_complaints  which complaints speak of what is watched no more
 latching          the prober's latches and those of the store, kept the same
 namesakes         other processes at work on the store under the name of this one
-connect_looks     one look at what Kafka Connect says of the mirrors' connectors, and what is told of it
+connect_looks     one poll of the states of connectors
 connect_watching  ask Kafka Connect again and again how the mirrors' connectors and tasks are
 store_parts       what one store holds
 """

@@ -3,12 +3,12 @@
 admin            what we ask a cluster about itself
 admin_client     the one way to make a client that asks a cluster about itself
 bulk             A bulk reader
-consumer_client  the one way to make a client that reads what it is told to
+consumer_client  the client that reads by assignment
 diagnosis        what librdkafka's errors mean
 failures         turn what librdkafka says into a sentence
 gaps             look for the first record from an offset on, and its time
 group_asker      `python -m runtime.kafka.group_asker`
-group_offsets    what a cluster's Admin API tells of consumer groups
+group_offsets    consumer groups by the Admin API: names, offsets, members
 leaders          which partitions are worth asking about
 picking          pick records out of partitions
 positions        where the logs of a cluster's partitions begin and end
@@ -19,6 +19,6 @@ sparse_lists     lists of topics of which the client keeps, for each partition, 
 tail             A tail
 tap              A tap
 throttle         how long brokers have held back the answers to one of our clients, because of a quota on it
-topic_ids        which ids of topics tell one from another
+topic_ids        which topic ids are usable
 properties       java client properties translated for librdkafka
 """

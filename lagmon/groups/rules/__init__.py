@@ -3,7 +3,7 @@
 table        our verdict on one group and partition, as a table of rules
 policy       what the rules allow
 case         one window of commits and where the log stands, and what more than one rule asks about them
-facts        the numbers that are told with a reason
+facts        the numbers of a reason
 groups       our verdict on a group from those on its partitions, for one group and for all at once
 pace         how a group paces, stands and steps, over many windows at once, columns first
 sentences    sentences for the reasons of verdicts, made from the numbers that a person checks them with

@@ -1,6 +1,6 @@
 """How far a mirror is: Connect offsets, consumer groups, or equal offsets.
 
-sources      what tells how far the mirrors have come
+sources      one reader for each place that holds the progress of mirrors
 following    follow a mirror whose progress is in what the watches of its clusters read anyway
 connect      read a Connect offsets topic
 intake       take records of a Connect offsets topic in

@@ -1,4 +1,4 @@
-"""What is told of records that the source deleted before they were copied. Pure."""
+"""Findings about records that the source deleted before they were replicated. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mirror's offset syncs tell of records that retention took. Pure.
+"""Records that retention deleted, counted by the offset syncs of the mirror. Pure.
 
 The last sync before a log's start passed the mirror and the first one behind that start tell how many records
 came to the copy between them, and how many offsets were passed. They count where looks at both ends leave

@@ -3,5 +3,5 @@
 result   what `checksum run` and `compare` print
 outlets  where a run's result goes beside the terminal and `--json`
 files    files that a command writes what it found to
-telling  tell a running service what a run of the checksum came to
+telling  post the result of a run to a running service
 """

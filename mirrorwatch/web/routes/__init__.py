@@ -2,13 +2,13 @@
 
 main       what the service answers to browsers and scripts
 about      what the service answers about its API: the OpenAPI document
-checksums  what the service takes and tells of checksums
+checksums  checksum runs: POST, JSON and pages
 counts     how many records both sides of a flow held of a topic, bucket of time by bucket, as JSON.
 groups     the pages about groups
 incidents  pages about flows, incidents and checksums, and the API of incidents
 lag        what the service answers about groups to scripts
 mirrors    what offsets say of one flow, partition by partition
-orders     what the service can be told to do over HTTP: read its configuration anew, and let a canary go on
+orders     reload the configuration, resume a canary
 scrape     answer one scrape
 upkeep     what the service answers to Prometheus and to whoever looks after its process
 while_on   the routes of what the lag monitor knows
