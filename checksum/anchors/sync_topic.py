@@ -5,7 +5,8 @@ before it: enough for an end, seldom for a beginning. Which topics by their ids 
 in it, so every pair from here has to be believed by its records alone.
 
 It blocks, and belongs on a thread. What is kept in memory is bounded: of a long chain only pairs SPACING
-offsets apart, and beyond MOST pairs of a partition the older half goes.
+offsets apart are kept, and the first one at or past the end of the last run (a re-created source may go on
+there at the same distance). Beyond MOST pairs of a partition the older half goes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fleet.wire.mirror import OffsetSync, decode_offset_sync
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
@@ -32,10 +33,16 @@ _PARTITION = 0  # MirrorMaker writes to no other
 
 
 class SyncPairs:
-    """Pairs by topic (the source's name) and partition, in the order in which they were written."""
+    """Pairs by topic (the source's name) and partition, in the order in which they were written.
 
-    def __init__(self, wanted: Callable[[str], bool]) -> None:
+    `ended` has, by topic and partition, the source offset at which the last run ended.
+    """
+
+    def __init__(
+        self, wanted: Callable[[str], bool], ended: Mapping[tuple[str, int], int] | None = None
+    ) -> None:
         self._wanted = wanted
+        self._ended = ended or {}
         self._pairs: dict[tuple[str, int], list[Pair]] = {}
         self.malformed = 0
         self.until = 0  # the offset behind the topic's last record
@@ -53,7 +60,7 @@ class SyncPairs:
         for place, pairs in newer._pairs.items():
             known = self._pairs.setdefault(place, [])
             for pair in pairs:
-                _add(known, pair)
+                _add(known, pair, self._ended.get(place))
         self.malformed += newer.malformed
         self.until = max(self.until, newer.until)
 
@@ -68,7 +75,7 @@ class SyncPairs:
         known = place in self._pairs or (len(self._pairs) < MOST_PARTITIONS and self._wanted(place[0]))
         if known and isinstance(sync, OffsetSync):
             pair = Pair(sync.upstream_offset, sync.downstream_offset)
-            _add(self._pairs.setdefault(place, []), pair)
+            _add(self._pairs.setdefault(place, []), pair, self._ended.get(place))
 
 
 def read_sync_topic(
@@ -78,6 +85,7 @@ def read_sync_topic(
     topic: str,
     clock: Clock,
     wanted: Callable[[str], bool],
+    ended: Mapping[tuple[str, int], int] | None = None,
     longest_s: float = LONGEST_S,
     since: int = 0,
     only_since: bool = False,
@@ -88,7 +96,7 @@ def read_sync_topic(
     Raises RefusedError where it may not be read, and UnavailableError where it could not be read to its end
     in `longest_s` seconds.
     """
-    found = SyncPairs(wanted)
+    found = SyncPairs(wanted, ended)
     until_ns = clock.monotonic_ns() + int(longest_s * 1e9)
     bulk = Bulk(settings, cluster=cluster, topic=topic, name=f"{cluster}-checksum-syncs", timed=True)
     bulk.open([_PARTITION], since=since) if only_since else bulk.open([_PARTITION])
@@ -114,12 +122,13 @@ def read_sync_topic(
         bulk.close()
 
 
-def _add(pairs: list[Pair], pair: Pair) -> None:
-    """Add a pair; the last one goes where it only repeats that its chain goes on."""
+def _add(pairs: list[Pair], pair: Pair, ended: int | None) -> None:
+    """Add a pair; the one before it goes where it only repeats that its chain goes on."""
     if len(pairs) > 1:
         first, last = pairs[-2:]
         same = first.delta == last.delta == pair.delta and first.upstream < last.upstream < pair.upstream
-        if same and pair.upstream - first.upstream <= SPACING:
+        past_end = ended is not None and first.upstream < ended <= last.upstream
+        if same and not past_end and pair.upstream - first.upstream <= SPACING:
             pairs.pop()
     pairs.append(pair)
     if len(pairs) > MOST:

@@ -90,7 +90,7 @@ async def plan_flow(
     async with both_sides(flow, connects) as sides:
         known = Known(lambda _topic, _partition: (), verified, equal_offsets=True)
         if not equal_offsets:
-            pairs = await _pairs(flow, sides, connects, clock, before.syncs)
+            pairs = await _pairs(flow, sides, connects, clock, before)
             known = Known(pairs.of, verified, more=pairs.more if pairs.writes else None)
         plan = await make_plan(
             flow,
@@ -178,13 +178,14 @@ class _MirrorPairs:
 
 
 async def _pairs(
-    flow: Flow, sides: BothSides, connects: Connects, clock: Clock, kept: KeptSyncs | None
+    flow: Flow, sides: BothSides, connects: Connects, clock: Clock, before: Before
 ) -> _MirrorPairs:
     """Return what the mirror itself tells.
 
     Nothing where it writes no syncs, so that times are looked at. A broker before 2.8 tells of no topic's id:
     there a topic that ends before what was kept of it is another one.
     """
+    kept = before.syncs
     at_source = flow.offset_syncs_location == "source"
     alias, cluster = (flow.source, sides.source) if at_source else (flow.target, sides.target)
     topic = flow.offset_syncs_topic
@@ -200,6 +201,7 @@ async def _pairs(
         topic=topic,
         clock=clock,
         wanted=lambda name: flow.decide(name).replicated,
+        ended={place: one.source_offset for place, one in before.verified.items()},
     )
     pairs = await asyncio.to_thread(read, since=since)
     if there.known_id is None and pairs.until < since:

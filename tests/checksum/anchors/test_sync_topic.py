@@ -53,6 +53,14 @@ def test_a_long_chain_is_kept_in_steps_and_every_change_exactly():
     assert len(pairs) < 12
 
 
+@pytest.mark.parametrize(("end", "kept"), [(0, [0, 900]), (140, [0, 150, 900]), (150, [0, 150, 900])])
+def test_the_first_pair_past_the_end_of_the_last_run_is_kept(end, kept):
+    pairs = SyncPairs(lambda _: True, {("t", 0): end})
+    for at in (0, 100, 150, 499, 700, 900):
+        pairs.take(*sync(at, at))
+    assert [pair.upstream for pair in pairs.of("t", 0)] == kept
+
+
 def test_a_mirror_that_went_back_loses_none_of_its_pairs():
     pairs = taken(sync(0, 0), sync(10, 10), sync(5, 16), sync(12, 23)).of("t", 0)
     assert [pair.upstream for pair in pairs] == [0, 10, 5, 12]
