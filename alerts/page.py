@@ -1,4 +1,4 @@
-"""Write docs/alerts.md: `python -m alerts.page > docs/alerts.md`. Tables come from the rules themselves."""
+"""Write the reference of alerts from the rules: `python -m alerts.page > docs/reference/alerts.md`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from alerts.objectives import BurnWindow
 
-TIMES = Path(__file__).parents[1] / "docs" / "alert-times.json"
+TIMES = Path(__file__).parents[1] / "docs" / "reference" / "alert-times.json"
 _ABOUT = {
     ObjectiveKind.AVAILABILITY: "canary records that arrive before the horizon, of all that were concluded",
     ObjectiveKind.FRESHNESS: "canary records that arrive within the threshold, of all that were settled",
@@ -64,13 +64,13 @@ canary has `replication_lag` alone.
 _MEASURED = """
 'Fired after' counts from the order to begin the fault of that [drill](drills.md) until Prometheus showed the
 alert as firing: the slowest of the drills that were measured, with a scrape each 15 s and a canary threshold
-of 5 s. `make drills ARGS="--alert-times docs/alert-times.json NAME ..."` measures them. Alertmanager waits
-another 15 s before it notifies.
+of 5 s. `make drills ARGS="--alert-times docs/reference/alert-times.json NAME ..."` measures them.
+Alertmanager waits another 15 s before it notifies.
 """
 
 _SEVERITIES = """\
 `critical` pages, `warning` is a ticket, `info` only mutes others. Each alert links to its
-[runbook](../alerts/runbooks).
+[runbook](../../alerts/runbooks).
 """
 
 

@@ -1,4 +1,4 @@
-"""What a drill of the checksum came to: whether that is right, and the part of docs/drills.md about them."""
+"""Judge the drills of the checksum and write their part of docs/reference/drills.md."""
 
 from __future__ import annotations
 

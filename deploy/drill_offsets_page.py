@@ -1,4 +1,4 @@
-"""The part of docs/drills.md on what is told without a canary, by offsets alone."""
+"""The part of docs/reference/drills.md on what is told without a canary, by offsets alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page docs/drills.md, out of the results of drills."""
+"""The page docs/reference/drills.md, out of the results of drills."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Make each fault happen on real clusters and hold what the service says against what was done.
 
-    python -m deploy.drills [NAME ...] [--results FILE] [--write docs/drills.md] [--both]
+    python -m deploy.drills [NAME ...] [--results FILE] [--write docs/reference/drills.md] [--both]
 
 For every fault: a healthy flow, watched by a service in its own process; the fault, begun by another
 process; what the service said and after how many seconds; the end of the fault, and how the flow came back.
@@ -12,7 +12,7 @@ cause was not the expected one.
 run in portions and written down together; of a drill that could not be run no line stays. With `--both` the
 services with a canary judge by offsets too, as they do by default: what is said sooner or more exactly then
 is not what the table holds, and what one drill lost is told while the next ones run. `--alert-times` measures
-for docs/alerts.md: faults last for two and a half minutes, and alerts wait as long as for users.
+for docs/reference/alerts.md: faults last for two and a half minutes, and alerts wait as long as for users.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _MAX_CHARS = 300
 _HIDDEN: Final = "[hidden]"
 _BAKED_IN: Final = (
     "where this machine has no way out, put the connector's jars into Spark's own folder of jars once "
-    "(docs/checksum.md says which)"
+    "(docs/explanation/checksum.md says which)"
 )
 _JAVA_ENDED: Final = re.compile(
     "Answer from Java side is empty|to connect to the Java server|Error while (?:sending|receiving)"

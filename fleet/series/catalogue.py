@@ -1,8 +1,8 @@
 """The catalogue of every series that the service exposes, each written once.
 
 To add one, bind a `Series` to a name here: `CATALOGUE` finds it, the tests hold it to the conventions of
-Prometheus, and `python -m fleet.series.page > docs/metrics.md` writes it into the reference. Whoever
-exposes a series takes its name, labels and help from here and never spells them again.
+Prometheus, and `python -m fleet.series.page > docs/reference/metrics.md` writes it into the reference.
+Code that exposes a series takes its name, labels and help from here and never spells them again.
 
 A metric has one set of labels. What tells about a flow carries `flow`, `source_cluster` and
 `target_cluster`; what tells about one cluster carries `kafka_cluster`.

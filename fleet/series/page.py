@@ -1,4 +1,4 @@
-"""Write the reference of all series as Markdown: `python -m fleet.series.page > docs/metrics.md`."""
+"""Write the reference of all series: `python -m fleet.series.page > docs/reference/metrics.md`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fleet.series.kinds import PREFIX, Group, Label, Series
 _HEAD = f"""# Series
 
 Every series that `/metrics` exposes. This page is generated from `fleet/series/catalogue.py` by
-`python -m fleet.series.page > docs/metrics.md`: change the catalogue, not the page.
+`python -m fleet.series.page > docs/reference/metrics.md`: change the catalogue, not the page.
 
 All names begin with `{PREFIX}`, except `process_*`: these have the names that every Prometheus client
 gives them, and are of the service's own process, without the process of the lag monitor. Time is in

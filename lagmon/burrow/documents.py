@@ -4,7 +4,7 @@ Worked out from github.com/linkedin/Burrow: the fields from core/protocol (evalu
 stands in them from core/internal/evaluator/caching.go and core/internal/storage/inmemory.go. Verdicts come
 from burrow/sweep.py, over the rows of the one group that is asked for.
 
-What differs from Burrow differs on purpose, and docs/burrow.md says so to users:
+What differs from Burrow differs on purpose, and docs/reference/burrow.md says so to users:
 - a partition is shown where the group committed to it or a member owns it, and not because another one of
   its topic is; only the consumer's detail has all of a topic, for there the place in the list is the number;
 - topics and groups come sorted, where Burrow has them in random order;

@@ -5,5 +5,5 @@
 - `flows`, `incidents`, `offsets`, `counts`, `orders`, `groups`, `checksums`, `about`: operations and schemas
 - `table`: all of them
 - `openapi`: the OpenAPI document made of the table
-- `reference`: docs/api.md made of the same
+- `reference`: docs/reference/api.md made of the same
 """

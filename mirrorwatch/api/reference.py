@@ -1,6 +1,6 @@
 """The reference of the API as a page of docs, made of the table of operations.
 
-`python -m mirrorwatch.api.reference > docs/api.md`
+`python -m mirrorwatch.api.reference > docs/reference/api.md`
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def reference() -> str:
 def _lines() -> Iterator[str]:
     yield "# API reference"
     yield ""
-    yield "This page is generated: `python -m mirrorwatch.api.reference > docs/api.md`."
+    yield "This page is generated: `python -m mirrorwatch.api.reference > docs/reference/api.md`."
     yield "A running service serves the same as an OpenAPI 3.1 document at `/api/v1/openapi.json`."
     yield "Burrow's API under `/v3/kafka` is described in [burrow.md](burrow.md)."
     yield ""

@@ -1,7 +1,7 @@
 """The document of `check --json`: what the text says, under names that stay. Pure.
 
-docs/check-json.md describes it. Lists are whole here: only the text is cut. Whoever prints the document takes
-secrets out of it.
+docs/reference/check-json.md describes it. Lists are complete here: only the text is shortened. The caller
+redacts secrets.
 """
 
 from __future__ import annotations

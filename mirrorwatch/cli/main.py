@@ -76,7 +76,7 @@ def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
     short_help="Check a configuration, and connect to its clusters.",
 )
 @_CONFIG
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (docs/check-json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option(
     "--strict", is_flag=True, help="Exit with status 1 if a flow has no canary, unless canary.mode is off."
 )

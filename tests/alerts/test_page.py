@@ -17,7 +17,9 @@ NAMES = sorted({one.name for one in alerts_of(MIXED)} | set(Cause))
 
 
 def test_the_page_is_written_by_the_command_that_it_names():
-    assert (ROOT / "docs" / "alerts.md").read_text() == page(), "python -m alerts.page > docs/alerts.md"
+    assert (ROOT / "docs" / "reference" / "alerts.md").read_text() == page(), (
+        "python -m alerts.page > docs/reference/alerts.md"
+    )
 
 
 def test_every_alert_and_every_cause_has_a_runbook_and_nothing_else_has():

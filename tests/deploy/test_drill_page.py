@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deploy.drill_page import page
 
-PAGE = Path(__file__).parents[2] / "docs" / "drills.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "drills.md"
 _OF_THE_RUN = ("Listed, and not run for this page", "or repeated holds for a quarter of an hour. Made by")
 
 

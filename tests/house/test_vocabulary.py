@@ -51,7 +51,7 @@ def test_the_name_of_a_series_is_spelled_only_in_the_catalogue(path):
 
 
 def test_every_verdict_and_cause_is_in_the_reference():
-    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
     assert [word for word in (*Verdict, *Cause) if f"`{word.value}`" not in page] == []
 
 

@@ -173,8 +173,8 @@ def test_every_refusal_is_a_problem_document(url, method, address, code):
 
 
 def test_the_reference_in_docs_is_that_of_the_table():
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert page == reference.reference(), "run: python -m mirrorwatch.api.reference > docs/api.md"
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    assert page == reference.reference(), "run: python -m mirrorwatch.api.reference > docs/reference/api.md"
 
 
 # A run may fit the schema and be refused: its moments and numbers have to fit each other.

@@ -11,7 +11,7 @@ named_files   files that the properties of a client name
 native_keys   every property of librdkafka 2.16 that the Java clients do not have, and what becomes of it
 oauth         translate OAUTHBEARER: Java's client-credentials and JWT-bearer grants become librdkafka's
 redaction     keep secrets out of whatever is printed
-reference     write docs/client-properties.md from the tables, so that what is documented is what happens
+reference     write docs/reference/client-properties.md from the tables of keys
 sasl          translate how a client proves who it is
 stores        read trust stores and key stores
 tls           translate the TLS settings

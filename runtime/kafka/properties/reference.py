@@ -1,4 +1,4 @@
-"""Write docs/client-properties.md from the tables, so that what is documented is what happens."""
+"""Write docs/reference/client-properties.md from the tables, so that what is documented is what happens."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ Not tried: a cluster of AWS.
 
 
 def markdown() -> str:
-    """Return the text of docs/client-properties.md."""
+    """Return the text of docs/reference/client-properties.md."""
     return "\n".join(
         [
             _HEAD,

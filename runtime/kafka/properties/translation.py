@@ -1,7 +1,7 @@
 """Translate the properties of a Kafka cluster, in Java's or librdkafka's spelling, for librdkafka.
 
 Pure but for the two questions about files that the caller may answer otherwise. Everything wrong is told at
-once. docs/client-properties.md says what becomes of every key.
+once. docs/reference/client-properties.md says what becomes of every key.
 """
 
 from __future__ import annotations

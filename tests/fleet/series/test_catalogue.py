@@ -194,8 +194,8 @@ def test_what_grows_with_partitions_is_opt_in():
 
 
 def test_the_reference_is_the_catalogue_of_today():
-    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
-    assert page == metrics_page(), "run: python -m fleet.series.page > docs/metrics.md"
+    page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+    assert page == metrics_page(), "run: python -m fleet.series.page > docs/reference/metrics.md"
 
 
 def test_the_reference_is_written_by_the_command_that_it_names():

@@ -1,4 +1,4 @@
-"""docs/verdicts.md has every verdict and every cause once, each where it belongs, with something to do."""
+"""docs/reference/verdicts.md has every verdict and every cause once, each where it belongs, with something to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fleet.verdicts.test_judgement_offsets import ROWS as OFFSET_ROWS
 
 ROWS = CANARY_ROWS + OFFSET_ROWS + CHECKSUM_ROWS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "verdicts.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "verdicts.md").read_text(encoding="utf-8")
 
 
 def rows(heading):

@@ -14,7 +14,7 @@ from tests.mirrorwatch.cli.test_main import mirrorwatch
 
 __all__ = ["explain"]
 
-PAGE = Path(__file__).parents[3] / "docs" / "check-json.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "check-json.md"
 
 
 @pytest.fixture

@@ -288,7 +288,7 @@ def test_a_large_mirror_is_read_in_seconds(tmp_path, clusters, length):
 
 
 def test_the_full_example_of_the_documentation_is_read_as_it_stands(tmp_path):
-    page = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
     example = page.split("```yaml\n", 1)[1].split("```", 1)[0]
     (tmp_path / "web.yml").write_text(
         'basic_auth_users: {admin: "$2b$12$hNf2lSsxfm0.i4a.1kVpSOVyBCfIB51VRjgBUyv6kdnyTlgWj81Ay"}\n'

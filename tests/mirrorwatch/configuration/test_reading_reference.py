@@ -1,4 +1,4 @@
-"""docs/configuration.md has every key of the models, with the default that the models have."""
+"""docs/reference/configuration.md has every key of the models, with the default that the models have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mirrorwatch.configuration.sections import BURROW_NAME, RootSection
 from runtime.config.values import measured
 from runtime.kafka.properties.msk import OWN_KEYS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
 
 
 def keys_of(model, prefix=""):

@@ -62,9 +62,9 @@ def test_every_key_has_its_reason(key):
 
 
 def test_the_reference_is_in_step_with_the_tables():
-    written = (_ROOT / "docs" / "client-properties.md").read_text(encoding="utf-8")
+    written = (_ROOT / "docs" / "reference" / "client-properties.md").read_text(encoding="utf-8")
     assert written == markdown(), (
-        "write docs/client-properties.md anew from runtime.kafka.properties.reference.markdown()"
+        "write docs/reference/client-properties.md anew from runtime.kafka.properties.reference.markdown()"
     )
 
 
