@@ -36,7 +36,7 @@ class CanaryConfig(Section):
     def _legal(cls, name: str) -> str:
         if name in {".", ".."} or not re.fullmatch(r"[a-zA-Z0-9._-]{1,200}", name):
             raise ValueError(
-                f"'{name[:60]}' is no name for a topic: use up to 200 letters, digits, '.', '_' and '-'"
+                f"invalid topic name '{name[:60]}'; use up to 200 letters, digits, '.', '_' and '-'"
             )
         return name
 
@@ -46,8 +46,8 @@ class CanaryConfig(Section):
         threshold = info.data.get("threshold")
         if threshold is not None and horizon < threshold:
             raise ValueError(
-                f"the horizon ({horizon:g} s) is shorter than the threshold ({threshold:g} s): a probe would"
-                " be given up before it could be late; make it at least as long"
+                f"{horizon:g} s is shorter than the threshold ({threshold:g} s), so no probe could be late;"
+                " set the horizon to the threshold or more"
             )
         return horizon
 

@@ -91,7 +91,7 @@ class Dispatch:
                     self._on_carried(held.flow.name, topic_id, partition)
                 case Flagged(flag=Flag.RETURNED):
                     self._reporter.event(
-                        "a probe came back after it had been given up",
+                        "a probe reported as lost arrived after all",
                         flow=held.flow.name,
                         partition=output.partition,
                         sequence=output.sequence,

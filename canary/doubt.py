@@ -104,7 +104,7 @@ class Doubts:
                 self._tell(held, Slept(before_ns, now_ns))
             self._stand(before_ns, now_ns, slept_s, f"the machine slept for {duration_text(slept_s)}")
         elif stood_s > self._most_s():
-            what = f"its event loop stood still for {duration_text(stood_s)}"
+            what = f"its event loop was blocked for {duration_text(stood_s)}"
             self._stand(before_ns, now_ns, stood_s, what)
         set_s = self._clock.follow()
         if abs(set_s) > STEP_S:
@@ -166,7 +166,7 @@ class Doubts:
         """Doubt what was seen over a standstill, and what comes until it is all taken in."""
         until_ns = now_ns + int(min(SETTLE_S, lost_s) * 1e9)
         self._stood = until_ns, Suspicion("standstill", what, before_ns)
-        self._reporter.event(f"mirrorwatch doubts what it sees: {what}")
+        self._reporter.event(f"the canary's measurements are not reliable: {what}")
         for site in self._sites.values():
             site.control.disturb(now_ns)
         self.look()
@@ -209,7 +209,7 @@ class Doubts:
         refused = self._refused.get((target.alias, topic)), target.refused.get(topic), target.unreached
         for refusal in refused:
             if refusal:
-                what = f"it is not allowed to see {topic} on {target.alias}: {refusal}"
+                what = f"it may not read {topic} on {target.alias}: {refusal}"
                 return Suspicion(f"refused {refusal}", what, now_ns)
         return self._ends.why(target.alias, topic)
 
@@ -221,7 +221,7 @@ class Doubts:
         unlooked_s = (now_ns - looked_ns) / 1e9
         if unlooked_s <= LOOK_SILENT_S:
             return None
-        what = f"it could not look at {topic} on {site.alias} for {duration_text(LOOK_SILENT_S)} or longer"
+        what = f"it could not describe {topic} on {site.alias} for {duration_text(LOOK_SILENT_S)} or longer"
         told = f"{what}: {error}" if error else what
         return Suspicion(f"looks {site.alias} {topic} {error}", told, looked_ns)
 
@@ -251,7 +251,7 @@ class Doubts:
         if why is not None and (told is None or told.kind != why.kind):
             self._unseen[flow.name] = why
             self._tell(held, SourceUnseen(why.sentence, now_ns))
-            what = f"what is in {flow.source_topic} on {flow.source} is not seen"
+            what = f"the canary does not read {flow.source_topic} on {flow.source}"
             self._reporter.problem(_seeing(flow), f"{what}: {why.sentence}")
         elif why is None and told is not None:
             del self._unseen[flow.name]
@@ -265,4 +265,4 @@ def _not_run(site: Site) -> str:
 
 def _seeing(flow: CanaryFlow) -> str:
     """Return the place of a complaint about what the flow's source shows."""
-    return f"{flow.source}: seeing {flow.source_topic}"
+    return f"{flow.source}: reading at the source {flow.source_topic}"

@@ -140,11 +140,11 @@ class Prober:
             # No probe of the old topic may be sent once the new one is known: it would belong to neither.
             if probing is not None and change.name == self._config.topic:
                 if change.gone:
-                    await probing.stop(f"the topic {change.name} is gone from {site.alias}")
+                    await probing.stop(f"the topic {change.name} was deleted on {site.alias}")
                 elif change.new is None:
                     probing.await_topic()
                 elif change.replaced:
-                    await probing.stop(f"the topic {change.name} was made anew on {site.alias}")
+                    await probing.stop(f"the topic {change.name} was re-created on {site.alias}")
         # All questions to the cluster come before anything is changed: if one fails, nothing was done yet.
         found = [await self._beginnings(site, change) for change in changes if change.new is not None]
         places = {key: offset for one in found for key, offset in one.places.items()}

@@ -166,7 +166,7 @@ class Roster:
     async def leave(self, alias: str) -> None:
         """Send to this cluster and read it no more, until it is added again; its site has ended."""
         if alias in self.probings:
-            await self.probings[alias].stop(f"the client settings of {alias} are being changed")
+            await self.probings[alias].stop(f"the client settings of {alias} are changing")
         await self.sites[alias].reader.stop()
         self._drain()
 
@@ -219,7 +219,7 @@ class Roster:
                 if source == alias:
                     found.forget_loops()
                     self._memory.forget_loops(name)
-            self._reporter.event("probes are sent again", kafka_cluster=alias, topic=topic)
+            self._reporter.event("the canary sends again after a loop", kafka_cluster=alias, topic=topic)
 
     def _latch(self, held: WatchedFlow, looped: Flagged) -> None:
         """Send no more to a source to which a probe came back: it would go round for ever."""
@@ -227,10 +227,10 @@ class Roster:
         if (alias, topic) in self.latches:
             return
         sentence = (
-            f"probe {looped.sequence} of partition {looped.partition} came back to where it began;"
+            f"probe {looped.sequence} of partition {looped.partition} came back to its source;"
             f" {looped.sentence}"
         )
         latch = Latch(alias, topic, looped.topic_id, self._clock.wall_s(), sentence)
         self.hold_latches({**self.latches, latch.key: latch})
-        self._reporter.event("no more probes are sent", kafka_cluster=alias, topic=topic, why=sentence)
+        self._reporter.event("the canary stopped: a loop", kafka_cluster=alias, topic=topic, why=sentence)
         self._on_latched(latch)

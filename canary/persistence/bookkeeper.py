@@ -98,7 +98,7 @@ class Bookkeeper:
             if not one.flows & wanted:
                 continue
             self._reporter.event(
-                "going on with the probes of an earlier process",
+                "taking over the probes of an earlier process",
                 incarnation=one.incarnation,
                 replica=one.replica,
             )
@@ -249,14 +249,15 @@ class Bookkeeper:
         if len(rows) > MAX_ROWS:
             for key in sorted(rows, key=lambda one: one[2])[: len(rows) - MAX_ROWS]:
                 del rows[key]
-            given_up.append(f"the books of the oldest minutes are given up; {MAX_ROWS} rows wait")
+            given_up.append(f"the counters of the oldest minutes are dropped ({MAX_ROWS} rows wait)")
         if len(findings) > MAX_WAITING_FINDINGS:
             for name in list(islice(findings, len(findings) - MAX_WAITING_FINDINGS)):
                 del findings[name]
-            given_up.append(f"the oldest findings are given up; {MAX_WAITING_FINDINGS} wait")
+            given_up.append(f"the oldest findings are dropped ({MAX_WAITING_FINDINGS} wait)")
         if given_up:
-            told = ", and ".join(given_up)
-            self._reporter.problem("store", f"the store has not been written for so long that {told}")
+            self._reporter.problem(
+                "store", f"the store cannot be written for a long time: {' and '.join(given_up)}"
+            )
 
     async def _wait_for_others(self) -> dict[str, float]:
         """Wait until it is known of every lease whether its process is alive; return those that were silent.

@@ -52,13 +52,13 @@ class Latch:
         """Return why a flow of this source sends nothing, and what to do; `present_id` is the topic's now."""
         since = datetime.fromtimestamp(self.latched_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         other = (
-            f" The topic that it went round is gone, another {self.topic} has taken its place."
+            f" The topic {self.topic} of the loop was deleted and re-created since."
             if present_id not in (None, self.topic_id)
             else ""
         )
         return (
-            f"Nothing is sent to {self.topic} on {self.source} since {since}: {self.sentence}.{other} Mend"
-            f" the mirrors, then have it go on by POST /api/v1/flows/{flow}/canary/resume."
+            f"No canary records are sent to {self.topic} on {self.source} since {since}: {self.sentence}."
+            f"{other} Fix the mirrors, then resume: POST /api/v1/flows/{flow}/canary/resume."
         )
 
 

@@ -90,8 +90,8 @@ def save(
     """
     if not leases.renew(connection, incarnation, flows=flows, now_at=now_at, ended=ended):
         raise TakenOverError(
-            "another process on this store has gone on with the probes of this one, whose lease was not"
-            f" renewed for {leases.LEASE_S:g} s; start mirrorwatch again"
+            "another process on this store took over the probes of this one, because its lease was not"
+            f" renewed for {leases.LEASE_S:g} s; restart mirrorwatch"
         )
     for flow, topic_id, partition in waiting.carried:
         tables.keep_carried(connection, flow, topic_id, partition, now_at)

@@ -41,7 +41,7 @@ class ControlState:
 
     alias: str
     control: Control = Control.UNKNOWN
-    sentence: str = "no control probe has run yet"
+    sentence: str = "no control probe yet"
     since_at: float = 0.0
     last_ok_at: float | None = None
     last_failed_at: float | None = None
@@ -112,7 +112,7 @@ class ControlState:
             what = (
                 "a control probe was not read back in time"
                 if result.outcome is RoundTripOutcome.OVERDUE
-                else "a control probe was not taken"
+                else "the cluster did not accept a control probe"
             )
             self.become(Control.FAILING, str(result.error or what), at)
 
@@ -158,7 +158,7 @@ class ControlProbes:
                 self._state.become(Control.UNKNOWN, str(error), self._clock.wall_s())
                 self._complain(
                     self._where,
-                    f"without control probes a fault of {self._state.alias} looks like one of the mirror:"
+                    "no control probes, so a fault of the cluster would look like a fault of the mirror:"
                     f" {error}",
                 )
                 again_s = _AGAIN_S if isinstance(error, UnavailableError) else _REFUSED_AGAIN_S
@@ -185,7 +185,7 @@ class ControlProbes:
                     self._counts.errors["control"] += 1
                     self._complain(self._where, state.sentence)
                     if await self._replaced(topic_id):
-                        sentence = f"the topic {TOPIC} was deleted or made anew"
+                        sentence = f"the topic {TOPIC} was deleted or re-created"
                         state.become(Control.UNKNOWN, sentence, clock.wall_s())
                         return
                 await clock.wait(stopping, timeout_s=max(0.0, INTERVAL_S - result.took_s))
@@ -200,13 +200,13 @@ class ControlProbes:
             return topic.topic_id, (await self._admin.end_offsets(TOPIC, [0]))[0]
         if self._mode is CanaryMode.PRECREATED:
             raise UnavailableError(
-                f"the topic {TOPIC} does not exist and mode: precreated forbids making it; create it with one"
+                f"the topic {TOPIC} does not exist (canary.mode is precreated); create it with one"
                 f" partition and {settings_text(CONTROL_SETTINGS)}"
             )
         await self._admin.create_topic(NewTopicRequest(TOPIC, 1, CONTROL_SETTINGS))
         made = (await self._admin.describe_topics([TOPIC]))[TOPIC]
         if made is None:
-            raise UnavailableError(f"the topic {TOPIC} was made and is not to be seen yet; looking again")
+            raise UnavailableError(f"the topic {TOPIC} was created but is not visible yet; trying again")
         return made.topic_id, 0
 
     async def _replaced(self, topic_id: str) -> bool:

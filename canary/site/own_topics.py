@@ -249,5 +249,9 @@ class OwnTopics:
             self._counts.errors[COLLECTOR] += 1
         if topic.beats and topic.told != str(error):
             topic.told = str(error)
-            told = "MirrorMaker's heartbeats are not read, and its flow is judged without them"
-            self._reporter.event(told, kafka_cluster=self._alias, topic=topic.name, why=str(error))
+            self._reporter.event(
+                "cannot read MirrorMaker's heartbeats; the verdict does without them",
+                kafka_cluster=self._alias,
+                topic=topic.name,
+                why=str(error),
+            )

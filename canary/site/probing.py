@@ -48,7 +48,7 @@ class Probing:
     ) -> None:
         self.alias = site.alias
         self.topic: TopicDescription | None = None  # the one that is probed
-        self.sentence = "the source cluster was not reached yet"  # why nothing is sent
+        self.sentence = "the source cluster has not answered yet"  # why nothing is sent
         self.latched = False  # a probe came back to this source: every tick is skipped
         self._site = site
         self._config = config
@@ -66,15 +66,15 @@ class Probing:
         """Say that the canary's topic has not been seen yet, and whether it is being created."""
         missing = f"the topic {self._config.topic} does not exist on {self.alias} yet"
         is_made = self._config.mode is CanaryMode.CREATE
-        self.sentence = f"starting, {missing} and is being created" if is_made else missing
+        self.sentence = f"starting: {missing}; creating it" if is_made else missing
 
     async def make_topic(self, partitions: int) -> None:
         """Make the canary's topic; raises our errors, and keeps the sentence that says why it is not made."""
         try:
             if self._config.mode is not CanaryMode.CREATE:
                 raise UnavailableError(
-                    f"the topic {self._config.topic} does not exist on {self.alias} and mode: precreated"
-                    f" forbids making it; create it with {partitions} partitions or more and"
+                    f"the topic {self._config.topic} does not exist on {self.alias} (canary.mode is"
+                    f" precreated); create it with {partitions} partitions or more and"
                     f" {settings_text(PROBES_SETTINGS)}"
                 )
             await self._site.admin.create_topic(

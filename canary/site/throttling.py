@@ -27,8 +27,7 @@ def tell_throttled(alias: str, throttles: Mapping[str, Throttle], reporter: Repo
             continue
         reporter.problem(
             where,
-            f"{alias} held back the canary's own {_DOING[collector]} for {recent_s:.1f} s in the last"
-            f" {WINDOW_S:.0f} s, because of a quota: what is measured is then not the mirror alone. Raise the"
-            f" quota for the client id mirrorwatch-{alias}-{_CLIENT[collector]}, or its user's, or"
-            " canary.interval",
+            f"a quota of {alias} throttled the canary's {_DOING[collector]} for {recent_s:.1f} s in the last"
+            f" {WINDOW_S:.0f} s, so its latencies are not the mirror's alone; raise the quota of the client"
+            f" id mirrorwatch-{alias}-{_CLIENT[collector]} or of its user, or raise canary.interval",
         )

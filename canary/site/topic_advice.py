@@ -81,10 +81,9 @@ def _partitions(topic: OwnTopic) -> Iterator[Advice]:
     if topic.planned is not None and topic.partitions < topic.planned:
         has = "1 partition" if topic.partitions == 1 else f"{topic.partitions} partitions"
         yield Advice(
-            f"{topic.place} has {has}; {topic.planned} would put a probe in every task of the mirror and on"
-            " every broker, as far as that goes. Add them with kafka-topics.sh --alter"
-            f" --topic {topic.name} --partitions {topic.planned}, or set canary.grow: true (in mode create);"
-            " MirrorMaker restarts its tasks then.",
+            f"{topic.place} has {has}; {topic.planned} would cover more tasks of the mirror and more brokers."
+            f" Add them with kafka-topics.sh --alter --topic {topic.name} --partitions {topic.planned}, or"
+            " set canary.grow: true (in mode create). MirrorMaker then restarts its tasks.",
             breaks=False,
         )
 
@@ -93,8 +92,8 @@ def _message_bytes(topic: OwnTopic) -> Iterator[Advice]:
     most = topic.number("max.message.bytes")
     if most is not None and most < topic.record_bytes:
         yield Advice(
-            f"{topic.place} takes no more than {most} bytes at once (max.message.bytes), and {_one(topic)}"
-            f" has up to {topic.record_bytes}: {_writers(topic)} are refused. {_set(topic, _roomier(topic))}",
+            f"{topic.place} refuses {_writers(topic)}: max.message.bytes is {most}, and {_one(topic)} has"
+            f" up to {topic.record_bytes} bytes. {_set(topic, _roomier(topic))}",
             breaks=True,
             refuses=True,
         )
@@ -105,9 +104,9 @@ def _replicas(topic: OwnTopic) -> Iterator[Advice]:
     if least is not None and topic.replicas is not None and least > topic.replicas:
         has = "1 replica" if topic.replicas == 1 else f"{topic.replicas} replicas"
         yield Advice(
-            f"{topic.place} wants {least} replicas in sync (min.insync.replicas) and has {has} of a"
-            f" partition: Kafka then asks for as many as there are, so {_then(topic)}. Give it more replicas,"
-            f" or set min.insync.replicas={max(1, topic.replicas - 1)}.",
+            f"{topic.place} requires {least} replicas in sync (min.insync.replicas) and has {has} of each"
+            f" partition. Kafka then requires all of them, so {_then(topic)}. Add replicas, or set"
+            f" min.insync.replicas={max(1, topic.replicas - 1)}.",
             breaks=False,
         )
 
@@ -116,19 +115,19 @@ def _cleanup(topic: OwnTopic) -> Iterator[Advice]:
     policies = _policies(topic)
     if "compact" not in policies:
         return
-    told = f"{topic.place} is compacted (cleanup.policy={topic.settings['cleanup.policy']})"
+    compacted = f"{topic.place} is compacted (cleanup.policy={topic.settings['cleanup.policy']})"
     instead = _set(topic, "cleanup.policy=delete")
     if topic.use is Use.CONTROL:
-        yield Advice(f"{told}: control probes have no key and are refused. {instead}", breaks=True)
+        yield Advice(f"{compacted}: control probes have no key and are refused. {instead}", breaks=True)
     elif "delete" in policies:
         yield Advice(
-            f"{told}: of a probe that is there twice Kafka may remove one before it is seen. {instead}",
+            f"{compacted}: Kafka may remove a duplicate of a probe before the canary reads it. {instead}",
             breaks=False,
         )
     else:
         yield Advice(
-            f"{told}: each probe has a key of its own, so none is ever removed, and of one that is there"
-            f" twice one may be removed before it is seen. It grows by {_growth(topic)}. {instead}",
+            f"{compacted}: each probe has its own key, so Kafka removes only duplicates, perhaps before the"
+            f" canary reads them. It grows by {_growth(topic)}. {instead}",
             breaks=False,
         )
 
@@ -137,7 +136,7 @@ def _retention(topic: OwnTopic) -> Iterator[Advice]:
     kept_ms = topic.number("retention.ms")
     if "delete" in _policies(topic) and kept_ms is not None and 0 <= kept_ms < topic.kept_s * 1000:
         yield Advice(
-            f"{topic.place} keeps records for {duration_text(kept_ms / 1000)} only (retention.ms={kept_ms}),"
+            f"{topic.place} keeps records for only {duration_text(kept_ms / 1000)} (retention.ms={kept_ms}),"
             f" and {_waited(topic)}. {_set(topic, 'retention.ms=' + topic.wished['retention.ms'])}",
             breaks=True,
         )
@@ -148,9 +147,9 @@ def _retained_bytes(topic: OwnTopic) -> Iterator[Advice]:
     needed = int(topic.record_bytes * (topic.kept_s / topic.interval_s + 1))
     if "delete" in _policies(topic) and most is not None and 0 <= most < needed:
         yield Advice(
-            f"{topic.place} keeps no more than {bytes_text(most)} of a partition (retention.bytes={most}),"
-            f" which is less than {duration_text(topic.kept_s)} of probes ({bytes_text(needed)}), and"
-            f" {_waited(topic)}. {_set(topic, 'retention.bytes=-1')}",
+            f"{topic.place} keeps {bytes_text(most)} of a partition (retention.bytes={most}), less than"
+            f" {duration_text(topic.kept_s)} of probes ({bytes_text(needed)}), and {_waited(topic)}."
+            f" {_set(topic, 'retention.bytes=-1')}",
             breaks=True,
         )
 
@@ -171,8 +170,8 @@ def _for_ever(topic: OwnTopic) -> Iterator[Advice]:
     full_s = (topic.number("segment.bytes") or DEFAULT_SEGMENT_BYTES) / topic.record_bytes * topic.interval_s
     if segment_ms is not None and min(segment_ms / 1000, full_s) > YEAR_S:
         yield Advice(
-            f"{topic.place} begins a new segment only after years (segment.ms={segment_ms}), and Kafka never"
-            " deletes from the segment that is written to, so that retention has no effect."
+            f"{topic.place} rolls a segment only after years (segment.ms={segment_ms}). Kafka never"
+            " deletes from the active segment, so retention has no effect."
             f" {_set(topic, 'segment.ms=' + topic.wished['segment.ms'])}",
             breaks=False,
         )
@@ -196,7 +195,7 @@ def _writers(topic: OwnTopic) -> str:
     """Return who writes it, in the plural."""
     return {
         Use.PROBES: "probes",
-        Use.COPIES: "the copies that MirrorMaker writes",
+        Use.COPIES: "the records that MirrorMaker writes",
         Use.CONTROL: "control probes",
     }[topic.use]
 
@@ -204,21 +203,21 @@ def _writers(topic: OwnTopic) -> str:
 def _then(topic: OwnTopic) -> str:
     """Return what comes of asking for every replica there is."""
     if topic.replicas == 1:
-        return "what is written stands on one broker only"
-    return f"{_writers(topic)} are refused as soon as one replica is not in sync"
+        return "each record is stored on one broker only"
+    return f"it refuses {_writers(topic)} as soon as one replica is not in sync"
 
 
 def _waited(topic: OwnTopic) -> str:
     if topic.use is Use.CONTROL:
-        return "a control probe may be gone before it is read back"
+        return "Kafka may delete a control probe before the canary reads it"
     if topic.use is Use.COPIES:
         return (
-            f"copies are waited for up to {duration_text(topic.kept_s)}: one that is deleted before it is"
-            " seen is called lost"
+            f"the canary waits up to {duration_text(topic.kept_s)} for a record: it reports one that was"
+            " deleted unread as lost"
         )
     return (
-        f"probes are waited for up to {duration_text(topic.kept_s)}: one that is deleted before the mirror"
-        " has read it is lost by that"
+        f"the canary waits up to {duration_text(topic.kept_s)} for a probe: one that is deleted before the"
+        " mirror reads it is lost"
     )
 
 

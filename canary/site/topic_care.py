@@ -87,7 +87,7 @@ class TopicCare:
         since_ns = self._planning_ns.setdefault(alias, now_ns)
         if self._planned(alias) is not None or now_ns - since_ns >= PLANNING_S * 1e9:
             return ""
-        return "the target clusters were not reached yet, whose brokers count for the number of partitions"
+        return "no target cluster has answered yet, and the number of partitions depends on its brokers"
 
     def interval_s(self) -> float:
         """Return the interval at which every partition is probed, so that no more than max_rate go out."""
@@ -168,7 +168,7 @@ class TopicCare:
             await site.admin.grow_topic(topic.name, planned)
         except MirrorwatchError as error:
             number = "1 partition" if topic.partitions == 1 else f"{topic.partitions} partitions"
-            self._reporter.problem(where, f"{error}. It is probed with {number} meanwhile")
+            self._reporter.problem(where, f"{error}. The canary uses {number} meanwhile")
             return
         self._reporter.settled(where)
         self._reporter.event(
@@ -229,7 +229,7 @@ class TopicCare:
             self._told[key] = str(error)
             alias, topic = key
             self._reporter.event(
-                "the settings of a topic are not checked", kafka_cluster=alias, topic=topic, why=str(error)
+                "cannot check the settings of a topic", kafka_cluster=alias, topic=topic, why=str(error)
             )
 
     # --- what is due
@@ -323,8 +323,8 @@ def rate_sentence(wished_s: float, max_rate: int, interval_s: float, partitions:
     """Say that the interval is longer than configured, and why."""
     counted = "1 probe" if max_rate == 1 else f"{max_rate} probes"
     return (
-        f"{partitions} partitions every {duration_text(wished_s)} would be more than {counted} a"
-        f" second (canary.max_rate): each is probed every {duration_text(interval_s)} instead. Raise"
+        f"canary.interval is raised to {duration_text(interval_s)}: {partitions} partitions every"
+        f" {duration_text(wished_s)} are more than {counted} a second (canary.max_rate). Raise"
         " canary.max_rate or canary.interval, or lower canary.max_partitions"
     )
 

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from canary.tracker.stamp import Stamp
 
 MAX_EARLY = 100_000
-DELETED_UNREAD = "the target may have deleted records of it before they were read"
-INTERRUPTED = "its flow was changed before it was found on the source: a copy may have been read already"
+DELETED_UNREAD = "the target may have deleted its replicated record before the canary read it"
+INTERRUPTED = "its flow was reconfigured before the canary found it on the source"
 
 
 @dataclass(slots=True)

@@ -125,5 +125,5 @@ class Books(Counted):
                 f" and expected {self.expected}"
             )
         if min(self.in_flight, self.outstanding) < 0:
-            found.append("a count of what is open is negative")
+            found.append("in flight or outstanding is negative")
         return found

@@ -94,7 +94,7 @@ def pass_gap(tracking: Tracking, event: TargetGap) -> None:
     for run in state.runs():
         for probe in [probe for probe in run.in_flight.values() if not probe.warm and probe.on_source]:
             tracking.ledger.conclude(state, run, probe, Outcome.UNKNOWN, event.at_ns, DELETED_UNREAD)
-        close_overdue(tracking, state, run, event.at_ns, f"it was overdue when {DELETED_UNREAD}")
+        close_overdue(tracking, state, run, event.at_ns, f"it was overdue, and {DELETED_UNREAD}")
 
 
 def close_overdue(tracking: Tracking, state: PartitionState, run: Run, at_ns: int, sentence: str) -> None:

@@ -160,7 +160,7 @@ class Ledger:
     def flag_loop(self, state: PartitionState, sequence: int, at_ns: int, offset: int) -> None:
         """Count a probe that came back into its own source partition."""
         self.books.count(Flag.LOOPED)
-        sentence = f"it stands in the source's log again, at offset {offset}"
+        sentence = f"written to the source again, at offset {offset}"
         self._out.append(
             Flagged(Flag.LOOPED, state.topic_id, state.partition, sequence, at_ns, offset, None, sentence)
         )

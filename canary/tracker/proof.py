@@ -41,7 +41,7 @@ def _confirm_proved(state: PartitionState, run: Run, at_ns: int, ledger: Ledger)
         if last < held.first:
             break
         for part in run.overdue.take(held.first, last):
-            sentence = "it was overdue, and the target was read past it without it"
+            sentence = "overdue, then not found on the target"
             ledger.flag(Flag.CONFIRMED, state, run, part, at_ns=at_ns, sentence=sentence)
             part.proved = True
             run.absent.add(part)
@@ -53,7 +53,7 @@ def lose_if_proved(state: PartitionState, run: Run, probe: Probe, at_ns: int, le
         return
     ledger.settle(probe)
     if probe.copy_seen:
-        sentence = f"only a {probe.copy_seen} copy of it is on the target"
+        sentence = f"only a {probe.copy_seen} record of it is on the target"
     else:
-        sentence = f"it is on the source at offset {probe.offset}; the target was read past it without it"
+        sentence = f"written to source at offset {probe.offset}; not found on the target"
     ledger.conclude(state, run, probe, Outcome.LOST, at_ns, sentence)

@@ -69,7 +69,7 @@ def skip(tracking: Tracking, event: Skipped) -> None:
     if found is None:
         return
     state, probe = found
-    tracking.ledger.conclude(state, state.own, probe, Outcome.SKIPPED, probe.scheduled_ns, "it was not sent")
+    tracking.ledger.conclude(state, state.own, probe, Outcome.SKIPPED, probe.scheduled_ns, "not sent")
 
 
 def acknowledge(tracking: Tracking, event: Acked) -> None:
@@ -211,7 +211,7 @@ def _see_adopted(tracking: Tracking, state: PartitionState, stamp: Stamp, event:
     ledger.books.in_flight += 1
     if adoption.was_early(stamp):
         state.read.sighted(event.offset)
-        sentence = "it was on the target when the service began to read after a restart"
+        sentence = "already on the target when Mirrorwatch restarted, so it has no arrival time"
         ledger.conclude(state, run, probe, Outcome.UNKNOWN, event.at_ns, sentence, arrived=True)
     elif why := adoption.why_unknown(state.partition):
         ledger.conclude(state, run, probe, Outcome.UNKNOWN, event.at_ns, why)

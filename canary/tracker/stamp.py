@@ -194,20 +194,20 @@ def _decode_closely(
     stamp = _stamp_from(fields)
     if stamp is None:
         if _looks_like_probe(key, value, headers):
-            return Corrupted(_identity_of(key), "the value is not the one that was sent")
-        return Stranger("no key, value or header of it is a probe's")
+            return Corrupted(_identity_of(key), "the value differs from the value sent")
+        return Stranger("its key, value and headers are not a probe's")
     sent = encode(stamp)
     changed = []
     if value != sent.value:
-        changed.append("the value is not the one that was sent")
+        changed.append("the value differs from the value sent")
     if key != sent.key:
-        changed.append("the key is missing" if key is None else "the key is not the one that was sent")
+        changed.append("the key is missing" if key is None else "the key differs from the key sent")
     kept = tuple((name, text) for name, text in headers or () if name not in PROVENANCE_HEADERS)
     if kept != sent.headers and [name for name, _ in kept] == [HEADER]:
-        changed.append(f"the header {HEADER} does not hold what was sent")
+        changed.append(f"the header {HEADER} differs from the header sent")
     elif kept != sent.headers:
         names = ", ".join(name[:60] for name, _ in kept[:5]) or "none"
-        changed.append(f"the headers are not those that were sent (now: {names})")
+        changed.append(f"the headers differ from those sent (now: {names})")
     if not changed:
         return Intact(stamp)
     identity = Identity(stamp.topic_id, stamp.incarnation, stamp.partition, stamp.sequence)

@@ -117,9 +117,9 @@ def _take_stamp(tracking: Tracking, stamp: Stamp, event: SeenAtTarget, *, again:
 def _elsewhere(tracking: Tracking, stamp: Stamp, event: SeenAtTarget) -> str:
     """Return where a stamp belongs instead, empty where it is in its place."""
     if tracking.source_topic not in (None, stamp.topic):
-        return f"it was sent to the topic {stamp.topic[:249]}"
+        return f"sent to the topic {stamp.topic[:249]}"
     if event.partition != stamp.partition:
-        return f"it stands in partition {event.partition}"
+        return f"found in partition {event.partition}"
     return ""
 
 
@@ -167,12 +167,12 @@ def _take_ours(
             state.chain.arrive(sequence, probe.sent_ns, event.at_ns)
     elif not _arrive_after_end(tracking, state, run, sequence, event):
         if not again:
-            ledger.flag_record(Flag.DUPLICATED, event, identity, "a copy of it had arrived before")
+            ledger.flag_record(Flag.DUPLICATED, event, identity, "arrived before")
             if not run.adopted and (probes := state.chain.repeat(sequence, event.at_ns)):
                 ledger.tell(TwoWriters(event.partition, event.at_ns, event.offset, probes))
         return
     if sequence < run.newest_arrived:
-        ledger.flag_record(Flag.REORDERED, event, identity, f"probe {run.newest_arrived} arrived before it")
+        ledger.flag_record(Flag.REORDERED, event, identity, f"arrived after probe {run.newest_arrived}")
     run.newest_arrived = max(run.newest_arrived, sequence)
 
 
@@ -198,7 +198,7 @@ def _arrive(tracking: Tracking, state: PartitionState, run: Run, probe: Probe, e
     probe.arrived_ns = at_ns
     if run.adopted:
         state.last_arrival_ns = at_ns
-        sentence = "it arrived, but the service was restarted while it was in flight: it was not timed"
+        sentence = "arrived, but Mirrorwatch restarted while it was in flight, so it has no arrival time"
         ledger.conclude(
             state, run, probe, Outcome.UNKNOWN, at_ns, sentence, target_offset=event.offset, arrived=True
         )
@@ -211,10 +211,10 @@ def _arrive(tracking: Tracking, state: PartitionState, run: Run, probe: Probe, e
     good = latency_ns <= tracking.policy.threshold_ns and not asleep
     if asleep or (not good and tracking.impairments.spoil_goodness(probe.scheduled_ns)):
         outcome = Outcome.UNKNOWN
-        sentence = "it arrived, but the prober was impaired: when it did is not known"
+        sentence = "arrived at an unknown time: the canary could not measure"
     else:
         outcome = Outcome.GOOD if good else Outcome.LATE
-        sentence = f"it arrived after {latency_ns / 1e9:.3f} s"
+        sentence = f"arrived after {latency_ns / 1e9:.3f} s"
         ledger.settle(probe)
         if good or not tracking.impairments.between(probe.scheduled_ns, at_ns):
             ledger.time(Stage.END_TO_END, latency_ns, at_ns)
@@ -250,12 +250,12 @@ def _arrive_after_end(
     if held.outcome not in GIVEN_UP:
         return True
     if held.outstanding:
-        flag, sentence = Flag.RECOVERED, "it arrived after its horizon"
+        flag, sentence = Flag.RECOVERED, "arrived after its horizon"
         if not run.adopted and not tracking.impairments.between(held.first_ns, at_ns):
             tracking.ledger.time(Stage.END_TO_END, at_ns - held.first_ns, at_ns)
     else:
         said = "confirmed as lost" if held.proved else held.outcome.value
-        flag, sentence = Flag.RETURNED, f"it arrived after it had been called {said}: that was wrong"
+        flag, sentence = Flag.RETURNED, f"arrived although reported as {said}: that report was wrong"
     tracking.ledger.flag(flag, state, run, held, at_ns=at_ns, sentence=sentence, target_offset=event.offset)
     return True
 

@@ -141,7 +141,7 @@ class Tracker:
             case TargetGap():
                 inheritance.pass_gap(tracking, event)
             case Stopping():
-                self._abandon("the service stopped before the source showed it")
+                self._abandon("Mirrorwatch stopped before it read the probe on the source")
             case Dropped():
                 self._drop()
             case _:
@@ -171,19 +171,19 @@ class Tracker:
                         state, run, probe, Outcome.UNKNOWN, event.at_ns, "its topic was re-created"
                     )
                 run.in_flight.clear()
-                sentence = "it was overdue when its topic was re-created"
+                sentence = "overdue when its topic was re-created"
                 inheritance.close_overdue(tracking, state, run, event.at_ns, sentence)
             inheritance.bid_farewell(tracking, state)
 
     def _drop(self) -> None:
-        self._abandon("the flow was dropped before the source showed it")
+        self._abandon("the flow was removed before the canary read the probe on the source")
         ledger = self._tracking.ledger
         for state in self._tracking.states.values():
             for run in state.runs():
-                sentence = "it was overdue when its flow was dropped"
+                sentence = "overdue when its flow was removed"
                 inheritance.close_overdue(self._tracking, state, run, self._tracking.now_ns, sentence)
                 for probe in [probe for probe in run.in_flight.values() if not probe.warm]:
-                    sentence = "the flow was dropped before it arrived"
+                    sentence = "its flow was removed before it arrived"
                     ledger.conclude(state, run, probe, Outcome.UNKNOWN, self._tracking.now_ns, sentence)
 
     def _abandon(self, sentence: str) -> None:

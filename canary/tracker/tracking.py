@@ -180,7 +180,7 @@ class Tracking:
             run.absent.add(absent(probe, Outcome.WARMUP))
             return
         if self.impairments.spoil_horizon(probe.scheduled_ns):
-            sentence = "the prober was impaired while it was in flight"
+            sentence = "the canary could not measure while it was in flight"
             ledger.conclude(state, run, probe, Outcome.UNKNOWN, now_ns, sentence)
             return
         if run.adopted:
@@ -189,22 +189,22 @@ class Tracking:
                 return
         if probe.copy_seen:
             ledger.settle(probe)
-            sentence = f"only a {probe.copy_seen} copy of it arrived before its horizon"
+            sentence = f"only a {probe.copy_seen} record of it arrived before its horizon"
             ledger.conclude(state, run, probe, Outcome.LOST, now_ns, sentence)
         elif probe.offset is None and (why := self._why_unseen(probe)):
-            sentence = f"no acknowledgement came, and whether the source has it is not known: {why}"
+            sentence = f"not acknowledged, and unknown whether it is on the source: {why}"
             ledger.conclude(state, run, probe, Outcome.UNKNOWN, now_ns, sentence)
         elif probe.offset is None:
-            sentence = "no acknowledgement came, and the source did not show it"
+            sentence = "not acknowledged, and not found on the source"
             ledger.conclude(state, run, probe, Outcome.PRODUCE_UNKNOWN, now_ns, sentence)
         else:
             ledger.settle(probe)
             after = (
-                "newer ones have arrived, but the target was not read to its end since"
+                "newer ones arrived, but the target was not read to its end since"
                 if state.read.newest_sighted > probe.offset
-                else "nothing newer has arrived either"
+                else "nothing newer arrived either"
             )
-            sentence = f"it is on the source at offset {probe.offset}; {after}"
+            sentence = f"written to source at offset {probe.offset}; {after}"
             ledger.conclude(state, run, probe, Outcome.OVERDUE, now_ns, sentence)
 
     def settle_if_due(self, probe: Probe) -> None:
@@ -216,7 +216,7 @@ class Tracking:
     def _why_unseen(self, probe: Probe) -> str:
         """Return why the source's log could not show a probe, empty where it could."""
         if self.source_unseen_until_ns > probe.scheduled_ns:
-            return self.source_unseen or "the source was not seen for a while"
+            return self.source_unseen or "the canary did not read the source for a while"
         return self.source_unseen
 
     def note_source_seen(self, why_not: str, at_ns: int) -> None:

@@ -77,7 +77,7 @@ class Strangers:
 
     def _sorted(self, record: TappedRecord, reading: Reading) -> Reading:
         if isinstance(reading, Corrupted) and self._knows(record):
-            return Stranger("it stands like this on the source")
+            return Stranger("its bytes on the source are the same")
         return reading
 
     def _knows(self, record: TappedRecord) -> bool:

@@ -68,14 +68,14 @@ class Ends:
             where = f"{topic}, partition {partition}"
             how = "begun"
             if place.position < 0:
-                what = f"its reader of {alias} has not begun with {where}, while the partition goes on"
+                what = f"its reader of {alias} has not started {where}, and the partition grows"
             elif not place.moved:
                 how = "stands"
-                stands = f"its reader of {alias} stands at offset {place.position} of {where}"
-                what = f"{stands}, while the partition goes on"
+                stalled = f"its reader of {alias} is stalled at offset {place.position} of {where}"
+                what = f"{stalled}, and the partition grows"
             else:
                 how = "behind"
-                was_at = f"it was at offset {place.position} when the partition ended at {place.end}"
+                was_at = f"it was at offset {place.position} when the log end was at {place.end}"
                 what = f"its reader of {alias} does not keep up with {where}: {was_at}"
             return Suspicion(f"{how} {alias} {where}", what, place.well_ns)
         return None

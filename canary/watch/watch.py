@@ -223,7 +223,8 @@ class FlowWatch:
         self._add(finding)
 
     def _keep_second_writer(self, proof: TwoWriters, now: Instant) -> None:
-        sentence = "it came twice, and was sent after the second copy of one that came twice was read"
+        sentence = "arrived twice, and was sent after the second arrival of another duplicate"
+
         finding = Finding(
             kind=FindingKind.SECOND_WRITER,
             at=now.wall_of(proof.at_ns),

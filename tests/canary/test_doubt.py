@@ -104,8 +104,8 @@ def test_a_loop_that_stood_still_is_doubted_until_what_came_meanwhile_is_taken_i
     scene.doubts.notice()
     for flow in scene.told:
         (told,) = scene.told[flow]
-        assert told == Impaired("its event loop stood still for 8 s", 9_100_000_000, 1_000_000_000)
-    assert scene.events == ["mirrorwatch doubts what it sees: its event loop stood still for 8 s"]
+        assert told == Impaired("its event loop was blocked for 8 s", 9_100_000_000, 1_000_000_000)
+    assert scene.events == ["the canary's measurements are not reliable: its event loop was blocked for 8 s"]
     scene.pass_s(2.9)
     assert scene.kinds() == [Impaired]
     scene.pass_s(0.2)
@@ -225,11 +225,11 @@ def test_a_silent_reader_concerns_the_flows_into_its_cluster_alone(scene):
 @pytest.mark.parametrize(
     ("positions", "words"),
     [
-        ([5, 5, 5, 5], "its reader of B stands at offset 5 of A.c, partition 0, while the partition goes on"),
-        ([-1] * 4, "its reader of B has not begun with A.c, partition 0, while the partition goes on"),
+        ([5, 5, 5, 5], "its reader of B is stalled at offset 5 of A.c, partition 0, and the partition grows"),
+        ([-1] * 4, "its reader of B has not started A.c, partition 0, and the partition grows"),
         (
             [5, 6, 7, 8],
-            "does not keep up with A.c, partition 0: it was at offset 8 when the partition ended at 40",
+            "does not keep up with A.c, partition 0: it was at offset 8 when the log end was at 40",
         ),
     ],
 )
@@ -278,7 +278,7 @@ def test_what_may_not_be_read_is_not_blamed_on_the_mirror(scene, way):
     else:
         scene.sites["B"].reached, scene.sites["B"].unreached = False, "read it is forbidden"
     scene.pass_s(0.1)
-    assert "it is not allowed to see A.c on B: read it is forbidden" in scene.sentences()[0]
+    assert "it may not read A.c on B: read it is forbidden" in scene.sentences()[0]
     scene.doubts.clear_refusal("B", "A.c")
     scene.sites["B"].refused.clear()
     scene.sites["B"].unreached = ""
@@ -301,20 +301,20 @@ def test_a_blind_reader_of_the_source_impairs_nothing_but_is_told(scene, way):
     scene.pass_s(1)
     assert scene.kinds() == scene.kinds("A->C") == [SourceUnseen]
     where, sentence = scene.problems[0]
-    assert where == "A: seeing c"
-    assert sentence.startswith("what is in c on A is not seen: its reader of A ")
+    assert where == "A: reading at the source c"
+    assert sentence.startswith("the canary does not read c on A: its reader of A ")
     scene.sites["A"].reader.lazily_silent_s = 0.0
     scene.doubts.compare("A", "c", 0, position=50, end=50)
     scene.pass_s(1)
     assert [event.sentence == "" for event in scene.told["A->B"]] == [False, True]
-    assert set(scene.settled) == {"A: seeing c"}
+    assert set(scene.settled) == {"A: reading at the source c"}
 
 
 def test_a_blind_reader_of_a_source_is_no_problem_once_no_flow_leaves_it_any_more(scene):
     scene.sites["A"].reader.lazily_silent_s = 7.0
     scene.pass_s(1)
     first, second = list(scene.flows)
-    for held, settled in ((first, []), (second, ["A: seeing c"])):
+    for held, settled in ((first, []), (second, ["A: reading at the source c"])):
         scene.flows.remove(held)
         scene.doubts.forget_flow(held.flow)
         assert scene.settled == settled
@@ -335,8 +335,8 @@ def test_another_reason_for_not_seeing_a_source_is_told_as_well(scene):
     scene.pass_s(1)
     told = [event.sentence for event in scene.told["A->B"]]
     assert ["has not run" in one for one in told] == [True, False]
-    assert "stands at offset 3 of c, partition 0" in told[1]
-    assert scene.problems[-1] == ("A: seeing c", f"what is in c on A is not seen: {told[1]}")
+    assert "is stalled at offset 3 of c, partition 0" in told[1]
+    assert scene.problems[-1] == ("A: reading at the source c", f"the canary does not read c on A: {told[1]}")
 
 
 # --- looks at topics, and the producer
@@ -348,8 +348,8 @@ def test_a_doubt_that_goes_over_to_another_cluster_names_that_one(scene):
             scene.sites[other].look = 0 if other == alias else None
         scene.pass_s(16)
     assert [sentence.split(" for ")[0] for sentence in scene.sentences()] == [
-        "it could not look at A.c on B",
-        "it could not look at c on A",
+        "it could not describe A.c on B",
+        "it could not describe c on A",
     ]
     assert Restored not in scene.kinds()
 
@@ -396,7 +396,7 @@ def test_topics_that_cannot_be_looked_at_concern_the_flows_of_their_cluster(scen
     assert {flow for flow, told in scene.told.items() if told} == concerned
     topic = "c" if alias == "A" else "A.c"
     wanted = (
-        f"it could not look at {topic} on {alias} for 15 s or longer: describing topics ran into a time-out"
+        f"it could not describe {topic} on {alias} for 15 s or longer: describing topics ran into a time-out"
     )
     assert scene.sentences()[0] == wanted
     site.look = None

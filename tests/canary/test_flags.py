@@ -19,7 +19,7 @@ def test_recovered_is_what_arrives_after_overdue_and_its_latency_is_kept():
     play.send(0, 0)
     play.until(60)
     play.arrive(0, 75)
-    assert play.flags(Flag.RECOVERED) == [(0, 1, "it arrived after its horizon")]
+    assert play.flags(Flag.RECOVERED) == [(0, 1, "arrived after its horizon")]
     assert play.counts("overdue", "recovered", "outstanding", "delivered") == (1, 1, 0, 0)
     assert ("end_to_end", 75.0) in play.timed()
     one = play.tracker.standings()[0]
@@ -34,7 +34,7 @@ def test_confirmed_is_what_was_overdue_and_is_proved_absent():
     play.send(3, 70)
     play.arrive(3, 70.1)
     play.read_to_end()
-    sentence = "it was overdue, and the target was read past it without it"
+    sentence = "overdue, then not found on the target"
     assert play.flags(Flag.CONFIRMED) == [(0, 3, sentence)]
     assert play.counts("overdue", "confirmed", "lost", "outstanding") == (3, 3, 0, 0)
 
@@ -44,7 +44,7 @@ def test_closed_is_what_was_overdue_when_its_topic_went_away():
     play.send(0, 0)
     play.until(60)
     play.tell(TopicReplaced(TOPIC_ID, 61 * S))
-    assert play.flags(Flag.CLOSED) == [(0, 1, "it was overdue when its topic was re-created")]
+    assert play.flags(Flag.CLOSED) == [(0, 1, "overdue when its topic was re-created")]
     assert play.counts("overdue", "closed", "outstanding") == (1, 1, 0)
 
 
@@ -58,7 +58,7 @@ def test_returned_is_what_arrives_after_it_was_given_up(how):
     play.arrive(1, 60.1)
     play.read_to_end()
     play.arrive(0, 61)
-    sentence = f"it arrived after it had been called {how}: that was wrong"
+    sentence = f"arrived although reported as {how}: that report was wrong"
     assert play.flags(Flag.RETURNED) == [(0, 1, sentence)]
     assert play.counts("returned", "duplicated") == (1, 0)
     assert play.counts({"confirmed as lost": "confirmed"}.get(how, how)) == (1,)  # nothing is taken back
@@ -69,7 +69,7 @@ def test_duplicated_is_every_copy_after_the_first_at_an_offset_of_its_own():
     play.send(0, 0)
     for _ in range(3):
         play.arrive(0, 1)
-    assert play.flags(Flag.DUPLICATED) == [(0, 1, "a copy of it had arrived before")] * 2
+    assert play.flags(Flag.DUPLICATED) == [(0, 1, "arrived before")] * 2
     assert play.counts("good", "duplicated") == (1, 2)
 
 
@@ -114,7 +114,7 @@ def test_reordered_is_an_inversion_within_a_partition():
     play.send(1, 1)
     play.arrive(1, 1.5)
     play.arrive(0, 1.6)
-    assert play.flags(Flag.REORDERED) == [(0, 1, "probe 1 arrived before it")]
+    assert play.flags(Flag.REORDERED) == [(0, 1, "arrived after probe 1")]
     assert play.counts("good", "reordered", "returned") == (2, 1, 0)
 
 
@@ -124,7 +124,7 @@ def test_a_corrupted_copy_delivers_nothing_and_without_an_intact_one_the_probe_i
     play.record(changed(0), 0.2)
     assert play.counts("corrupted", "in_flight", "settled") == (1, 1, 0)
     play.until(60)
-    assert play.outcome(0) == (Outcome.LOST, "only a corrupted copy of it arrived before its horizon")
+    assert play.outcome(0) == (Outcome.LOST, "only a corrupted record of it arrived before its horizon")
     assert play.counts("settled", "outstanding") == (1, 0)
 
 
@@ -137,7 +137,7 @@ def test_a_corrupted_copy_shows_how_far_the_mirror_got():
     assert play.outcome(0)[0] is Outcome.LOST
     play.arrive(2, 3.1)
     play.read_to_end()
-    assert play.outcome(1) == (Outcome.LOST, "only a corrupted copy of it is on the target")
+    assert play.outcome(1) == (Outcome.LOST, "only a corrupted record of it is on the target")
 
 
 def test_an_intact_copy_beside_a_corrupted_one_delivers():
@@ -164,19 +164,19 @@ def test_misrouted_is_a_stamp_in_another_partition_and_it_proves_nothing_about_o
     for number in range(2):
         play.send(number, number)
     play.record(Intact(stamp(1)), 1.1, partition=1)
-    assert play.flags(Flag.MISROUTED) == [(1, 1, "it stands in partition 1")]
+    assert play.flags(Flag.MISROUTED) == [(1, 1, "found in partition 1")]
     play.read_to_end()
     play.arrive(0, 1.5)  # between partitions no order is kept, so it may still come
     play.until(61)
     assert play.outcome(0)[0] is Outcome.GOOD
-    assert play.outcome(1) == (Outcome.LOST, "only a misrouted copy of it arrived before its horizon")
+    assert play.outcome(1) == (Outcome.LOST, "only a misrouted record of it arrived before its horizon")
 
 
 def test_misrouted_is_a_stamp_of_another_topic():
     play = Played()
     play.send(0, 0)
     play.record(Intact(Stamp(INSTALLATION, INCARNATION, 0, "else", "orders", 0, 0)), 1)
-    assert play.flags(Flag.MISROUTED) == [(0, 1, "it was sent to the topic orders")]
+    assert play.flags(Flag.MISROUTED) == [(0, 1, "sent to the topic orders")]
 
 
 def test_looped_is_a_probe_that_stands_in_the_sources_log_again():
@@ -184,7 +184,7 @@ def test_looped_is_a_probe_that_stands_in_the_sources_log_again():
     play.send(0, 0)
     play.source(0, 0.1)
     play.source(0, 0.5, offset=117)
-    assert play.flags(Flag.LOOPED) == [(0, 1, "it stands in the source's log again, at offset 117")]
+    assert play.flags(Flag.LOOPED) == [(0, 1, "written to the source again, at offset 117")]
 
 
 def test_looped_also_where_the_first_sight_is_not_where_it_was_acknowledged():
@@ -219,7 +219,7 @@ def test_foreign_is_another_installations_and_what_we_never_sent():
 def test_foreign_is_a_changed_record_under_a_key_that_we_never_wrote(forged):
     play = Played()
     play.send(0, 0)
-    play.record(Corrupted(forged, "the value is not the one that was sent"), 1)
+    play.record(Corrupted(forged, "the value differs from the value sent"), 1)
     sentence = "a changed record that names a probe which this incarnation never sent"
     assert [one[2] for one in play.flags(Flag.FOREIGN)] == [sentence]
     assert play.counts("in_flight", "corrupted", "foreign") == (1, 0, 1)

@@ -24,10 +24,10 @@ from tests.canary.pretend_link import TOPIC_ID, S
 @pytest.mark.parametrize(
     ("at_s", "outcome", "sentence"),
     [
-        (0.25, Outcome.GOOD, "it arrived after 0.250 s"),
-        (5.0, Outcome.GOOD, "it arrived after 5.000 s"),
-        (5.001, Outcome.LATE, "it arrived after 5.001 s"),
-        (60.0, Outcome.LATE, "it arrived after 60.000 s"),
+        (0.25, Outcome.GOOD, "arrived after 0.250 s"),
+        (5.0, Outcome.GOOD, "arrived after 5.000 s"),
+        (5.001, Outcome.LATE, "arrived after 5.001 s"),
+        (60.0, Outcome.LATE, "arrived after 60.000 s"),
     ],
 )
 def test_a_probe_is_good_up_to_its_threshold_and_late_up_to_its_horizon(at_s, outcome, sentence):
@@ -46,7 +46,7 @@ def test_nothing_of_the_partition_arrives_so_it_is_overdue_at_its_horizon():
     play.until(5)
     assert play.counts("settled", "in_flight") == (1, 1)
     play.until(60)
-    sentence = "it is on the source at offset 100; nothing newer has arrived either"
+    sentence = "written to source at offset 100; nothing newer arrived either"
     assert play.outcome(0) == (Outcome.OVERDUE, sentence)
     assert play.counts("settled", "in_flight", "outstanding") == (1, 0, 1)
 
@@ -57,8 +57,8 @@ def test_a_newer_one_that_was_not_read_past_yet_leaves_it_overdue_and_the_senten
     play.send(1, 1)
     play.arrive(1, 1.2)
     play.until(60)
-    after = "newer ones have arrived, but the target was not read to its end since"
-    assert play.outcome(0) == (Outcome.OVERDUE, f"it is on the source at offset 100; {after}")
+    after = "newer ones arrived, but the target was not read to its end since"
+    assert play.outcome(0) == (Outcome.OVERDUE, f"written to source at offset 100; {after}")
     play.read_to_end()
     assert play.counts("overdue", "confirmed", "outstanding", "lost") == (1, 1, 0, 0)
 
@@ -70,7 +70,7 @@ def test_a_newer_one_and_a_read_to_the_end_prove_it_lost():
     play.arrive(1, 1.2)
     assert play.counts("lost") == (0,)
     play.read_to_end()
-    sentence = "it is on the source at offset 100; the target was read past it without it"
+    sentence = "written to source at offset 100; not found on the target"
     assert play.outcome(0) == (Outcome.LOST, sentence)
     assert play.counts("settled", "in_flight") == (2, 0)
 
@@ -179,7 +179,7 @@ def test_no_acknowledgement_and_not_on_the_source_by_the_horizon():
     play = Played()
     play.send(0, 0, acked=False)
     play.until(60)
-    sentence = "no acknowledgement came, and the source did not show it"
+    sentence = "not acknowledged, and not found on the source"
     assert play.outcome(0) == (Outcome.PRODUCE_UNKNOWN, sentence)
     assert play.counts("settled", "concluded") == (0, 0)
 
@@ -222,7 +222,7 @@ def test_a_tick_that_is_not_sent_is_skipped():
     play.tell(Scheduled(TOPIC_ID, 0, 0, 0, 0))
     assert play.counts("expected", "in_flight") == (1, 1)
     play.tell(Skipped(TOPIC_ID, 0, 0))
-    assert play.outcome(0) == (Outcome.SKIPPED, "it was not sent")
+    assert play.outcome(0) == (Outcome.SKIPPED, "not sent")
 
 
 def test_an_orderly_stop_abandons_what_the_source_never_showed_and_leaves_the_rest_in_flight():
@@ -230,7 +230,10 @@ def test_an_orderly_stop_abandons_what_the_source_never_showed_and_leaves_the_re
     play.send(0, 0, acked=False)
     play.send(1, 1)
     play.tell(Stopping())
-    assert play.outcome(0) == (Outcome.ABANDONED, "the service stopped before the source showed it")
+    assert play.outcome(0) == (
+        Outcome.ABANDONED,
+        "Mirrorwatch stopped before it read the probe on the source",
+    )
     assert play.counts("abandoned", "in_flight") == (1, 1)
 
 
@@ -240,7 +243,7 @@ def test_an_impaired_prober_says_unknown_and_not_overdue():
     play.tell(Impaired("the loop stood still", 1 * S), Restored(2 * S))
     play.send(1, 3)
     play.until(70)
-    assert play.outcome(0) == (Outcome.UNKNOWN, "the prober was impaired while it was in flight")
+    assert play.outcome(0) == (Outcome.UNKNOWN, "the canary could not measure while it was in flight")
     assert play.outcome(1)[0] is Outcome.OVERDUE
     assert play.counts("settled") == (1,)
 
@@ -252,7 +255,7 @@ def test_while_impaired_a_late_arrival_is_unknown_and_an_early_one_good():
     play.tell(Impaired("the tap stood still", 1 * S))
     play.arrive(0, 6)
     play.arrive(1, 6)
-    sentence = "it arrived, but the prober was impaired: when it did is not known"
+    sentence = "arrived at an unknown time: the canary could not measure"
     assert play.outcome(0) == (Outcome.UNKNOWN, sentence)
     assert play.outcome(1)[0] is Outcome.GOOD
 

@@ -223,7 +223,7 @@ async def test_a_topic_that_may_not_be_seen_is_why_nothing_is_sent(scene):
 
     admin = scene.prober.sites["A"].admin
     seen, admin.describe_topics = admin.describe_topics, refuse
-    assert scene.prober.state("A->B") == (CanaryState.WAITING, "the source cluster was not reached yet")
+    assert scene.prober.state("A->B") == (CanaryState.WAITING, "the source cluster has not answered yet")
     with pytest.raises(RefusedError):
         await look(scene, "A")
     assert scene.prober.state("A->B") == (CanaryState.WAITING, "not allowed to see c")
@@ -247,7 +247,7 @@ async def test_a_topic_that_was_never_seen_is_awaited_and_not_called_gone(scene)
     admin.topics["c"] = None
     await look(scene, "A")
     assert [request.name for request in admin.made] == ["c"]
-    said = "starting, the topic c does not exist on A yet and is being created"
+    said = "starting: the topic c does not exist on A yet; creating it"
     assert scene.prober.state("A->B") == (CanaryState.WAITING, said)
     judged = judge(scene.prober.evidence("A->B"), now_at=scene.clock.wall_s())
     assert judged.sentence == f"No probes of A->B are sent: {said}."
@@ -256,7 +256,7 @@ async def test_a_topic_that_was_never_seen_is_awaited_and_not_called_gone(scene)
     assert scene.prober.state("A->B") == (CanaryState.RUNNING, "")
     admin.topics["c"] = None
     await look(scene, "A")
-    assert scene.prober.state("A->B") == (CanaryState.WAITING, "the topic c is gone from A")
+    assert scene.prober.state("A->B") == (CanaryState.WAITING, "the topic c was deleted on A")
 
 
 async def test_a_topic_that_is_gone_is_made_again_and_says_so_meanwhile(scene):

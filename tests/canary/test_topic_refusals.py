@@ -68,7 +68,8 @@ def test_what_refuses_copies_is_known_once_probes_wait():
     assert scene.look(HASTE_S + 1) is None  # nobody waits: the settings are read every few minutes only
     scene.care.hasten(*PLACE)
     refusal = scene.look()
-    assert "takes no more than 200 bytes at once (max.message.bytes)" in refusal.sentence
+    assert "max.message.bytes is 200, and a probe has up to" in refusal.sentence
+
     assert refusal.since_at == refusal.seen_at == scene.clock.wall_s()
     later = scene.look(SETTINGS_S)
     assert later == refusal._replace(seen_at=scene.clock.wall_s())

@@ -64,8 +64,8 @@ def test_a_loop_is_latched_off_until_an_operator_resumes(circle, kafka_pair, top
         assert sent_to(kafka_pair.a, topic) == before
         said = service.flow()
         assert (said["verdict"], said["cause"]["code"]) == ("repeating", "looping")
-        assert f"Nothing is sent to {topic} on A since " in said["canary"]["sentence"]
-        assert "came back to where it began" in said["canary"]["sentence"]
+        assert f"No canary records are sent to {topic} on A since " in said["canary"]["sentence"]
+        assert "came back to its source" in said["canary"]["sentence"]
         books = said["counters"]
         others = (
             "produce_failed",

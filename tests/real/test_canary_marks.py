@@ -122,7 +122,7 @@ def test_every_mark_that_a_copier_can_earn(watched):
     service.becomes("losing", deadline_s=10)
     copier.how = "well"  # what was held comes now, after it was proved lost
     grows(service, "returned", 1)
-    assert "a probe came back after it had been given up" in {line["sentence"] for line in service.lines()}
+    assert "a probe reported as lost arrived after all" in {line["sentence"] for line in service.lines()}
     copier.how = "astray"
     grows(service, "misrouted")
     copier.how = "hold"

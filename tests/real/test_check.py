@@ -118,10 +118,10 @@ def test_what_is_wrong_with_topics_that_are_there(kafka_pair, no_mirror, topic_n
     flow = {"mirror_version": "4.3", "canary": {"topic": probed}}
     code, text, flat = said(write_config(tmp_path, {"A": a, "B": b}, flows=flows, **flow))
     assert code == 1, text
-    assert f"{probed} on A keeps records for 1 s only (retention.ms=1000)" in flat
-    assert f"{probed} on A takes no more than 200 bytes at once (max.message.bytes)" in flat
+    assert f"{probed} on A keeps records for only 1 s (retention.ms=1000)" in flat
+    assert f"{probed} on A refuses probes: max.message.bytes is 200" in flat
     assert f"{probed} on A is compacted (cleanup.policy=compact,delete)" in flat
-    assert f"A.{probed} on B wants 2 replicas in sync (min.insync.replicas) and has 1 replica" in flat
+    assert f"A.{probed} on B requires 2 replicas in sync (min.insync.replicas) and has 1 replica" in flat
     assert "FAILED: 2 settings of topics spoil the canary" in flat
 
 

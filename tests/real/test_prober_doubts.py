@@ -60,7 +60,7 @@ def test_a_service_that_stood_still_blames_nobody(service, kafka_pair, topic_nam
         assert told(service, before) == [("unknown", "prober"), ("healthy", "none")]
         doubts = [line["sentence"] for line in service.lines()[before:] if "doubts" in line["sentence"]]
         assert len(doubts) == 1
-        assert "its event loop stood still for " in doubts[0]
+        assert "its event loop was blocked for " in doubts[0]
         assert service.metric("control_probes_total", kafka_cluster="A", outcome="overdue") == 0
         assert service.metric("control_probes_total", kafka_cluster="B", outcome="overdue") == 0
         books = service.end()["A->B"]

@@ -20,7 +20,7 @@ from tests.eventually import eventually
 from tests.real.service_process import ServiceProcess
 
 PARTITIONS = 2
-TAKEN_OVER = "going on with the probes of an earlier process"
+TAKEN_OVER = "taking over the probes of an earlier process"
 
 
 @pytest.fixture

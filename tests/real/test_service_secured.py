@@ -148,7 +148,7 @@ def test_rights_that_are_missing_and_then_granted(secure_broker, kafka_pair, top
         assert [one.count("may not read __consumer_offsets") for one in said] == [1], said
         assert "grant the principal the right Read" in said[0]
         flow = service.becomes("unknown", flow="B->S", cause="prober", deadline_s=10)
-        assert f"it is not allowed to see {remote} on S" in flow["sentence"]
+        assert f"it may not read {remote} on S" in flow["sentence"]
         # The topic may be looked at, but is not there and may not be made.
         grant(topic, AclOperation.DESCRIBE)
         eventually(

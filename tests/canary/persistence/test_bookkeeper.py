@@ -66,7 +66,7 @@ async def test_what_was_kept_is_what_the_next_process_begins_with(desks):
     assert [finding.kind.value for finding in heritage.findings] == ["duplicated"]
     assert two.events == [
         (
-            "going on with the probes of an earlier process",
+            "taking over the probes of an earlier process",
             {"incarnation": one.bookkeeper.incarnation, "replica": "here"},
         )
     ]
@@ -160,7 +160,7 @@ async def test_findings_that_wait_for_a_store_that_fails_are_not_kept_for_ever(f
             one.arrive(sequence)
             file_desks.clock.advance(60)
             one.bookkeeper.take(one.flows["A->B"])
-        given_up = "the store has not been written for so long that the oldest findings are given up; 3 wait"
+        given_up = "the store cannot be written for a long time: the oldest findings are dropped (3 wait)"
         assert one.problems == {"store": given_up}
     assert await one.keep()
     began_at = file_desks.clock.began_wall_s
@@ -276,9 +276,7 @@ async def test_a_process_that_was_taken_over_writes_nothing_more(desks):
     assert (await two.begin())["A->B"].left
     one.send(1)
     one.arrive(1)
-    with pytest.raises(
-        TakenOverError, match=r"has gone on with the probes of this one.*start mirrorwatch again"
-    ):
+    with pytest.raises(TakenOverError, match=r"took over the probes of this one.*restart mirrorwatch"):
         await one.keep()
     with pytest.raises(TakenOverError):
         await one.bookkeeper.end(one.flows)

@@ -181,6 +181,6 @@ def test_a_service_that_was_taken_over_ends_with_a_sentence_and_status_4(tmp_pat
             service.send_signal(signal.SIGKILL)
     said = log.read_text()
     assert status == 4, said
-    assert "another process on this store has gone on with the probes of this one" in said
-    assert "start mirrorwatch again" in said
+    assert "another process on this store took over the probes of this one" in said
+    assert "restart mirrorwatch" in said
     assert "Traceback" not in said

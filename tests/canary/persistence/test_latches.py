@@ -15,7 +15,7 @@ from runtime.store.store import Store
 from tests.databases import DATABASES, address_of
 from tests.runtime.fake_clock import FakeClock
 
-LATCH = Latch("A", "c", "one", 1_700_000_000.0, "probe 3 of partition 0 came back to where it began")
+LATCH = Latch("A", "c", "one", 1_700_000_000.0, "probe 3 of partition 0 came back to its source")
 
 
 class Roster:
@@ -111,8 +111,8 @@ async def test_what_told_of_the_loop_is_gone_with_the_latch_and_would_come_back_
 
 @pytest.mark.parametrize(("present", "gone"), [("one", False), (None, False), ("two", True)])
 def test_a_latch_says_since_when_why_and_what_to_do(present, gone):
-    other = " The topic that it went round is gone, another c has taken its place." if gone else ""
+    other = " The topic c of the loop was deleted and re-created since." if gone else ""
     assert LATCH.told("A->B", present) == (
-        "Nothing is sent to c on A since 2023-11-14 22:13:20 UTC: probe 3 of partition 0 came back to where it"
-        f" began.{other} Mend the mirrors, then have it go on by POST /api/v1/flows/A->B/canary/resume."
+        "No canary records are sent to c on A since 2023-11-14 22:13:20 UTC: probe 3 of partition 0 came back"
+        f" to its source.{other} Fix the mirrors, then resume: POST /api/v1/flows/A->B/canary/resume."
     )

@@ -221,7 +221,7 @@ async def test_no_right_to_read_is_told_and_ends_by_itself(scene, refused_by):
         await look(scene)
         assert scene.tail.begun[-1] == {}  # it is left alone for a while
     ((sentence, facts),) = scene.said
-    assert sentence.startswith("MirrorMaker's heartbeats are not read")
+    assert sentence.startswith("cannot read MirrorMaker's heartbeats")
     assert facts == {"kafka_cluster": "B", "topic": BEATS, "why": str(refusal)}
     assert errors(scene) == 1
     assert age_s(scene) is None

@@ -55,12 +55,12 @@ def test_more_than_a_second_in_ten_is_a_problem_until_it_is_less(clock):
     tell_throttled("A", throttles, reporter)
     ((where, sentence),) = said.items()
     assert where == "A: quota of the sender"
-    assert sentence.startswith("A held back the canary's own writing for 1.2 s in the last 10 s")
+    assert sentence.startswith("a quota of A throttled the canary's writing for 1.2 s in the last 10 s")
     assert "mirrorwatch-A-canary" in sentence
     clock.advance(WINDOW_S + 1)
     hold_back(throttles["tap"], 4.0)
     tell_throttled("A", throttles, reporter)
     ((where, sentence),) = said.items()
     assert where == "A: quota of the tap"
-    assert "own reading for 4.0 s" in sentence
+    assert "the canary's reading for 4.0 s" in sentence
     assert "mirrorwatch-A-tap" in sentence

@@ -75,54 +75,53 @@ def test_nothing_is_said_where_it_does_not_matter(settings):
 @pytest.mark.parametrize(
     ("settings", "said", "breaks"),
     [
-        ({"partitions": 1}, "c on A has 1 partition; 4 would put a probe in every task", False),
+        ({"partitions": 1}, "c on A has 1 partition; 4 would cover more tasks", False),
         ({"partitions": 2}, "--topic c --partitions 4, or set canary.grow: true", False),
         (
             {"max_message_bytes": str(PROBE - 1)},
             (
-                f"takes no more than {PROBE - 1} bytes at once (max.message.bytes), and a probe has up to"
-                f" {PROBE}: probes are refused. Set max.message.bytes=1024."
+                f"refuses probes: max.message.bytes is {PROBE - 1}, and a probe has up to {PROBE} bytes."
+                " Set max.message.bytes=1024."
             ),
             True,
         ),
         (
             {"min_insync_replicas": "2", "replicas": 1},
             (
-                "wants 2 replicas in sync (min.insync.replicas) and has 1 replica of a partition: Kafka then"
-                " asks for as many as there are, so what is written stands on one broker only. Give it more"
-                " replicas, or set min.insync.replicas=1."
+                "requires 2 replicas in sync (min.insync.replicas) and has 1 replica of each partition. Kafka"
+                " then requires all of them, so each record is stored on one broker only. Add replicas, or"
+                " set min.insync.replicas=1."
             ),
             False,
         ),
         (
             {"min_insync_replicas": "4"},
             (
-                "and has 3 replicas of a partition: Kafka then asks for as many as there are, so probes are"
-                " refused as soon as one replica is not in sync. Give it more replicas, or set"
-                " min.insync.replicas=2."
+                "and has 3 replicas of each partition. Kafka then requires all of them, so it refuses probes"
+                " as soon as one replica is not in sync. Add replicas, or set min.insync.replicas=2."
             ),
             False,
         ),
         (
             {"cleanup_policy": "compact"},
-            "is compacted (cleanup.policy=compact): each probe has a key of its own, so none is ever removed",
+            "is compacted (cleanup.policy=compact): each probe has its own key, so Kafka removes only dup",
             False,
         ),
         (
             {"cleanup_policy": "compact,delete"},
             (
-                "is compacted (cleanup.policy=compact,delete): of a probe that is there twice Kafka may remove"
-                " one before it is seen. Set cleanup.policy=delete."
+                "is compacted (cleanup.policy=compact,delete): Kafka may remove a duplicate of a probe before"
+                " the canary reads it. Set cleanup.policy=delete."
             ),
             False,
         ),
         (
             {"retention_ms": "59999"},
-            "keeps records for 1 min only (retention.ms=59999), and probes are waited for up to 1 min",
+            "keeps records for only 1 min (retention.ms=59999), and the canary waits up to 1 min",
             True,
         ),
         ({"retention_ms": "0"}, "(retention.ms=0)", True),
-        ({"retention_bytes": str(PROBE * 60)}, "which is less than 1 min of probes (", True),
+        ({"retention_bytes": str(PROBE * 60)}, "less than 1 min of probes (", True),
         (
             {"retention_ms": "-1"},
             "keeps every record for ever (retention.ms=-1) and grows by",
@@ -130,7 +129,7 @@ def test_nothing_is_said_where_it_does_not_matter(settings):
         ),
         (
             {"segment_ms": "9223372036854775807", "interval_s": 3600.0},
-            "begins a new segment only after years (segment.ms=9223372036854775807)",
+            "rolls a segment only after years (segment.ms=9223372036854775807)",
             False,
         ),
     ],
@@ -145,7 +144,7 @@ def test_each_rule_has_its_sentence(settings, said, breaks):
 
 def test_what_is_done_to_a_copy_is_done_to_its_source_too():
     (advice,) = advise(topic(Use.COPIES, retention_ms="1000"))
-    assert "one that is deleted before it is seen is called lost" in advice.sentence
+    assert "it reports one that was deleted unread as lost" in advice.sentence
     assert advice.sentence.endswith(
         "Set retention.ms=86400000, here and on its source, whose settings MirrorMaker copies."
     )

@@ -160,9 +160,9 @@ async def test_a_missing_right_is_told_once_and_partitions_are_judged_all_the_sa
     scene.there("A", TOPIC, (1,))
     for _ in range(3):
         await scene.look(SETTINGS_S)
-    told = [facts["why"] for sentence, facts in scene.events if "not checked" in sentence]
+    told = [facts["why"] for sentence, facts in scene.events if "cannot check" in sentence]
     assert told == ["reading the settings failed: not allowed"]
-    assert "has 1 partition; 2 would put" in scene.problems[f"A: settings of {TOPIC}"]
+    assert "has 1 partition; 2 would cover" in scene.problems[f"A: settings of {TOPIC}"]
 
 
 async def test_a_cluster_that_does_not_answer_is_asked_again_soon():
@@ -209,7 +209,7 @@ async def test_a_topic_that_may_not_be_grown_says_so():
     scene.a.admin.grow_error = RefusedError("adding partitions failed: not allowed")
     await scene.look()
     assert scene.problems == {
-        f"A: growing {TOPIC}": "adding partitions failed: not allowed. It is probed with 1 partition meanwhile"
+        f"A: growing {TOPIC}": "adding partitions failed: not allowed. The canary uses 1 partition meanwhile"
     }
     scene.a.admin.grow_error = None
     await scene.look(SETTINGS_S)
@@ -240,7 +240,7 @@ async def test_a_topic_that_may_not_be_grown_is_no_problem_once_there_is_nothing
 async def test_a_topic_is_planned_when_the_targets_brokers_are_known():
     scene = Scene()
     scene.b.description = None
-    assert "target clusters were not reached" in scene.care.waits_for("A")
+    assert "no target cluster has answered" in scene.care.waits_for("A")
     scene.b.description = ClusterDescription("id", (1, 2, 3))
     assert scene.care.waits_for("A") == ""
     assert scene.care.partitions("A") == 3
@@ -259,7 +259,7 @@ async def test_more_than_the_greatest_rate_is_a_problem_while_it_lasts():
     scene = Scene(max_rate=1)
     await scene.look()
     assert scene.care.interval_s() == 2.0
-    assert "each is probed every 2 s instead" in scene.problems[RATE]
+    assert "canary.interval is raised to 2 s" in scene.problems[RATE]
     scene.prober.roster.use(replace_rate(scene, 1000))
     await scene.look(1)
     assert scene.care.interval_s() == 1.0

@@ -51,7 +51,7 @@ def test_settled_lies_between_concluded_and_expected(settled):
 
 def test_a_negative_count_of_what_is_open_is_told():
     books = Books(expected=-1, in_flight=-1)
-    assert "a count of what is open is negative" in books.discrepancies()
+    assert "in flight or outstanding is negative" in books.discrepancies()
 
 
 @pytest.mark.parametrize("entry", [*Outcome, *Flag])

@@ -99,7 +99,7 @@ def test_a_value_with_a_checksum_that_holds_and_a_field_that_cannot_be_is_corrup
     body = json.dumps(fields | {name: wrong}, separators=(",", ":")).encode()
     crc = f"{zlib.crc32(body):08x}".encode()
     reading = decode(RECORD.key, body[:-1] + b',"crc32":"' + crc + b'"}', [(HEADER, crc)])
-    assert reading == Corrupted(IDENTITY, "the value is not the one that was sent")
+    assert reading == Corrupted(IDENTITY, "the value differs from the value sent")
 
 
 @given(stamps, st.data())
@@ -155,7 +155,7 @@ def test_a_probe_of_another_version_whose_checksum_holds_is_a_stranger(version):
     value = body[:-1] + b',"crc32":"' + crc + b'"}'
     assert decode(RECORD.key, value, [(HEADER, crc)]) == Stranger("a probe of another version")
     changed = decode(RECORD.key, value.replace(b"it", b"It"), [(HEADER, crc)])
-    assert changed == Corrupted(IDENTITY, "the value is not the one that was sent")
+    assert changed == Corrupted(IDENTITY, "the value differs from the value sent")
 
 
 def flips(text: bytes) -> list[bytes]:
@@ -169,13 +169,13 @@ def flips(text: bytes) -> list[bytes]:
 def test_no_flipped_bit_and_no_cut_of_the_value_stays_unseen():
     for value in (*flips(RECORD.value), *(RECORD.value[:end] for end in range(len(RECORD.value))), None):
         assert decode(RECORD.key, value, HEADERS) == Corrupted(
-            IDENTITY, "the value is not the one that was sent"
+            IDENTITY, "the value differs from the value sent"
         )
 
 
 def test_no_flipped_bit_and_no_cut_of_the_key_stays_unseen_and_the_value_tells_which_it_was():
     for key in (*flips(RECORD.key), *(RECORD.key[:end] for end in range(len(RECORD.key)))):
-        sentence = "the key is not the one that was sent"
+        sentence = "the key differs from the key sent"
         assert decode(key, RECORD.value, HEADERS) == Corrupted(IDENTITY, sentence, "inst")
     assert decode(None, RECORD.value, HEADERS) == Corrupted(IDENTITY, "the key is missing", "inst")
 
@@ -184,12 +184,12 @@ def test_no_change_of_the_header_stays_unseen():
     text = RECORD.headers[0][1]
     for changed in (*flips(text), *(text[:end] for end in range(len(text))), None):
         reading = decode(RECORD.key, RECORD.value, [(HEADER, changed)])
-        assert reading == Corrupted(IDENTITY, f"the header {HEADER} does not hold what was sent", "inst")
-    sentence = "the headers are not those that were sent (now: none)"
+        assert reading == Corrupted(IDENTITY, f"the header {HEADER} differs from the header sent", "inst")
+    sentence = "the headers differ from those sent (now: none)"
     assert decode(RECORD.key, RECORD.value, None) == Corrupted(IDENTITY, sentence, "inst")
     twice = decode(RECORD.key, RECORD.value, HEADERS * 2)
     assert twice == Corrupted(
-        IDENTITY, f"the headers are not those that were sent (now: {HEADER}, {HEADER})", "inst"
+        IDENTITY, f"the headers differ from those sent (now: {HEADER}, {HEADER})", "inst"
     )
 
 
@@ -212,12 +212,12 @@ def test_a_header_that_says_where_a_record_came_from_is_no_change():
 def test_what_a_converter_has_written_anew_is_corrupted_and_still_known(convert):
     for headers in (HEADERS, [(HEADER, base64.b64encode(HEADERS[0][1]))], None):
         reading = decode(convert(RECORD.key), convert(RECORD.value), headers)
-        assert reading == Corrupted(IDENTITY, "the value is not the one that was sent")
+        assert reading == Corrupted(IDENTITY, "the value differs from the value sent")
 
 
 def test_a_record_of_another_program_is_a_stranger():
     for record in [(b"k", b"v", None), (None, None, None), (b"mirrorwatch", b"{}", [("h", None)])]:
-        assert decode(*record) == Stranger("no key, value or header of it is a probe's")
+        assert decode(*record) == Stranger("its key, value and headers are not a probe's")
 
 
 def test_a_value_beyond_all_measure_is_not_parsed():

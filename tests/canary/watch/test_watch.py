@@ -94,7 +94,7 @@ def test_a_loss_is_overtaken_where_the_sources_log_begins_behind_it(log_start, o
     watched.read_to_end(62)
     (finding,) = watched.evidence(63).findings
     assert (finding.kind, finding.overtaken, finding.count) == (FindingKind.LOST, overtaken, 1)
-    assert finding.sentence == "it was overdue, and the target was read past it without it"
+    assert finding.sentence == "overdue, then not found on the target"
 
 
 def test_a_corrupted_copy_is_altered_and_not_a_loss_as_well():
@@ -203,8 +203,8 @@ def test_what_is_warming_up_waits_for_nothing():
 
 def test_why_the_prober_cannot_judge_is_part_of_the_evidence():
     watched = Watched()
-    watched.tell(1, Impaired("its event loop stood still for 2.0 s", 1 * S))
-    assert watched.evidence(2).impaired == "its event loop stood still for 2.0 s"
+    watched.tell(1, Impaired("its event loop was blocked for 2.0 s", 1 * S))
+    assert watched.evidence(2).impaired == "its event loop was blocked for 2.0 s"
 
 
 def test_after_a_re_creation_the_old_topics_partitions_are_evidence_no_more():

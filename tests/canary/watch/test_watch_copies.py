@@ -7,7 +7,7 @@ from tests.canary.pretend_link import S
 from tests.canary.watch.test_watch import Watched, changed
 
 BEGAN_AT = 1_790_000_000.0
-NAMELESS = Corrupted(None, "the value is not the one that was sent")
+NAMELESS = Corrupted(None, "the value differs from the value sent")
 
 
 def instant(at_s: float) -> Instant:

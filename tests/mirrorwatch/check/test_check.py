@@ -244,7 +244,7 @@ async def test_a_refusal_is_told_and_the_rest_is_still_said(explain):
     assert "cluster B: describing the topic A.mirrorwatch-canary failed: it is refused" in flat(text)
     assert "orders as A.orders" in text
     assert "mirrorwatch-canary, which is there with 2 partitions." in flat(text)
-    assert "mirrorwatch-canary on A has 2 partitions; 3 would put" in flat(text)
+    assert "mirrorwatch-canary on A has 2 partitions; 3 would cover" in flat(text)
     assert "FAILED: B cannot be reached or refused a request" in flat(text)
 
 
@@ -265,10 +265,10 @@ async def test_what_is_wrong_with_topics_is_told_with_what_to_do(explain):
     said = flat(text)
     assert code == 1
     assert "Topics to fix (4)" in said
-    assert "mirrorwatch-canary on A has 2 partitions; 3 would put" in said
-    assert "mirrorwatch-canary on A takes no more than 100 bytes at once (max.message.bytes)" in said
-    assert "mirrorwatch-canary on A keeps records for 1 s only (retention.ms=1000)" in said
-    assert "A.mirrorwatch-canary on B wants 2 replicas in sync" in said
+    assert "mirrorwatch-canary on A has 2 partitions; 3 would cover" in said
+    assert "mirrorwatch-canary on A refuses probes: max.message.bytes is 100" in said
+    assert "mirrorwatch-canary on A keeps records for only 1 s (retention.ms=1000)" in said
+    assert "A.mirrorwatch-canary on B requires 2 replicas in sync" in said
     assert "no probe passes through broker 1 of A: no partition of mirrorwatch-canary" in said
     assert "no probe passes through broker 1 of B: no partition of A.mirrorwatch-canary" in said
     assert "FAILED: 2 settings of topics spoil the canary; see Topics to fix." in said
@@ -305,7 +305,7 @@ async def test_settings_that_may_not_be_read_are_named_and_the_rest_is_checked(e
     assert code == 3
     assert "A does not let its settings be read, for want of the right DescribeConfigs" in flat(text)
     assert "Incomplete: settings of topics on A cannot be read." in flat(text)
-    assert "mirrorwatch-canary on A has 3 partitions; 4 would put" in flat(text)
+    assert "mirrorwatch-canary on A has 3 partitions; 4 would cover" in flat(text)
 
 
 CHAIN = """
@@ -329,7 +329,7 @@ async def test_every_hop_of_a_chain_is_paid_for(explain):
 async def test_more_probes_than_the_greatest_rate_are_told(explain):
     _, text = await explain(YAML + "canary: {max_rate: 1}\n", {"A": Cluster(brokers=3), "B": Cluster()})
     assert "A probe every 3 s into each partition" in flat(text)
-    assert "3 partitions every 1 s would be more than 1 probe a second (canary.max_rate)" in flat(text)
+    assert "3 partitions every 1 s are more than 1 probe a second (canary.max_rate)" in flat(text)
 
 
 async def test_settings_that_the_client_refuses_are_bad_configuration(explain):
