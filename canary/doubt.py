@@ -24,14 +24,16 @@ from canary.tracker.events import Event, Impaired, Restored, Slept, SourceUnseen
 from canary.tracker.latency import Histogram
 from canary.watch.suspicion import Ends, StoreDoubt, Suspicion
 from fleet.quantity import duration_text
+from fleet.series import catalogue as series
 from fleet.verdicts.evidence import Control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from canary.flows import CanaryFlow, WatchedFlow
     from canary.report import Reporter
     from canary.site.site import Site
+    from fleet.series.kinds import Sample
     from runtime.process.clock import WaitingClock
 
 TICK_S = 0.1
@@ -92,6 +94,10 @@ class Doubts:
             await asyncio.sleep(TICK_S)
             self.loop_delay.observe(max(0.0, (self._clock.monotonic_ns() - asked_ns) / 1e9 - TICK_S))
             self.look()
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield how late timers of the event loop run, as a series."""
+        yield series.EVENT_LOOP_DELAY_SECONDS, (), self.loop_delay.copy()
 
     def notice(self) -> None:
         """See whether the loop stood or a clock jumped: asked first by who draws conclusions from time."""

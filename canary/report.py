@@ -6,10 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from fleet.series.catalogue import CANARY_COLLECTORS
+from fleet.series import catalogue as series
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from canary.flows import WatchedFlow
+    from fleet.series.kinds import Sample
 
 
 class Reporter(Protocol):
@@ -58,10 +61,18 @@ class CollectorCounts:
     """By collector of one cluster: when it last succeeded (epoch s), and how often it failed."""
 
     last_success_at: dict[str, float] = field(default_factory=dict)
-    errors: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(CANARY_COLLECTORS, 0)))
+    errors: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(series.CANARY_COLLECTORS, 0)))
     strangers: int = 0  # records in the canary's topics that are no probes
 
     def move_instants(self, by_s: float) -> None:
         """Move what is kept with a wall clock that was set by this many seconds."""
         for collector in self.last_success_at:
             self.last_success_at[collector] += by_s
+
+    def samples(self, alias: str) -> Iterator[Sample]:
+        """Yield the counters of this cluster as series."""
+        for collector, at in self.last_success_at.items():
+            yield series.COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS, (alias, collector), at
+        for collector, count in self.errors.items():
+            yield series.COLLECTOR_ERRORS_TOTAL, (alias, collector), count
+        yield series.CANARY_STRANGERS_TOTAL, (alias,), self.strangers

@@ -11,14 +11,16 @@ from canary.config import CanaryMode
 from canary.tracker.plan import CONTROL_SETTINGS, settings_text
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
 from fleet.quantity import duration_text
+from fleet.series import catalogue as series
 from fleet.verdicts.evidence import ClusterEvidence, Control
 from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
 from runtime.kafka.round_trip import RoundTrip, RoundTripOutcome, RoundTripResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from canary.report import CollectorCounts
+    from fleet.series.kinds import Sample
     from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
@@ -68,6 +70,13 @@ class ControlState:
         return ClusterEvidence(
             self.alias, self.control, self.sentence, self.since_at, self.last_ok_at, self.last_failed_at
         )
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield what control probes count and measure as series; the clock is left out while not known."""
+        for outcome in RoundTripOutcome:
+            yield series.CONTROL_PROBES_TOTAL, (self.alias, outcome.value), self.counts[outcome]
+        if self.clock_ahead_s is not None:
+            yield series.KAFKA_CLUSTER_CLOCK_SKEW_SECONDS, (self.alias,), self.clock_ahead_s
 
     def disturb(self, now_ns: int) -> None:
         """Note that the prober stood still until now: a probe under way has its time anew."""

@@ -12,6 +12,7 @@ from canary.site.reader import Reader
 from canary.site.throttling import tell_throttled
 from canary.site.topics import INTERVAL_S, TopicBook, TopicChange
 from fleet.errors import ConfigurationError, MirrorwatchError, RefusedError, UnavailableError
+from fleet.series import catalogue as series
 from fleet.verdicts.evidence import Control
 from runtime.kafka.admin import ClusterAdmin, ClusterDescription, TopicDescription
 from runtime.kafka.leaders import Leaders
@@ -19,11 +20,12 @@ from runtime.kafka.tail import Tail
 from runtime.kafka.throttle import Throttle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from canary.config import CanaryMode
     from canary.flows import CanaryFlow
     from canary.inbox import Inbox
+    from fleet.series.kinds import Sample
     from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
@@ -108,6 +110,16 @@ class Site:
     def unreached(self) -> str:
         """Return why the cluster was not reached, where that was tried and did not succeed; else nothing."""
         return self.control.sentence if not self.reached and self.control.since_at else ""
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield the series of this cluster."""
+        yield from self.counts.samples(self.alias)
+        yield from self.control.samples()
+        for client, throttle in self.throttles.items():
+            yield series.CLIENT_THROTTLE_SECONDS_TOTAL, (self.alias, client), throttle.total_s
+        if self.settings.certificate_expires_at is not None:
+            expires_at = self.settings.certificate_expires_at
+            yield series.CLIENT_CERTIFICATE_EXPIRY_TIMESTAMP_SECONDS, (self.alias,), expires_at
 
     def take_over(self, before: Site) -> None:
         """Go on where another site of this cluster has ended: its counters, its topics, what it read."""

@@ -15,17 +15,19 @@ from canary.tracker.tracker import Tracker
 from canary.watch.calm import extremes, is_calm
 from canary.watch.findings import Findings, Loss
 from canary.watch.glance import Glance, glance_at
+from fleet.series import catalogue as series
 from fleet.verdicts.evidence import Calm, CanaryEvidence, CanaryState, Finding, FindingKind
 from fleet.verdicts.words import HOLD_S, pause_s
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from canary.tracker.books import Books
     from canary.tracker.events import Event, TrackerOutput
     from canary.tracker.inheritance import Snapshot
     from canary.tracker.partition import Standing
     from canary.tracker.tracking import TrackerPolicy
+    from fleet.series.kinds import Sample
 
 _KINDS = {
     Flag.CORRUPTED: FindingKind.ALTERED,
@@ -143,6 +145,37 @@ class FlowWatch:
         """Tell whether a probe that is on the source is half-way to its threshold or further."""
         oldest = [one.oldest_pending_ns for one in self.standings if one.oldest_pending_ns is not None]
         return bool(oldest) and now.ns - min(oldest) > self.threshold_s * 0.5e9
+
+    def samples(
+        self, flow: tuple[str, str, str], glance: Glance, now: Instant, *, per_partition: bool
+    ) -> Iterator[Sample]:
+        """Yield what the canary counts and measures of the flow as series; all of it is copied.
+
+        `flow` is the flow's name and the aliases of its clusters, `glance` its partitions at `now`.
+        """
+        books = self.books.as_dict()
+        yield series.CANARY_EXPECTED_TOTAL, flow, books["expected"]
+        yield series.CANARY_SETTLED_TOTAL, flow, books["settled"]
+        yield series.CANARY_GOOD_TOTAL, flow, books["good"]
+        yield series.CANARY_CONCLUDED_TOTAL, flow, books["concluded"]
+        yield series.CANARY_DELIVERED_TOTAL, flow, books["delivered"]
+        yield series.CANARY_IN_FLIGHT, flow, books["in_flight"]
+        for outcome in Outcome:
+            yield series.CANARY_PROBES_TOTAL, (*flow, outcome.value), books[outcome.value]
+        for flag in Flag:
+            yield series.CANARY_PROBE_FLAGS_TOTAL, (*flow, flag.value), books[flag.value]
+        for partition in glance.partitions if per_partition else ():
+            for outcome in CONCLUDING:
+                labels = (*flow, str(partition), outcome.value)
+                count = self.partition_outcomes.get((partition, outcome), 0)
+                yield series.CANARY_PARTITION_PROBES_TOTAL, labels, count
+        for stage, histogram in self.histograms.items():
+            yield series.CANARY_LATENCY_SECONDS, (*flow, stage.value), histogram.copy()
+        yield series.CANARY_THRESHOLD_SECONDS, flow, self.threshold_s
+        yield series.CANARY_INTERVAL_SECONDS, flow, self.interval_s
+        if glance.last_arrival_ns is not None:
+            arrival_at = now.wall_of(glance.last_arrival_ns)
+            yield series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, flow, arrival_at
 
     def calm(self, flow: str, now: Instant) -> Calm | None:
         """Return that the flow is plainly well, if it is; what that takes is quickly told."""

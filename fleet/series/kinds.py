@@ -1,9 +1,10 @@
-"""What a series is: its name, kind, unit, labels and a sentence for whoever reads it on a dashboard."""
+"""What a series is: its declaration, and a sample of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol, TypeAlias
 
 PREFIX = "mirrorwatch_"
 
@@ -84,3 +85,17 @@ class Series:
     def label_names(self) -> tuple[str, ...]:
         """Return the names of the labels, in the order in which values are given."""
         return tuple(label.name for label in self.labels)
+
+
+class Buckets(Protocol):
+    """The value of a histogram: counts by upper edge, and the sum of all values."""
+
+    sum_s: float
+
+    def cumulative(self) -> list[tuple[str, int]]:
+        """Return (upper edge, number of values up to it), the last for +Inf."""
+        ...
+
+
+Sample: TypeAlias = "tuple[Series, tuple[str, ...], float | Buckets]"
+"""A series, the values of its labels in their order, and its value."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mirrorwatch.service.numbers import ClusterNumbers
+from fleet.series import catalogue as series
 from mirrorwatch.service.view import ClusterView
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from fleet.series.kinds import Sample
     from mirrorwatch.lag.collected import Standing
-    from runtime.kafka.properties.client_settings import ClientSettings
-
-    Collected = Mapping[str, Mapping[str, float]]
 
 UNTOLD = "the lag monitor, which alone reads it, tells nothing of it at present"
 UNPROBED = "no flow touches this cluster"
@@ -35,22 +33,13 @@ def lone_view(alias: str, client: Mapping[str, str], standing: Standing | None, 
     )
 
 
-def lone_numbers(
-    alias: str, collected: Collected, standing: Standing | None, client: ClientSettings
-) -> ClusterNumbers:
-    """Return its numbers: nothing is sent to it, so there is nothing to count of that."""
-    return ClusterNumbers(
-        alias,
-        standing is not None and standing.state == "up",
-        collected.get("last_success_at", {}),
-        errors_of(collected),
-        control={},
-        throttled_s={},
-        strangers=0,
-        certificate_expires_at=client.certificate_expires_at,
-    )
-
-
-def errors_of(collected: Collected) -> dict[str, int]:
-    """Return how often the lag monitor failed, by collector."""
-    return {name: int(count) for name, count in collected.get("errors", {}).items()}
+def lone_samples(
+    alias: str, standing: Standing | None, certificate_expires_at: float | None
+) -> Iterator[Sample]:
+    """Yield its series: nothing is sent to it, so what counts that is 0."""
+    yield series.KAFKA_CLUSTER_UP, (alias,), float(standing is not None and standing.state == "up")
+    yield series.CANARY_STRANGERS_TOTAL, (alias,), 0
+    for outcome in series.CONTROL_OUTCOMES:
+        yield series.CONTROL_PROBES_TOTAL, (alias, outcome), 0
+    if certificate_expires_at is not None:
+        yield series.CLIENT_CERTIFICATE_EXPIRY_TIMESTAMP_SECONDS, (alias,), certificate_expires_at

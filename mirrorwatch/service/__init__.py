@@ -8,8 +8,7 @@ recovery_point    how old the oldest record is that a target may lack, by the ca
 view              what the outside may see of a running service
 viewing           draw up what the outside may see of a running service
 unreached         brokers that no probe of a flow reaches
-numbers           the numbers behind `/metrics` as plain records, taken at one instant
-numbering         draw up the numbers behind `/metrics`, each flow's partitions walked once
+samples           the samples behind `/metrics`, collected from each part
 metrics           what Prometheus scrapes
 event_log         which events are to be logged
 verdict_lines     log lines about verdicts

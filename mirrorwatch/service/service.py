@@ -36,7 +36,7 @@ from mirrorwatch.service.judging import Judging
 from mirrorwatch.service.keeping import SiteKeeper
 from mirrorwatch.service.latching import Latching
 from mirrorwatch.service.namesakes import of_one_name
-from mirrorwatch.service.numbering import service_numbers
+from mirrorwatch.service.samples import Sampled, service_samples
 from mirrorwatch.service.stale_complaints import of_cluster, of_what_is_left
 from mirrorwatch.service.store_parts import MIGRATIONS
 from mirrorwatch.service.viewing import service_view
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.configuration.reloading import Reloaded
     from mirrorwatch.service.current import Told
-    from mirrorwatch.service.numbers import ServiceNumbers
+    from mirrorwatch.service.samples import ServiceSamples
     from mirrorwatch.service.view import ServiceView
     from runtime.config.sections import HttpConfig
     from runtime.process.shutdown import Shutdown
@@ -408,7 +408,7 @@ class Service:
         page = Page()
         app.add_routes(
             [
-                *upkeep_routes(self.numbers, self._untried, self._lagging),
+                *upkeep_routes(self.samples, self._untried, self._lagging),
                 *about_routes(self._version),
                 *routes_while_on(self._lagging, page=page, clock=self._clock, now_of=self._now_of),
                 *counts_routes(self._checksums, clock=self._clock),
@@ -463,24 +463,22 @@ class Service:
         outside = self._links(self._config.http.external_url or "")
         return replace(view, flows=flows, links=self._links(), outside=outside)
 
-    def numbers(self) -> ServiceNumbers:
-        """Return what Prometheus is told."""
+    def samples(self) -> ServiceSamples:
+        """Return what Prometheus scrapes of the service itself."""
         assert self._prober is not None
-        return service_numbers(
-            self._config,
-            self._prober,
+        of = Sampled(
             version=self._version,
             revision=self._revision,
             last_reload=self._last_reload,
-            clock=self._clock,
             verdicts=self._judging.verdicts,
+            states=self._keeper.states,
+            store_errors=self._store_errors,
             by_offsets=self._lagging.recovery_points(),
             lag_collected=self._lagging.collected,
             unanswered=self._lagging.unanswered,
             standing=self._lagging.standing,
-            states=self._keeper.states,
-            store_errors=self._store_errors,
             checksums=self._checksums.series,
             incidents={one.flow for one in self._incidents.open},
             objectives=self._budgets.objectives,
         )
+        return service_samples(self._config, self._prober, of, self._clock)

@@ -2,78 +2,84 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from alerts.objectives import Objective, ObjectiveKind
-from canary.report import CollectorCounts
-from canary.tracker.books import Flag, Outcome
-from canary.tracker.events import Stage
-from canary.tracker.latency import Histogram
+from canary.config import CanaryConfig
+from canary.flows import CanaryFlow
+from canary.prober import Prober
+from canary.watch.glance import Glance
+from fleet.mm2.replication import PolicyKind
 from fleet.series import catalogue as series
 from fleet.series.catalogue import CATALOGUE, Kind
 from fleet.series.lag import LAG_CATALOGUE
-from fleet.verdicts.vocabulary import CONDITIONS, Cause, Verdict
+from fleet.verdicts.vocabulary import CONDITIONS, Cause, FlowVerdict, Verdict
 from mirrorwatch.audits.series import ChecksumSeries
 from mirrorwatch.audits.standing import TopicStanding
+from mirrorwatch.configuration.reloading import LastReload
 from mirrorwatch.lag.collected import CollectedCounts
 from mirrorwatch.service.metrics import render
-from mirrorwatch.service.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
+from mirrorwatch.service.samples import Sampled, ServiceSamples, service_samples
 from mirrorwatch.service.view import ObjectiveView
+from tests.runtime.fake_clock import FakeClock
 
+UNKNOWN = FlowVerdict("A->B", Verdict.UNKNOWN, None, "", (), (), 0.0)
 HISTOGRAM_PARTS = {"_bucket", "_sum", "_count", "_created"}
 # What the lag monitor tells is asked of it in tests/lagmon.
 TOLD = [one for one in CATALOGUE if not one.opt_in and one not in LAG_CATALOGUE]
 
 
-def numbers(checksums: ChecksumSeries | None = None) -> ServiceNumbers:
-    """Return the numbers of a service with one flow that has just begun."""
-    counted = [*Outcome, *Flag, "expected", "settled", "concluded", "delivered", "in_flight"]
-    flow = FlowNumbers(
-        labels=("A->B", "A", "B"),
-        policy="default",
-        verdict=Verdict.UNKNOWN,
-        cause=None,
-        conditions=frozenset(),
-        incident_open=False,
-        books={str(name): 0 for name in counted},
-        histograms={stage.value: Histogram(5.0) for stage in Stage},
-        threshold_s=5.0,
-        interval_s=1.0,
-        recovery_point_age_s=1.0,
-        last_arrival_at=1_700_000_000.0,
-        heartbeat_age_s=1.2,
-        unreached=dict.fromkeys(series.SIDES, 0),
+def service(checksums: ChecksumSeries | None = None, *, verdict: FlowVerdict = UNKNOWN) -> ServiceSamples:
+    """Return the samples of a service with one flow that has just started and has measured once."""
+    return asyncio.run(_service(checksums, verdict))
+
+
+async def _service(checksums: ChecksumSeries | None, verdict: FlowVerdict) -> ServiceSamples:
+    client = SimpleNamespace(certificate_expires_at=1_800_000_000.0)
+    canary, clock = CanaryConfig(), FakeClock()
+    prober = Prober(
+        [CanaryFlow("A->B", "A", "B", canary.topic, f"A.{canary.topic}", 5.0, 60.0, 1, exactly_once=False)],
+        {"A": client, "B": client},
+        canary,
+        installation="0" * 32,
+        memory=SimpleNamespace(
+            incarnation="00000000000000aa",
+            watch=lambda _held: None,
+            note_carried=lambda *_: None,
+            forget_loops=lambda _flow: None,
+        ),
+        heritage={},
+        clock=clock,
+        reporter=SimpleNamespace(problem=None, settled=None, event=None),
     )
-    clusters = tuple(
-        ClusterNumbers(
-            alias,
-            up=True,
-            last_success_at={"cluster": 1.0},
-            errors={**CollectorCounts().errors, **CollectedCounts().document(alias)["errors"]},
-            control={},
-            throttled_s=dict.fromkeys(series.CLIENTS, 0.0),
-            strangers=0,
-            clock_ahead_s=0.1,
-            certificate_expires_at=1_800_000_000.0,
-        )
-        for alias in ("A", "B")
+    prober.sites["B"].own_topics.heartbeat_age_s = lambda _flow, _now_at: 1.2
+    for site in prober.sites.values():
+        site.counts.last_success_at["cluster"] = 1.0
+        site.control.clock_ahead_s = 0.1
+    watch = prober.flows["A->B"].watch
+    watch.glance = lambda _now_ns: Glance((0,), last_arrival_ns=0, recovery_point_age_s=1.0)
+    policy = SimpleNamespace(kind=PolicyKind.DEFAULT)
+    config = SimpleNamespace(
+        canary=canary, lone=(), topology=SimpleNamespace(flow=lambda _name: SimpleNamespace(policy=policy))
     )
-    errors = dict.fromkeys(series.STORE_OPERATIONS, 0)
-    return ServiceNumbers(
-        "0.1.0",
+    of = Sampled(
+        version="0.1.0",
         revision="0123abc",
-        python_version="3.11.7",
-        last_reload_ok=True,
-        last_reload_ok_at=1_700_000_000.0,
-        loop_delay=Histogram(5.0),
-        store_errors=errors,
-        clusters=clusters,
-        flows=(flow,),
+        last_reload=LastReload(ok=True, ok_at=1_700_000_000.0),
+        verdicts={"A->B": verdict},
+        states={},
+        store_errors=dict.fromkeys(series.STORE_OPERATIONS, 0),
+        by_offsets={},
+        lag_collected=CollectedCounts().document,
+        unanswered=lambda _alias: None,
+        standing=lambda _alias: None,
         checksums=checksums,
         objectives=tuple(
             ObjectiveView(
@@ -83,12 +89,13 @@ def numbers(checksums: ChecksumSeries | None = None) -> ServiceNumbers:
             for kind in series.OBJECTIVES
         ),
     )
+    return service_samples(config, prober, of, clock)
 
 
 @pytest.fixture(scope="module")
 def body() -> bytes:
     topic = TopicStanding(at=1.0, coverage=1.0, records={}, verified_at=1.0)
-    return render(numbers(ChecksumSeries([(("A->B", "A", "B"), {"orders": topic})])), "text/plain")[0]
+    return render(service(ChecksumSeries([(("A->B", "A", "B"), {"orders": topic})])), "text/plain")[0]
 
 
 @pytest.fixture(scope="module")
@@ -123,10 +130,9 @@ def test_every_value_of_a_closed_label_is_there_from_the_start(families, one):
 
 
 def test_several_conditions_are_1_at_once_and_one_cause():
-    told = numbers()
     conditions = frozenset({Verdict.LOSING, Verdict.STALLED})
-    flow = replace(told.flows[0], cause=Cause.FILTERED, conditions=conditions)
-    families = text_string_to_metric_families(render(replace(told, flows=(flow,)), "text/plain")[0].decode())
+    verdict = replace(UNKNOWN, cause=Cause.FILTERED, conditions=conditions)
+    families = text_string_to_metric_families(render(service(verdict=verdict), "text/plain")[0].decode())
     samples = {one.name.removeprefix("mirrorwatch_flow_"): one.samples for one in families}
     held = {sample.labels["condition"] for sample in samples["condition"] if sample.value == 1}
     causes = {sample.labels["cause"] for sample in samples["cause"] if sample.value == 1}

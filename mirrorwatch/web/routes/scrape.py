@@ -21,15 +21,15 @@ from runtime.http.guards import cut
 
 if TYPE_CHECKING:
     from mirrorwatch.lag.lagging import Lagging
-    from mirrorwatch.service.numbers import ServiceNumbers
+    from mirrorwatch.service.samples import ServiceSamples
 
 
 async def answer_scrape(
-    request: web.Request, numbers: ServiceNumbers, lagging: Lagging | None
+    request: web.Request, samples: ServiceSamples, lagging: Lagging | None
 ) -> web.StreamResponse:
     """Answer with all families; without those of the lag monitor while it does not answer."""
     # Fifty flows take a twentieth of a second to write down: beside the event loop, as they are now.
-    own, content_type = await asyncio.to_thread(render, numbers, request.headers.get("Accept", ""))
+    own, content_type = await asyncio.to_thread(render, samples, request.headers.get("Accept", ""))
     headers = {"Content-Type": content_type}
     if lagging is None or not lagging.on:
         return web.Response(body=own, headers=headers)

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from mirrorwatch.lag.lagging import Lagging
-    from mirrorwatch.service.numbers import ServiceNumbers
+    from mirrorwatch.service.samples import ServiceSamples
 
 
 def upkeep_routes(
-    numbers: Callable[[], ServiceNumbers],
+    samples: Callable[[], ServiceSamples],
     untried: Callable[[], Collection[str]],
     lagging: Lagging | None = None,
 ) -> list[web.RouteDef]:
     """Return the routes of /metrics and of the two probes; `untried` are the clusters not tried yet."""
 
     async def metrics(request: web.Request) -> web.StreamResponse:
-        return await answer_scrape(request, numbers(), lagging)
+        return await answer_scrape(request, samples(), lagging)
 
     async def healthy(_request: web.Request) -> web.Response:
         return web.Response(text="mirrorwatch is running\n")

@@ -11,7 +11,7 @@ from lagmon.exposition.format import Form
 from mirrorwatch.audits.series import ChecksumSeries
 from mirrorwatch.audits.standing import TopicStanding
 from mirrorwatch.service.metrics import render
-from tests.house.test_exposition import numbers
+from tests.house.test_exposition import service
 
 LABELS = ("A->B", "A", "B")
 
@@ -69,9 +69,9 @@ def test_topics_beyond_the_cap_are_left_out_whole_and_counted():
 
 
 def test_it_stands_among_the_other_families_in_both_formats():
-    plain, _ = render(numbers(), "")
+    plain, _ = render(service(), "")
     series = ChecksumSeries([(LABELS, {"orders": topic()})])
-    whole = numbers(series)
+    whole = service(series)
     text, _ = render(whole, "")
     assert of_the_mirrors(text)[: len(of_the_mirrors(plain))] == of_the_mirrors(plain)
     names = {family.name for family in text_string_to_metric_families(text.decode())}
@@ -84,7 +84,7 @@ def test_it_stands_among_the_other_families_in_both_formats():
 
 def test_without_a_run_there_is_no_series_and_no_header():
     assert ChecksumSeries([]).text(Form.PLAIN) == b""
-    assert b"mirrorwatch_checksum" not in render(numbers(), "")[0]
+    assert b"mirrorwatch_checksum" not in render(service(), "")[0]
 
 
 def test_the_text_is_written_once():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from fleet.series.catalogue import KAFKA_CLUSTER_UP
 from mirrorwatch.lag.collected import Standing
-from mirrorwatch.lag.lone_clusters import UNTOLD, lone_numbers, lone_view
-from runtime.kafka.properties.client_settings import ClientSettings
+from mirrorwatch.lag.lone_clusters import UNTOLD, lone_samples, lone_view
 
 NOW_AT = 1000.0
 
@@ -24,4 +24,5 @@ def test_its_state_on_the_page_and_as_a_number(standing, state, is_up):
     view = lone_view("A", {"bootstrap.servers": "a:1"}, standing, NOW_AT)
     assert (view.state, view.since_at, view.sentence) == state
     assert view.bootstrap == "a:1"
-    assert lone_numbers("A", {}, standing, ClientSettings({})).up is is_up
+    samples = {one: value for one, labels, value in lone_samples("A", standing, None)}
+    assert samples[KAFKA_CLUSTER_UP] == is_up
