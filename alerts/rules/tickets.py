@@ -16,24 +16,6 @@ if TYPE_CHECKING:
 
     from alerts.objectives.objective import Objective
 
-_CAUSES = (
-    (Cause.TASK_FAILED, "MirrorwatchTaskFailed", 60, "A mirror task of {{ $labels.flow }} has failed"),
-    (Cause.PAUSED, "MirrorwatchMirrorPaused", 900, "The mirror of {{ $labels.flow }} is paused"),
-    (
-        Cause.OFFSETS_NOT_COMMITTING,
-        "MirrorwatchOffsetsNotCommitting",
-        300,
-        "The mirror of {{ $labels.flow }} commits no offsets",
-    ),
-    (Cause.TOPIC_MISSING, "MirrorwatchTopicMissing", 300, "A target topic of {{ $labels.flow }} is missing"),
-    (
-        Cause.PARTITION_MISSING,
-        "MirrorwatchPartitionMissing",
-        300,
-        "A target topic of {{ $labels.flow }} lacks partitions",
-    ),
-)
-
 
 def ticket_group(objectives: Sequence[Objective]) -> Group:
     """Return the alerts that open tickets."""
@@ -43,14 +25,15 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
     rules = (
         *(
             Alert(
-                name=name,
+                name=one.ticket.alert,
                 expression=f'max by ({FLOW}) ({cause}{{cause="{one.value}"}}) == 1',
                 severity=WARNING,
-                for_s=for_s,
-                summary=summary,
+                for_s=one.ticket.for_s,
+                summary=one.ticket.summary,
                 description="The flow's page has the evidence: topics, partitions and since when.",
             )
-            for one, name, for_s, summary in _CAUSES
+            for one in Cause
+            if one.ticket is not None
         ),
         Alert(
             name="MirrorwatchRecordsRepeat",

@@ -1,6 +1,7 @@
 """From evidence to a verdict: the vocabulary, the rules, and their sentences.
 
-vocabulary         the words for what is wrong with a flow, one list for page, API, series, alert and log
+vocabulary         verdicts and causes, each declared once for page, API, series, alert and log
+page               the reference of causes as Markdown
 evidence           what the parts hand in about a flow before it is judged
 checksum_evidence  what audits (the checksum) hand in about a flow before it is judged
 flow               a flow, one source mirrored to one target, and what becomes of each topic on it

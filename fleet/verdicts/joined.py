@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from fleet.verdicts.evidence import FlowEvidence
     from fleet.verdicts.words import Judgement
 
-# What says more than that the mirror, or a part of it, stands.
-_MORE_EXACT = (Cause.TASK_FAILED, Cause.TOPIC_MISSING, Cause.PARTITION_MISSING, Cause.PAUSED)
-
 
 def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while probes or other records are lost for good, or stand where they do not belong."""
@@ -52,7 +49,8 @@ def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
     if offsets.cause is Cause.FILTERED and canary.cause is Cause.TASK_STUCK:
         # Which task carries what is known there, and that it goes on: the canary's guess would deny it.
         return replace(joined(canary, offsets, cause=Cause.FILTERED), sentence=offsets.sentence)
-    more_exact = offsets.cause in _MORE_EXACT or canary.cause is Cause.UNEXPLAINED
+    exact = offsets.cause is not None and offsets.cause.exact
+    more_exact = exact or canary.cause is Cause.UNEXPLAINED
     down = canary.cause in (Cause.SOURCE_DOWN, Cause.TARGET_DOWN)
     return joined(canary, offsets, cause=offsets.cause if more_exact and not down else None)
 

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     _Counts = dict[tuple[str, int | None], "Bounds | None"]
 
 SHOWN_PARTITIONS = 5
-_WHY = {
-    Cause.OVERTAKEN: "the log on {source} starts after them, so they were deleted before they were read",
-    Cause.TOPIC_RECREATED: "a topic was made anew",
-    Cause.FILTERED: "something on the way drops them",
-}
 _DOES = {
     Verdict.LOSING: "have not come and will not come to {target}",
     Verdict.ALTERED: "are not on {target} as they are on {source}",
@@ -104,9 +99,9 @@ def _of_one_cause(flow: FlowEvidence, held: Sequence[LagFinding], *, is_all: boo
 
 def _why(flow: FlowEvidence, held: Sequence[LagFinding]) -> str:
     newest = held[-1]
-    if newest.cause not in _WHY:
+    if newest.cause is None or not newest.cause.lost:
         return clause(newest.sentence)
-    return _WHY[newest.cause].format(source=flow.source.alias, target=flow.target.alias)
+    return newest.cause.lost.format(source=flow.source.alias, target=flow.target.alias)
 
 
 def _bounds(one: LagFinding) -> Bounds | None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 10
 MOST_LISTED = 100  # findings, by the monitor
-_OF_SOME = (Cause.TASK_STUCK, Cause.FILTERED, Cause.UNEXPLAINED)  # while others move
 _STATUSES = {
     Verdict.STALLED: ("STOP", "STALL", "ERR"),
     Verdict.LATE: ("WARN",),
@@ -38,7 +37,7 @@ def evidence_of(
     """
     verdict, cause, sentence = _present(document)
     settles = down_at is not None and now_at - down_at <= document["settles_s"]
-    if verdict is Verdict.STALLED and cause in _OF_SOME and settles:
+    if verdict is Verdict.STALLED and cause is not None and cause.of_part and settles:
         cause = None
     return LagEvidence(
         verdict=verdict,
