@@ -15,7 +15,7 @@ COMPILE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-e
 	--python-version 3.11 --no-header
 ARGS ?=
 
-.PHONY: help demo test trials bench check drills lock clean java spark browser monitoring database lint
+.PHONY: help demo test trials bench check docs drills lock clean java spark browser monitoring database lint
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
@@ -34,18 +34,21 @@ trials: $(READY) java spark database  ## Run the tests that take long, and prope
 bench: $(READY) java spark  ## Measure
 	@$(BIN)/python -m bench $(ARGS)
 
-check: $(READY) spark monitoring lint  ## Check style, types and the import rules
+check: $(READY) spark monitoring lint docs  ## Check style, types, the house rules and the links of the docs
 	@echo "ruff check"; $(BIN)/ruff check -q --output-format=concise .
 	@echo "ruff format"; $(BIN)/ruff format -q --check .
 	@echo "mypy"; $(BIN)/mypy --no-error-summary
 	@echo "house rules"; $(BIN)/python -m pytest -q --no-header --durations=0 tests/house
 
+docs: $(READY)  ## Build the documentation into dist/docs; a broken link or anchor fails
+	@echo "docs"; $(BIN)/mkdocs build --strict 2>&1 | sed '/^INFO/d'
+
 drills: $(READY) java spark monitoring  ## Make every fault happen and compare the verdicts (takes long)
 	@$(BIN)/python -m deploy.drills $(ARGS)
 
-lock: $(READY)  ## Compile the requirements anew from pyproject.toml
+lock: $(READY)  ## Compile the requirements again from pyproject.toml
 	@echo "requirements/run.txt"; $(COMPILE) pyproject.toml -o requirements/run.txt >/dev/null
-	@echo "requirements/dev.txt"; $(COMPILE) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt >/dev/null
+	@echo "requirements/dev.txt"; $(COMPILE) pyproject.toml --group dev --group docs -c requirements/run.txt -o requirements/dev.txt >/dev/null
 	@echo "requirements/build.txt"; $(COMPILE) --group build -o requirements/build.txt >/dev/null
 	@for extra in render checksum msk postgresql; do echo "requirements/$$extra.txt"; \
 	$(COMPILE) pyproject.toml --extra $$extra -c requirements/run.txt -o requirements/$$extra.txt >/dev/null; done

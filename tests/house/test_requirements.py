@@ -54,7 +54,7 @@ def wanted():
     return {
         "run": project["project"]["dependencies"],
         "build": project["build-system"]["requires"] + groups["build"],
-        "dev": groups["dev"],
+        "dev": groups["dev"] + groups["docs"],
         **extras,
     }
 
