@@ -27,7 +27,7 @@ LAYERS = {
     "dashboards": {"fleet", "alerts"},
     "mirrorwatch": {"fleet", "runtime", "canary", "lagmon", "checksum", "alerts", "dashboards"},
 }
-NEVER_SHIPPED = {"deploy", "tests", "bench"}
+NEVER_SHIPPED = {"deploy", "tests", "bench", "docs"}
 
 HTTP = (
     "runtime/http/*.py",
