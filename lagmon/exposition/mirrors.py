@@ -15,8 +15,7 @@ from lagmon.exposition.family import Family
 from lagmon.groups.rules.words import How
 from lagmon.ingest.faults import let_through
 from lagmon.logs.time_lag import LagKind, written
-from lagmon.mirrors.headroom import LONGEST_S
-from lagmon.mirrors.starts import room_of
+from lagmon.mirrors.headroom import LONGEST_S, room_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,10 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fleet.series.kinds import Series
-    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.verdict import MirrorVerdict
 
-    Sights = Mapping[str, tuple[FlowSight, MirrorVerdict]]
+    Sights = Mapping[str, tuple[FlowSnapshot, MirrorVerdict]]
     Labels = tuple[str, ...]
 
 _BY_TOPIC = (
@@ -143,7 +143,7 @@ class MirrorTelling:
         return told | self._remade.values(remade, [np.int64])
 
 
-def _topics(flow: MirrorFlow, found: FlowSight) -> dict[str, tuple[float, ...]]:
+def _topics(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, tuple[float, ...]]:
     """Return lag in records and seconds, both ends, and what was overtaken, by topic."""
     sight = found.sight
     lag: dict[str, int] = defaultdict(lambda: -1)
@@ -163,12 +163,12 @@ def _topics(flow: MirrorFlow, found: FlowSight) -> dict[str, tuple[float, ...]]:
             soonest.get(topic, -1.0),
             _sum(on_source),
             _sum(on_target),
-            flow.overtaken_total[topic],
+            flow.detectors.retention.total[topic],
         )
     return told
 
 
-def _soonest(flow: MirrorFlow, found: FlowSight) -> dict[str, float]:
+def _soonest(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, float]:
     """Return in how many seconds retention overtakes the mirror at the soonest, by topic.
 
     Left out where the soonest is only a bound: a series could not say that it is no more than that.
@@ -190,7 +190,7 @@ def _soonest(flow: MirrorFlow, found: FlowSight) -> dict[str, float]:
         if written_ms < 0 and not sight.deleted[slot]:
             continue  # there is nothing to copy: nothing can be overtaken
         if flow.windows.name(slot) in moving or sight.deleted[slot]:
-            room = room_of(flow, found, slot, written_ms, LagKind(kind))
+            room = room_of(flow, found.sight, slot, written_ms, LagKind(kind))
             seconds, is_bound = (None, False) if room is None else (room.seconds, room.how is How.AT_MOST)
         else:
             seconds = max(0, flow.retention_ms[topic] - max(0, found.now_ms - written_ms)) / 1000
@@ -205,7 +205,7 @@ def _sum(ends: NDArray[np.int64]) -> int:
     return int(ends.sum()) if len(ends) and (ends >= 0).all() else -1
 
 
-def _partitions(flow: MirrorFlow, found: FlowSight) -> list[tuple[str, int, tuple[float, ...]]]:
+def _partitions(flow: MirrorFlow, found: FlowSnapshot) -> list[tuple[str, int, tuple[float, ...]]]:
     sight = found.sight
     told: list[tuple[str, int, tuple[float, ...]]] = []
     for topic, partition, slot in flow.windows.slots():

@@ -1,6 +1,11 @@
 """Mirrors judged from offsets: one flow, its topics on both sides, its lag and its verdict.
 
-flow        one flow as offsets show it
+facts       what is known of one flow from outside: clusters, offsets, topics, tasks
+view        what detectors and texts read: the facts, and what follows from them over time
+detector    the shape of all detectors
+detectors   the detectors of one flow, in order; a new one is one line there
+flow        one flow: its facts, its detectors, and the snapshot that both make
+snapshot    a flow at one instant
 window      how far one mirror has come, partition by partition
 topics      the topics of one flow on both sides
 settings    what the settings of a flow's topics say on both sides
@@ -21,6 +26,7 @@ unseen      a flow at which we fail by a mistake of our own
 verdict     the verdict on a flow from its offsets, its cause where the evidence gives one, and the sentence
 words       sentences about a mirror, by the source of its progress
 answers     what is answered about flows
+retimed     records that the target stamps with its own time
 left_out    records and topics that a mirror leaves out
 lost_ends   logs that lost their end, on the source or the target
 progress    how far a mirror is

@@ -29,13 +29,16 @@ import numpy as np
 from lagmon.mirrors.progress.beginnings import begins_early
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
     from lagmon.mirrors.sight import MirrorSight
 
     Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
+    Name = tuple[str, int]  # topic and partition
 
 EVERY_MS = 4_000  # ends are read each ten seconds
 KEPT = 4  # looks: what was seldom before may have become often, and tells itself by later ones
@@ -108,7 +111,7 @@ class CopyLook:
     at_ms: int
 
 
-def copies_all(flow: MirrorFlow, slot: int) -> bool:
+def copies_all(flow: FlowFacts, slot: int) -> bool:
     """Tell whether each gap of a partition is a marker that ends a record which the mirror copies."""
     return not flow.committed_only and flow.windows.name(slot)[0] not in flow.settings.compacted
 
@@ -130,9 +133,14 @@ class DistanceBounds:
         self._read_ms = np.zeros(0, np.int64)  # when its ends had been read
         self._before = np.zeros((3, 0), np.int64)  # bounds before the copy last grew by more, and when it did
         self._turns = np.zeros(0, np.int32)  # of the windows' slots
+        self._open_losses: Collection[Name] = ()
         self._noted_ms = -EVERY_MS
 
-    def of(self, flow: MirrorFlow, slot: int) -> Reach | None:
+    def note_losses(self, names: Collection[Name]) -> None:
+        """Take in the partitions of which the source deleted records that are not replicated yet."""
+        self._open_losses = names
+
+    def of(self, flow: FlowFacts, slot: int) -> Reach | None:
         """Return the bounds of a slot, None where no look has told any yet."""
         if not self._is_followed(flow, slot) or not self._known[slot]:
             return None
@@ -153,31 +161,31 @@ class DistanceBounds:
             looks.append(PastLook(until - low, until, high - low, until - since))
         return Reach(low, high, tuple(looks))
 
-    def before(self, flow: MirrorFlow, slot: int, since_ms: int) -> tuple[int, int] | None:
+    def before(self, flow: FlowFacts, slot: int, since_ms: int) -> tuple[int, int] | None:
         """Return the bounds before a copy grew by more than the offsets since then; else those of now."""
         if not self._is_followed(flow, slot) or not self._known[slot]:
             return None
         low, high, at_ms = self._before[:, slot].tolist()
         return (low, high) if at_ms >= since_ms >= 0 else (int(self._low[slot]), int(self._high[slot]))
 
-    def _is_followed(self, flow: MirrorFlow, slot: int) -> bool:
+    def _is_followed(self, flow: FlowFacts, slot: int) -> bool:
         """Tell whether what is known of a slot is of the partition that has it now."""
         return slot < len(self._turns) and self._turns[slot] == flow.windows.turns[slot]
 
-    def has_gaps(self, flow: MirrorFlow, slot: int) -> bool:
+    def has_gaps(self, flow: FlowFacts, slot: int) -> bool:
         """Tell whether a slot's copy was seen to lack offsets, as by markers, that were not deleted unread.
 
         Its distance fell while nothing was deleted, or it lacked more than all that the source ever deleted.
         """
         return self._is_followed(flow, slot) and bool(self._gapped[slot])
 
-    def newest(self, flow: MirrorFlow, slot: int) -> CopyLook | None:
+    def newest(self, flow: FlowFacts, slot: int) -> CopyLook | None:
         """Return the newest look at a slot's copy that was used, None where there is none."""
         if not self._is_followed(flow, slot) or self._seen[3, slot] < 0:
             return None
         return CopyLook(*self._seen[:, slot].tolist())
 
-    def most_at(self, flow: MirrorFlow, slot: int, end: int) -> int | None:
+    def most_at(self, flow: FlowFacts, slot: int, end: int) -> int | None:
         """Return which offset the mirror is at, at most, where its copy ends there; None where not known."""
         reach = self.of(flow, slot)
         followed = self._is_followed(flow, slot)
@@ -190,7 +198,7 @@ class DistanceBounds:
         if slot < len(self._known):
             self._known[slot] = False
 
-    def note(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+    def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
         """Take in what was looked at since the last time; of slots given out since, all looks that are kept.
 
         Not before the offsets are read: by some of them looks would be bounded once and for all.
@@ -203,13 +211,13 @@ class DistanceBounds:
         there = sight.used & (sight.places >= 0) & (sight.target_places >= 0) & (sight.tail == 0)
         anew = self._follow_slots(flow, len(sight.used))
         self._losing = sight.deleted > 0
-        open_slots = (flow.windows.slot(*name) for name in flow.open_overtaken)
+        open_slots = (flow.windows.slot(*name) for name in self._open_losses)
         self._losing[[one for one in open_slots if one is not None and one < len(self._losing)]] = True
         self._look_back(flow, sight, np.flatnonzero(there & anew))
         self._use(flow, sight, np.flatnonzero(there & (self._end >= 0)))
         self._take(flow, sight, np.flatnonzero(there))
 
-    def _follow_slots(self, flow: MirrorFlow, count: int) -> Flags:
+    def _follow_slots(self, flow: FlowFacts, count: int) -> Flags:
         """Forget those that were given out since, to whatever partition; return which."""
         turns = flow.windows.turns[:count]
         if np.array_equal(turns, self._turns):
@@ -224,7 +232,7 @@ class DistanceBounds:
             setattr(self, array, grown)
         return anew
 
-    def _look_back(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
+    def _look_back(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Bound by the looks that are kept of before, the oldest first."""
         if not len(slots):
             return
@@ -241,7 +249,7 @@ class DistanceBounds:
             at = ends >= 0
             self._bound(flow, slots[at], ends[at], (looked_ms[at], read_ms[at]), (starts[at], ended[at]))
 
-    def _use(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
+    def _use(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Bound by a look that the source has been looked at after, or an offset was written after."""
         source, places = flow.source.heads, sight.places[slots]
         looked_ms, read_ms = self._looked_ms[slots], self._read_ms[slots]
@@ -252,7 +260,7 @@ class DistanceBounds:
 
     def _bound(
         self,
-        flow: MirrorFlow,
+        flow: FlowFacts,
         slots: NDArray[np.intp],
         ends: Longs,
         times_ms: tuple[Longs, Longs],
@@ -316,7 +324,7 @@ class DistanceBounds:
         self._looks[:, :-1, others] = self._looks[:, 1:, others]
         self._looks[:, -1, others] = most[~same], ends[~same]
 
-    def _take(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
+    def _take(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Keep the newest look at each copy's end until it can be used."""
         heads, places = flow.target.heads, sight.target_places[slots]
         new = (heads.sampled_ms[places] > self._looked_ms[slots]) & (heads.end[places] >= 0)

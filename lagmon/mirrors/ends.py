@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
     from lagmon.mirrors.sight import MirrorSight
 
     Longs = NDArray[np.int64]
@@ -76,7 +76,7 @@ class TargetEnds:
         self._held: dict[str, deque[Held]] = {}
         self._noted_ms = -EVERY_MS
 
-    def note(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+    def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
         """Take note of what is known now."""
         if 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             return
@@ -115,7 +115,7 @@ class TargetEnds:
             self._held[topic] = deque([one, *self._held.get(topic, ())], maxlen=LOOKS)
 
 
-def _next_offsets(flow: MirrorFlow, sight: MirrorSight) -> Longs:
+def _next_offsets(flow: FlowFacts, sight: MirrorSight) -> Longs:
     """Return by place of the target where the mirror is, -1 where that is not known or its log's start."""
     found = np.full(len(flow.target.heads.end), -1, np.int64)
     if flow.read_to_ms >= 0:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
 
     Int32s = NDArray[np.int32]
     Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ class Distance:
     sure: bool
 
 
-def distances(flow: MirrorFlow, slots: Sequence[int], places: Int32s) -> Floats:
+def distances(flow: FlowFacts, slots: Sequence[int], places: Int32s) -> Floats:
     """Return (slots, columns of the window) distances, not a number where one is not known.
 
     `places` are those of the copies on the target, -1 where there is none.

@@ -9,14 +9,15 @@ import numpy as np
 from fleet.quantity import duration_text
 from lagmon.groups.rules.words import How, Status
 from lagmon.logs.time_lag import LagKind, written
+from lagmon.mirrors.headroom import room_of
 from lagmon.mirrors.sight import LOOK_MS
-from lagmon.mirrors.starts import room_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import FlowSight, MirrorFlow
     from lagmon.mirrors.headroom import Headroom
+    from lagmon.mirrors.snapshot import FlowSnapshot
+    from lagmon.mirrors.view import FlowView
 
 _WAITING = (Status.WARN, Status.STOP, Status.STALL)
 _CLOSEST = 20  # partitions of each kind that are looked at: by retention.ms, and by speed
@@ -35,7 +36,7 @@ class Soonest:
         self._at_ms = -1
         self._said = ""
 
-    def sentence(self, flow: MirrorFlow, found: FlowSight) -> str:
+    def sentence(self, flow: FlowView, found: FlowSnapshot) -> str:
         """Return when that is, and where; "" where nothing waits, or it is not in sight or not known."""
         sight = found.sight
         waits = sight.used & (sight.lag > 0) & ~sight.not_committing & np.isin(sight.rows.status, _WAITING)
@@ -47,7 +48,7 @@ class Soonest:
         return self._said
 
 
-def _said(flow: MirrorFlow, found: FlowSight, waits: NDArray[np.intp]) -> str:
+def _said(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> str:
     rooms = [(room, slot) for slot, room in _rooms(flow, found, waits) if room.how in _WORTH]
     if not rooms:
         return ""
@@ -58,7 +59,7 @@ def _said(flow: MirrorFlow, found: FlowSight, waits: NDArray[np.intp]) -> str:
     return f"Retention reaches what waits in {topic}-{partition} {when}."
 
 
-def _rooms(flow: MirrorFlow, found: FlowSight, waits: NDArray[np.intp]) -> list[tuple[int, Headroom]]:
+def _rooms(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> list[tuple[int, Headroom]]:
     """Return the headroom of those of these slots that may be closest."""
     sight = found.sight
     by_age: list[tuple[float, int]] = []
@@ -78,7 +79,7 @@ def _rooms(flow: MirrorFlow, found: FlowSight, waits: NDArray[np.intp]) -> list[
         return []
     produced_ms, kinds = written(flow.source.heads, sight.places[slots], sight.next_record[slots])
     told = [
-        (slot, room_of(flow, found, slot, at_ms, LagKind(kind)))
+        (slot, room_of(flow, found.sight, slot, at_ms, LagKind(kind)))
         for slot, at_ms, kind in zip(slots, produced_ms.tolist(), kinds.tolist(), strict=True)
     ]
     return [(slot, room) for slot, room in told if room is not None]

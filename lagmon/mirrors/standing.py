@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.logs.heads import Heads
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
     from lagmon.mirrors.sight import MirrorSight
 
     Flags = NDArray[np.bool_]
@@ -50,7 +50,7 @@ def longest_ms(sight: MirrorSight) -> int:
     return 2 * sight.cadence_ms + LOOK_MS
 
 
-def standing(flow: MirrorFlow, sight: MirrorSight) -> Standing:
+def standing(flow: FlowFacts, sight: MirrorSight) -> Standing:
     """Tell of every slot."""
     offset, copy, unseen = np.zeros((3, len(sight.used)), np.bool_)
     # Up to when offsets are read: since then it may have moved, unread.

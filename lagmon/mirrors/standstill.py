@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.tasks.states import Trouble
     from lagmon.mirrors.topics import Missing
+    from lagmon.mirrors.view import FlowView
 
     Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
@@ -76,18 +77,18 @@ class _Standstill:
         return self.newest_ms <= self.ended_ms + self.slack_ms
 
 
-def standing(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
+def standing(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
     """Return the partitions that stand: with records to copy, and an offset that is not written anew."""
     stopped = np.isin(found.sight.rows.reason[used], STOPPED) & ~found.sight.not_committing[used]
     return used[stopped | np.isin(used, list(found.stood)) | _left(flow, found, used)]
 
 
-def is_read(found: FlowSight) -> bool:
+def is_read(found: FlowSnapshot) -> bool:
     """Tell whether offsets are read to the present, so that one which is not there was not written."""
     return found.now_ms - found.read_to_ms <= max(STALE_MS, found.sight.stopped_after_ms)
 
 
-def left_by_failed(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
+def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
     """Return the partitions that wait for a task that has FAILED, before they have stood for long.
 
     Such have not moved since it failed, and have records to copy; until their log is looked at again, which
@@ -117,7 +118,7 @@ def left_by_failed(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
     return found_left[may_carry(flow, found_left, known, {one.task for one in failed})]
 
 
-def failed_sentence(flow: MirrorFlow, found: FlowSight, left: Slots) -> str:
+def failed_sentence(flow: FlowView, found: FlowSnapshot, left: Slots) -> str:
     """Return which task has failed, and what waits for it as far as it is looked at."""
     waits = flow.readable_ends[found.sight.places[left]] - found.sight.known_to[left]
     said, some = mirror_words.failed(flow.states), waits > 0
@@ -132,7 +133,7 @@ def failed_sentence(flow: MirrorFlow, found: FlowSight, left: Slots) -> str:
     )
 
 
-def why(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> tuple[Cause, str]:
+def why(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> tuple[Cause, str]:
     """Return what keeps these partitions, of all that are used, from moving, and its sentence."""
     still = _of(flow, found, used, stands)
     count, records = len(stands), int(still.records.sum())
@@ -154,7 +155,7 @@ def why(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> tuple
 
 
 def _why_running(
-    flow: MirrorFlow, found: FlowSight, still: _Standstill, said: str, harmless: Sequence[str]
+    flow: FlowView, found: FlowSnapshot, still: _Standstill, said: str, harmless: Sequence[str]
 ) -> tuple[Cause, str]:
     """Return what keeps them from moving where nothing that was met or done explains it."""
     unassigned = flow.states.sentence(UNASSIGNED)
@@ -184,20 +185,20 @@ def _why_running(
     return Cause.TASK_STUCK, " ".join([told, *harmless])
 
 
-def _who_carries(flow: MirrorFlow, still: _Standstill, known: Mapping[Place, int]) -> str:
+def _who_carries(flow: FlowView, still: _Standstill, known: Mapping[Place, int]) -> str:
     connector, count = flow.assignments.connector, len(still.slots)
     if not known:
         return mirror_words.uncarried(flow.order, connector, count, flow.assignments.dealt_ms)
     return mirror_words.carried(connector, sorted({*known.values()}), partitions=len(known), of=count)
 
 
-def _are_tails(flow: MirrorFlow, found: FlowSight, still: _Standstill) -> bool:
+def _are_tails(flow: FlowView, found: FlowSnapshot, still: _Standstill) -> bool:
     """Tell whether only the last records of logs at rest wait: of a task that hangs others wait as well."""
     rest = flow.source.heads.stood(RESTING_LOOKS)[found.sight.places[still.slots]]
     return bool(rest.all()) and reached(flow, found.sight, still.slots)
 
 
-def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Standstill:
+def _of(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> _Standstill:
     each = np.array([_since_and_records(flow, found, slot) for slot in stands.tolist()], np.int64)
     return _Standstill(
         stands,
@@ -210,13 +211,13 @@ def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Stan
     )
 
 
-def _slack_ms(flow: MirrorFlow, found: FlowSight) -> int:
+def _slack_ms(flow: FlowView, found: FlowSnapshot) -> int:
     # What is told by where copies end counts as of a look at both logs, which may be the next but one.
     looks = 2 if flow.order.lag_from in (EQUAL_OFFSETS, OFFSET_SYNCS) else 1
     return found.sight.cadence_ms + looks * LOOK_MS
 
 
-def _left(flow: MirrorFlow, found: FlowSight, used: Slots) -> Flags:
+def _left(flow: FlowView, found: FlowSnapshot, used: Slots) -> Flags:
     """Tell which partitions have a new log with records, and a mirror that has had its time to read them."""
     left: Flags = found.sight.rows.reason[used] == Reason.RECREATED
     for at in np.flatnonzero(left).tolist():
@@ -225,7 +226,7 @@ def _left(flow: MirrorFlow, found: FlowSight, used: Slots) -> Flags:
     return left
 
 
-def _since_and_records(flow: MirrorFlow, found: FlowSight, slot: int) -> tuple[int, int]:
+def _since_and_records(flow: FlowView, found: FlowSnapshot, slot: int) -> tuple[int, int]:
     """Return since when a partition stands and with how many records to copy: of a new log with all of it."""
     sight, heads = found.sight, flow.source.heads
     if sight.rows.reason[slot] == Reason.DELETED_UNREAD:
@@ -240,7 +241,7 @@ def _since_and_records(flow: MirrorFlow, found: FlowSight, slot: int) -> tuple[i
 # --- what explains it
 
 
-def _failed_explains(flow: MirrorFlow, still: _Standstill) -> bool:
+def _failed_explains(flow: FlowView, still: _Standstill) -> bool:
     """Tell whether a task that has FAILED may carry what stands: not what another has, or has moved since.
 
     At the REST address a task that was started again and failed once more between two looks has failed all
@@ -257,7 +258,7 @@ def _failed_explains(flow: MirrorFlow, still: _Standstill) -> bool:
     return bool((moved_ms <= max(written_ms) + still.slack_ms).any())
 
 
-def halted_before(flow: MirrorFlow, at_ms: int) -> Trouble | None:
+def halted_before(flow: FlowView, at_ms: int) -> Trouble | None:
     """Return what somebody had halted before an instant, as far as that is known; None where nothing was."""
     one = flow.states.halted()
     if one is None or one.start is Start.BEFORE:
@@ -265,7 +266,7 @@ def halted_before(flow: MirrorFlow, at_ms: int) -> Trouble | None:
     return one if one.at_ms <= at_ms + SEEN_LATE_MS else None
 
 
-def _lacking(flow: MirrorFlow, found: FlowSight, still: _Standstill) -> list[tuple[Missing, bool]]:
+def _lacking(flow: FlowView, found: FlowSnapshot, still: _Standstill) -> list[tuple[Missing, bool]]:
     """Return what the target lacks of what stands, and whether that explains it; what explains comes first.
 
     A task that meets a partition which is not there stands with all that it carries (mm2.md). So it must have
@@ -293,7 +294,7 @@ def _lacking(flow: MirrorFlow, found: FlowSight, still: _Standstill) -> list[tup
 
 
 def _met_since(
-    flow: MirrorFlow, still: _Standstill, one: Missing, own: list[int], waiting_ms: int | None
+    flow: FlowView, still: _Standstill, one: Missing, own: list[int], waiting_ms: int | None
 ) -> int | None:
     """Return since when records wait for what is lacking, None where none do: nothing meets it then.
 
@@ -305,7 +306,7 @@ def _met_since(
     return max(one.since_ms, min(since_ms)) if since_ms else None
 
 
-def _is_made(flow: MirrorFlow, one: Missing, slack_ms: int) -> bool:
+def _is_made(flow: FlowView, one: Missing, slack_ms: int) -> bool:
     """Tell whether a copy that is not listed is there: a mirror that goes on with the topic has made it.
 
     Topics are listed once a minute only.

@@ -24,7 +24,7 @@ from lagmon.mirrors.sight import LEAST_MS, LOOK_MS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
     from lagmon.mirrors.sight import MirrorPace
 
     Flags = NDArray[np.bool_]
@@ -41,7 +41,7 @@ class TailsRead:
     unread: Flags  # whether nothing tells that a record is there, and nothing that none is
 
 
-def read(flow: MirrorFlow, places: NDArray[np.int32], pace: MirrorPace, now_ms: int) -> TailsRead:
+def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: int) -> TailsRead:
     """Return what was read of each slot's tail, and ask for what was not.
 
     The source's watch looks (logs/tail_looks.py) with the next look at the ends. A mirror that is between two
@@ -79,7 +79,7 @@ def read(flow: MirrorFlow, places: NDArray[np.int32], pace: MirrorPace, now_ms: 
 
 
 def _kept_coming(
-    flow: MirrorFlow, places: NDArray[np.int32], first: Longs, head: Longs, cadence_ms: int
+    flow: FlowFacts, places: NDArray[np.int32], first: Longs, head: Longs, cadence_ms: int
 ) -> Flags:
     """Tell which logs grew behind these offsets for longer than a marker or two would explain."""
     heads = flow.source.heads

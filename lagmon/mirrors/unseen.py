@@ -7,13 +7,13 @@ import numpy as np
 from fleet.verdicts.vocabulary import Verdict
 from lagmon.groups.rules.words import Status
 from lagmon.logs.heads import Heads
-from lagmon.mirrors.flow import FlowSight
 from lagmon.mirrors.sight import LOOK_MS, MirrorPace, Sides, see
+from lagmon.mirrors.snapshot import FlowSnapshot
 from lagmon.mirrors.verdict import MirrorVerdict
 from lagmon.mirrors.window import MirrorWindows
 
 
-def unseen(now_ms: int, text: str) -> tuple[FlowSight, MirrorVerdict]:
+def unseen(now_ms: int, text: str) -> tuple[FlowSnapshot, MirrorVerdict]:
     """Return a sight without partitions, and the verdict that nothing is known; `text` is what went wrong."""
     none, never = np.zeros(0, np.int32), np.zeros(0, np.int64)
     pace = MirrorPace(LOOK_MS, -1, committed_only=False)
@@ -22,6 +22,6 @@ def unseen(now_ms: int, text: str) -> tuple[FlowSight, MirrorVerdict]:
         f"The lag monitor fails at this flow ({text}), so nothing is known of it by offsets; please report "
         "that, with what --log-level debug tells."
     )
-    return FlowSight(now_ms, -1, sight, (), ()), MirrorVerdict(
+    return FlowSnapshot(now_ms, -1, sight, (), ()), MirrorVerdict(
         Status.UNKNOWN, Verdict.UNKNOWN, None, sentence, -1, -1.0, 0, np.zeros(0, np.intp)
     )

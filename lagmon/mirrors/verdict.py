@@ -40,9 +40,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.rewinds.steps import Step
+    from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.topics import Missing
+    from lagmon.mirrors.view import FlowView
 
 _RANKS = np.array([RANK[status] for status in Status], np.int8)
 
@@ -63,7 +65,7 @@ class MirrorVerdict:
     standstill: tuple[Cause, str] | None = None
 
 
-def judge_flow(flow: MirrorFlow, found: FlowSight) -> MirrorVerdict:
+def judge_flow(flow: MirrorFlow, found: FlowSnapshot) -> MirrorVerdict:
     """Judge a flow by what is seen of its partitions and topics."""
     sight = found.sight
     used = np.flatnonzero(sight.used)
@@ -89,7 +91,7 @@ def judge_flow(flow: MirrorFlow, found: FlowSight) -> MirrorVerdict:
     )
 
 
-def _with_facts(flow: MirrorFlow, found: FlowSight, sentence: str) -> str:
+def _with_facts(flow: MirrorFlow, found: FlowSnapshot, sentence: str) -> str:
     beside = mirror_facts.beside(flow, found, said=sentence)
     return f"{sentence} {beside}" if beside else sentence
 
@@ -98,7 +100,7 @@ _Told = tuple[Status, Verdict, Cause | None, str]
 
 
 def _decide(
-    flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], worst_first: NDArray[np.intp]
+    flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
 ) -> _Told:
     sight = found.sight
     not_known = _not_known(flow, found)
@@ -122,7 +124,7 @@ def _decide(
     return _decide_waiting(flow, found, used) or _decide_milder(flow, found, used, worst_first)
 
 
-def _decide_waiting(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> _Told | None:
+def _decide_waiting(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) -> _Told | None:
     """Tell of records that wait though no partition is known to stand."""
     left = mirror_standstill.left_by_failed(flow, found, used)
     if len(left):
@@ -137,14 +139,14 @@ def _decide_waiting(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) 
     return None
 
 
-def _deleted_unread(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.intp]:
+def _deleted_unread(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.intp]:
     sight = found.sight
     gone: NDArray[np.bool_] = (sight.rows.reason[used] == Reason.DELETED_UNREAD) & (sight.deleted[used] > 0)
     slots: NDArray[np.intp] = used[gone]
     return slots
 
 
-def _overtaken(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.intp]:
+def _overtaken(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the partitions that stand at records that are known to be lost."""
     slots = _deleted_unread(found, used).tolist()
     return np.array([slot for slot in slots if flow.windows.name(slot) in found.uncounted], np.intp)
@@ -166,7 +168,7 @@ def _with_away(flow: MirrorFlow, told: _Told) -> _Told:
     return status, verdict, cause, sentence
 
 
-def _not_known(flow: MirrorFlow, found: FlowSight) -> str:
+def _not_known(flow: MirrorFlow, found: FlowSnapshot) -> str:
     """Return why nothing is known: offsets that are not read, or logs that they are held against; else ""."""
     if found.read_to_ms < 0:
         return flow.problem or mirror_words.reading(flow)
@@ -177,7 +179,7 @@ def _not_known(flow: MirrorFlow, found: FlowSight) -> str:
     return next((mirror_words.unlisted(alias, one) for alias, one in needed if not one.topics), "")
 
 
-def _waiting(found: FlowSight) -> list[Missing]:
+def _waiting(found: FlowSnapshot) -> list[Missing]:
     """Return what keeps records from being copied for longer than the mirror takes to look for topics.
 
     One of each topic, the one first that does so for longest. A topic or partition that is not there yet and
@@ -204,7 +206,7 @@ def _why_waiting(flow: MirrorFlow, waiting: Sequence[Missing]) -> tuple[Cause, s
 
 
 def _decide_milder(
-    flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], worst_first: NDArray[np.intp]
+    flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
 ) -> _Told:
     sight, reason = found.sight, found.sight.rows.reason
     back = used[reason[used] == Reason.REWOUND]
@@ -213,7 +215,7 @@ def _decide_milder(
     if flow.order.lag_from == EQUAL_OFFSETS:
         idle = idle[:0]  # there are none to be written
         same = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)]
-        again, open_steps = [slot for slot in same if not flow.cuts.fell_with_copy(flow, sight, slot)], []
+        again, open_steps = [slot for slot in same if slot not in found.fell_with_source], []
     else:
         means = {slot: found.rewinds.get(flow.windows.name(slot)) for slot in back.tolist()}
         again = [slot for slot, step in means.items() if step is not None and _repeats(flow, slot, step)]
@@ -241,7 +243,7 @@ def _repeats(flow: MirrorFlow, slot: int, step: Step) -> bool:
 
 
 def _decide_rest(
-    flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], worst_first: NDArray[np.intp]
+    flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
 ) -> _Told:
     if not len(used):
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_words.nothing(flow)
@@ -260,7 +262,7 @@ def _decide_rest(
     return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
 
 
-def _passed_unsaid(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _passed_unsaid(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Tell which partitions have offsets that stand before the log's start, of a mirror that copied on."""
     sight = found.sight
     known_ms = min(found.now_ms, found.read_to_ms)
@@ -285,12 +287,12 @@ def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
     )
 
 
-def _row(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+def _row(flow: MirrorFlow, found: FlowSnapshot, slot: int) -> str:
     topic, partition = flow.windows.name(slot)
     return f"{topic}-{partition}: {row_sentence(flow, found, slot)}"
 
 
-def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+def row_sentence(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     """Return why a partition's verdict was given."""
     sight = found.sight
     told = mirror_words.row(flow, found, slot)
@@ -313,7 +315,7 @@ def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
     step = found.rewinds.get(flow.windows.name(slot))
     if step is not None and sight.rows.reason[slot] == Reason.REWOUND:
         told += mirror_words.rewound(step)
-    if flow.cuts.fell_with_copy(flow, sight, slot):
+    if slot in found.fell_with_source:
         told += mirror_words.LOST_WITH_SOURCE
     if sight.not_committing[slot]:
         told += " The topic's end on the target advances meanwhile."

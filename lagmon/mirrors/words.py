@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
     from lagmon.cluster.state import ClusterLag
     from lagmon.mirrors.answers.orders import MirrorOrder
-    from lagmon.mirrors.flow import FlowSight, MirrorFlow
     from lagmon.mirrors.retention.overtaken import Overtaken
     from lagmon.mirrors.rewinds.steps import Step
+    from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.tasks.states import MirrorStates
     from lagmon.mirrors.topics import Missing
+    from lagmon.mirrors.view import FlowView
 
 SHOWN = 3  # names in a sentence
 LONGEST = 60  # characters of each
@@ -36,7 +37,7 @@ SHOWN_PARTITIONS = 5
 LOST_WITH_SOURCE = " The source's log lost what was there before, so what it copies there is new."
 
 
-def reading(flow: MirrorFlow) -> str:
+def reading(flow: FlowView) -> str:
     """Return why nothing is known yet."""
     order = flow.order
     match order.lag_from:
@@ -62,7 +63,7 @@ def unlisted(alias: str, cluster: ClusterLag) -> str:
     )
 
 
-def nothing(flow: MirrorFlow) -> str:
+def nothing(flow: FlowView) -> str:
     """Return what it means that no partition has any progress, where all was read."""
     order = flow.order
     match order.lag_from:
@@ -80,7 +81,7 @@ def nothing(flow: MirrorFlow) -> str:
     )
 
 
-def well(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> str:
+def well(flow: FlowView, found: FlowSnapshot, used: NDArray[np.intp]) -> str:
     """Return what is to be said where all is well."""
     sight = found.sight
     lag = sight.lag[used]
@@ -226,7 +227,7 @@ def rewound(step: Step) -> str:
     )
 
 
-def row(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+def row(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     """Return why a partition's verdict was given: what reads here is the mirror, not a group."""
     order, rows = flow.order, found.sight.rows
     if order.lag_from == EQUAL_OFFSETS and rows.reason[slot] == Reason.BEYOND_END:
@@ -257,7 +258,7 @@ _OF_LOOKS = (
 )
 
 
-def _ahead(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+def _ahead(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     order, rows = flow.order.flow, found.sight.rows
     facts = rows.facts(slot)
     more = count_text(facts.offset - facts.before, "record")

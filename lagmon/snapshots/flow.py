@@ -17,7 +17,7 @@ import numpy as np
 
 from fleet.errors import MalformedError
 from lagmon.logs.heads import LAST_MS
-from lagmon.mirrors.flow import MOST_KEPT
+from lagmon.mirrors.retention.losses import MOST_KEPT
 from lagmon.mirrors.retention.overtaken import Overtaken
 from lagmon.mirrors.topics import Recreation
 from lagmon.snapshots.frames import seal, unseal
@@ -101,9 +101,9 @@ class CopiedFlow:
             topics.recreations[-_MOST_RECREATIONS:],
             dict(topics.recreated_total),
             dict(topics.missing_since),
-            dict(flow.overtaken_total),
-            list(flow.open_overtaken.values()),
-            list(flow.settled_overtaken),
+            dict(flow.detectors.retention.total),
+            list(flow.detectors.retention.open.values()),
+            list(flow.detectors.retention.settled),
             dict(flow.retention_ms),
             CopiedLosses.of(flow),
             [windows.name(slot) for slot in slots.tolist()],
@@ -218,10 +218,11 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
     topics.remade_ms = {(one.topic, one.side): one.at_ms for one in kept.recreations} | topics.remade_ms
     topics.recreated_total = kept.recreated_total | topics.recreated_total
     topics.missing_since = kept.missing_since | topics.missing_since
-    flow.overtaken_total.update(kept.overtaken_total)
-    flow.settled_overtaken.extendleft(reversed(kept.settled))
+    flow.detectors.retention.total.update(kept.overtaken_total)
+    flow.detectors.retention.settled.extendleft(reversed(kept.settled))
     flow.retention_ms = kept.retention_ms | flow.retention_ms
-    flow.losses.ends.take_up(kept.losses.ends)  # before ids are compared: of what went with the old one
+    # Before ids are compared: of what was removed with the old one.
+    flow.detectors.recreated.ends.take_up(kept.losses.ends)
     for (topic, side), topic_id in read.items():
         if topics.ids[topic, side] == topic_id:
             topics.ids_at_ms[topic, side] = read_ms[topic, side]
@@ -229,7 +230,7 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
             alias = order.source if side == "source" else order.target
             name = topic if side == "source" else topics.remote.get(topic, "")
             flow.note_ids(alias, {name: topic_id}, now_ms)
-    flow.filtered.take_up(kept.holding.filtered)
+    flow.detectors.filtered.take_up(kept.holding.filtered)
     flow.when_read = partial(_take_up_windows, kept=kept)
     return True
 
@@ -238,12 +239,12 @@ def _take_up_windows(flow: MirrorFlow, kept: KeptFlow) -> None:
     """Have the windows, read anew, tell what they told before: nothing of older logs, and quiet tails."""
     windows = flow.windows
     # Not before: without an offset it would seem that the mirror has passed them.
-    flow.open_overtaken = {(one.topic, one.partition): one for one in kept.overtaken} | flow.open_overtaken
+    flow.detectors.retention.take_up(flow, kept.overtaken)
     losses = kept.losses
-    flow.losses.take_up(losses.copies, losses.passed_over, losses.sent_to, losses.undecided)
-    flow.rewinds.take_up(kept.holding.again)
-    flow.repeats.take_up(kept.holding.repeats)
-    flow.settings.take_up(kept.holding.stamped, flow.topics.remote, flow.target)
+    flow.detectors.recreated.take_up(losses.copies, losses.passed_over, losses.sent_to, losses.undecided)
+    flow.detectors.rewinds.take_up(kept.holding.again)
+    flow.detectors.repeats.take_up(kept.holding.repeats)
+    flow.detectors.retimed.take_up(flow, kept.holding.stamped)
     remade = {one.topic: one.at_ms for one in kept.recreations if one.side == "source"}
     windows.begin_anew({one.topic for one in losses.undecided})
     for topic, partition, slot in list(windows.slots()):

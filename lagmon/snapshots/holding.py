@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError
 from lagmon.mirrors.left_out.filtered import KeptFiltered
+from lagmon.mirrors.retimed import Stamped
 from lagmon.mirrors.rewinds.repeats import MOST_KEPT, Repeat
 from lagmon.mirrors.rewinds.steps import Rewound, Step
-from lagmon.mirrors.settings import Stamped
 from lagmon.snapshots.losses import MOST_FINDINGS, finding_of, row_of
 from lagmon.snapshots.reading import MOST_LONG, instant, number, numbers, short_text, table
 
@@ -35,7 +35,8 @@ class KeptHolding:
     @classmethod
     def of(cls, flow: MirrorFlow) -> KeptHolding:
         """Copy it; call it under the locks of the flow."""
-        return cls(flow.filtered.kept(), flow.settings.kept(), flow.rewinds.kept(), flow.repeats.kept())
+        known = flow.detectors
+        return cls(known.filtered.kept(), known.retimed.kept(), known.rewinds.kept(), known.repeats.kept())
 
 
 def holding_document(kept: KeptHolding) -> dict[str, Any]:

@@ -50,7 +50,8 @@ class CopiedLosses:
     @classmethod
     def of(cls, flow: MirrorFlow) -> CopiedLosses:
         """Copy them."""
-        return cls(*flow.losses.kept(), flow.losses.ends.looks(), flow.losses.kept_undecided())
+        known = flow.detectors.recreated
+        return cls(*known.kept(), known.ends.looks(), known.kept_undecided())
 
 
 def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[str, Any]:

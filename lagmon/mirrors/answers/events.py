@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from fleet.quantity import between_text, count_text
-from fleet.verdicts.vocabulary import Cause
+from fleet.quantity import count_text
 from lagmon.groups.rules.sentences import instant_text
-from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
-from lagmon.mirrors.rewinds.repeats import QUIET_MS, SETTLED_MS
+from lagmon.mirrors.rewinds.repeats import QUIET_MS, copied_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,44 +94,9 @@ def _sentence(
     where = one.topic if len(worst) > 1 else f"{one.topic}-{one.partition}"
     of = f", in {count_text(len(worst), 'partition')}" if len(worst) > 1 else ""
     again = " from the start of its log" if kind == REPLAYED else ""
-    head = f"{_copied(records, most, where, target)}{again}{of}."
+    head = f"{copied_text(records, most, where, target)}{again}{of}."
     offset = "Its next offset" if len(worst) == 1 else f"The next offset of {one.topic}-{one.partition}"
     steps = max(each.times for each in worst)
     often = f", {steps} times in all: two workers may have copied at once" if steps > 1 else ""
     at = instant_text(min(each.at_ms for each in worst))
     return f"{head} {offset} on {source} went back from {one.from_offset} to {one.to_offset} at {at}{often}."
-
-
-def _copied(records: int, most: int | None, where: str, target: str) -> str:
-    if most is None and not records:
-        return f"MirrorMaker may have copied records of {where} to {target} again"
-    if most is None:
-        count = f"at least {count_text(records, 'record')}"
-    elif records:
-        count = between_text(records, most, "record")
-    else:
-        count = f"at most {count_text(most, 'record')}"
-    return f"MirrorMaker copied {count} of {where} to {target} again"
-
-
-def findings_of(repeats: Iterable[Repeat], target: str, now_ms: int) -> list[MirrorFinding]:
-    """Return them as findings, for a mirror that delivers exactly once: it may copy nothing again."""
-    return [
-        MirrorFinding(
-            code=Cause.DUPLICATING,
-            topic=one.topic,
-            partition=one.partition,
-            at_ms=one.last_ms,
-            records=one.records,
-            records_most=one.most,
-            first_offset=one.to_offset,
-            last_offset=one.from_offset - 1,
-            sentence=(
-                f"{_copied(one.records, one.most, f'{one.topic}-{one.partition}', target)}, though it is set"
-                f" to deliver exactly once: its next offset went back from {one.from_offset} to"
-                f" {one.to_offset} at {instant_text(one.at_ms)}."
-            ),
-        )
-        for one in repeats
-        if now_ms - one.last_ms <= HELD_MS and (one.records or now_ms - one.last_ms > SETTLED_MS)
-    ]

@@ -15,11 +15,12 @@ from lagmon.mirrors.left_out import unread as mirror_unread
 from lagmon.mirrors.left_out import unwatched as mirror_unwatched
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.topics import Recreation
 
 
-def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
+def beside(flow: MirrorFlow, found: FlowSnapshot, *, said: str) -> str:
     """Return sentences, an empty text where there is nothing to tell beside what is said already."""
     # Who does not run carries nothing, also while there is nothing to be copied.
     held = mirror_held.sentence(flow, found.held)
@@ -34,7 +35,7 @@ def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
     if lately:
         told.append(_remade(flow, list(lately.values())))
     told += [
-        flow.rewinds.replays.sentence(flow),
+        found.restarted,
         flow.soonest.sentence(flow, found),
         mirror_unwatched.sentence(flow, found.unwatched),
         mirror_unread.sentence(flow, found.sight, refused_only=True),
@@ -42,7 +43,7 @@ def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
     return " ".join(one for one in told if one and one not in said)
 
 
-def may_lose(flow: MirrorFlow, found: FlowSight) -> str:
+def may_lose(flow: MirrorFlow, found: FlowSnapshot) -> str:
     """Return what it means that source topics were made anew while it is not known how the mirror went on."""
     one = found.undecided[-1]
     return (

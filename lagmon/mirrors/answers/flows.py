@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from lagmon.ingest.orders import Orders
-    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.verdict import MirrorVerdict
     from runtime.process.clock import Clock
 
@@ -55,14 +56,14 @@ class MirrorAnswers:
         self._locks = list(locks)
         self._clock = clock
         self._wrong = wrong
-        self._seen: dict[str, tuple[FlowSight, MirrorVerdict]] = {}
+        self._seen: dict[str, tuple[FlowSnapshot, MirrorVerdict]] = {}
         self._versions: dict[str, tuple[int, int]] = {}  # of the slots that each was seen with
         self._seen_at: float | None = None
         self._since: dict[str, tuple[tuple[str, str | None], int]] = {}
         self._former: dict[str, tuple[tuple[str, str | None], int]] = {}  # before a restart
         self._begun_ms = int(clock.wall_s() * 1000)
 
-    def sights(self) -> dict[str, tuple[FlowSight, MirrorVerdict]]:
+    def sights(self) -> dict[str, tuple[FlowSnapshot, MirrorVerdict]]:
         """Return every flow as it is seen, by name."""
         now_s = self._clock.wall_s()
         if self._seen_at is None or not 0 <= now_s - self._seen_at < SIGHT_S:
@@ -76,7 +77,7 @@ class MirrorAnswers:
         return self._seen
 
     @contextmanager
-    def held_as_seen(self) -> Iterator[dict[str, tuple[FlowSight, MirrorVerdict]]]:
+    def held_as_seen(self) -> Iterator[dict[str, tuple[FlowSnapshot, MirrorVerdict]]]:
         """Hold every lock, and give every flow as it is seen, its slots being those that there are.
 
         A slot may have been given back, or to another partition, since its flow was judged: so that is judged
@@ -91,7 +92,7 @@ class MirrorAnswers:
                     self._follow(name, _words(sights[name][1]), now_ms)
             yield sights
 
-    def _judged(self, flow: MirrorFlow, now_ms: int) -> tuple[FlowSight, MirrorVerdict]:
+    def _judged(self, flow: MirrorFlow, now_ms: int) -> tuple[FlowSnapshot, MirrorVerdict]:
         self._versions[flow.order.name] = flow.windows.version
         try:
             found = flow.see(now_ms)
@@ -157,7 +158,7 @@ class MirrorAnswers:
         return Answer({"status": 200}, [json.dumps(told).encode()])
 
     def _in_short(
-        self, name: str, sights: dict[str, tuple[FlowSight, MirrorVerdict]], canary_topic: str
+        self, name: str, sights: dict[str, tuple[FlowSnapshot, MirrorVerdict]], canary_topic: str
     ) -> dict[str, Any]:
         flow = self.flows[name]
         try:
@@ -169,7 +170,7 @@ class MirrorAnswers:
             moves = movement_document(flow, sights[name][0], canary_topic=canary_topic)
             return self._document(name, sights) | moves
 
-    def _document(self, name: str, sights: dict[str, tuple[FlowSight, MirrorVerdict]]) -> dict[str, Any]:
+    def _document(self, name: str, sights: dict[str, tuple[FlowSnapshot, MirrorVerdict]]) -> dict[str, Any]:
         found, told = sights[name]
         return flow_document(self.flows[name], found, told, since_ms=self._since[name][1])
 

@@ -13,7 +13,8 @@ from lagmon.mirrors.answers.rows import row_document
 from lagmon.mirrors.progress.beginnings import begins_early
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.snapshot import FlowSnapshot
+    from lagmon.mirrors.view import FlowView
 
 _THERE = "there are records"
 _NOT_KNOWN = "where the source's log ends is not known yet"
@@ -22,7 +23,7 @@ _Without = tuple[str, int, int]  # topic, partition, records (-1: not known)
 
 
 def partition_page(
-    flow: MirrorFlow, found: FlowSight, *, first: int = 0, most: int | None = None, search: str = ""
+    flow: FlowView, found: FlowSnapshot, *, first: int = 0, most: int | None = None, search: str = ""
 ) -> tuple[list[dict[str, Any]], int]:
     """Return rows from the `first` on, at most so many, and how many there are.
 
@@ -47,7 +48,7 @@ def partition_page(
     return [_row(flow, found, what) for *_, what in ordered[first:end]], len(ordered)
 
 
-def _row(flow: MirrorFlow, found: FlowSight, what: int | _Without) -> dict[str, Any]:
+def _row(flow: FlowView, found: FlowSnapshot, what: int | _Without) -> dict[str, Any]:
     if isinstance(what, int):
         heads, place = flow.source.heads, int(found.sight.places[what])
         return row_document(flow, found, what) | {"ends": looks_of(heads, place)}
@@ -72,7 +73,7 @@ def _row(flow: MirrorFlow, found: FlowSight, what: int | _Without) -> dict[str, 
     }
 
 
-def _nothing(flow: MirrorFlow) -> str:
+def _nothing(flow: FlowView) -> str:
     if begins_early(flow):
         return "There has been nothing to copy."
     reset = flow.order.flow.offset_reset

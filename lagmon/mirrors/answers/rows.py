@@ -12,25 +12,26 @@ from lagmon.groups.rules.words import STATUS_OF, Reason
 from lagmon.logs.time_lag import LagKind, written
 from lagmon.mirrors.answers.events import events_of
 from lagmon.mirrors.answers.findings import listed
+from lagmon.mirrors.headroom import room_of
 from lagmon.mirrors.left_out import unread as mirror_unread
-from lagmon.mirrors.starts import room_of
 from lagmon.mirrors.verdict import row_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lagmon.logs.heads import Heads
-    from lagmon.mirrors.flow import FlowSight, MirrorFlow
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.topics import Missing
     from lagmon.mirrors.verdict import MirrorVerdict
+    from lagmon.mirrors.view import FlowView
 
 WORST = 10
 LISTED = 100  # of groups, of findings, of what is missing for each cause, made anew or overtaken
 
 
 def flow_document(
-    flow: MirrorFlow, found: FlowSight, told: MirrorVerdict, *, since_ms: int
+    flow: FlowView, found: FlowSnapshot, told: MirrorVerdict, *, since_ms: int
 ) -> dict[str, Any]:
     """Return a flow in short."""
     sight = found.sight
@@ -106,7 +107,7 @@ def _age(one: Missing) -> tuple[int, str, str]:
     return one.since_ms, one.topic, one.code
 
 
-def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any]:
+def row_document(flow: FlowView, found: FlowSnapshot, slot: int) -> dict[str, Any]:
     """Return one partition that has an offset, with that as it was judged: a newer one may be read by now."""
     sight, windows = found.sight, flow.windows
     topic, partition = windows.name(slot)
@@ -117,7 +118,7 @@ def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any
     columns = slice(rings.length - filled, rings.length)
     start, next_record = int(source.start[place]), sight.next_record[slot : slot + 1]
     produced_ms, produced = written(source, np.array([place], np.int32), next_record)
-    room = room_of(flow, found, slot, int(produced_ms[0]), LagKind(int(produced[0])))
+    room = room_of(flow, found.sight, slot, int(produced_ms[0]), LagKind(int(produced[0])))
     lost = found.uncounted.get((topic, partition))
     return {
         "topic": topic,

@@ -26,10 +26,10 @@ from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
 from lagmon.mirrors.lost_ends.target import CopyEnd, end_lost
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
 
@@ -49,6 +49,10 @@ class _Rows:
         self.shown_ms = np.full(count, -1, np.int64)
         self.rest = np.full((3, count), -1, np.int64)  # next offset, the target's end, and when
 
+    def forget(self, slots: Sequence[int]) -> None:
+        """Forget what is kept of these slots."""
+        self.state[:, slots] = self.rest[:, slots] = self.shown_ms[slots] = -1
+
 
 class Behind(ABC, Generic[Of]):
     """Keeps what has stayed behind, of partitions or of topics: a few looks a minute, the newest findings."""
@@ -58,9 +62,7 @@ class Behind(ABC, Generic[Of]):
         self._found: dict[Of, MirrorFinding] = {}
         self._noted_ms = -EVERY_MS
 
-    def look(
-        self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
-    ) -> list[MirrorFinding]:
+    def look(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> list[MirrorFinding]:
         """Take note of what is known now, and return what may have stayed behind."""
         if not 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             self._noted_ms = sight.now_ms
@@ -69,11 +71,11 @@ class Behind(ABC, Generic[Of]):
         return list(self._found.values())[-MOST_TOLD:]
 
     @abstractmethod
-    def begin_anew(self, topics: Container[str]) -> None:
-        """Forget topics that were made anew on either side, and all that was at rest with them."""
+    def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
+        """Forget topics that are gone, or were re-created on either side."""
 
     @abstractmethod
-    def _note(self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]) -> None: ...
+    def _note(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> None: ...
 
 
 class LeftBehind(Behind["Name"]):
@@ -83,12 +85,14 @@ class LeftBehind(Behind["Name"]):
         super().__init__()
         self._rows = _Rows(0)
 
-    def begin_anew(self, topics: Container[str]) -> None:
-        """Forget topics that were made anew on either side, and all that was at rest with them."""
-        self._version = (-1, -1)
-        self._found = {name: one for name, one in self._found.items() if name[0] not in topics}
+    def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
+        """Forget topics that are gone, or were re-created on either side."""
+        if flow.windows.version == self._version:
+            slots = [slot for topic, _, slot in flow.windows.slots() if is_gone(topic)]
+            self._rows.forget([slot for slot in slots if slot < len(self._rows.shown_ms)])
+        self._found = {name: one for name, one in self._found.items() if not is_gone(name[0])}
 
-    def _note(self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]) -> None:
+    def _note(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> None:
         if flow.windows.version != self._version or len(sight.used) != len(self._rows.shown_ms):
             # A slot may be another partition's by now: all begin anew.
             self._version, self._rows = flow.windows.version, _Rows(len(sight.used))
@@ -124,7 +128,7 @@ class LeftBehind(Behind["Name"]):
 
 
 def stayed_behind(
-    flow: MirrorFlow, topic: str, partition: int | None, before: Sequence[int], now: Sequence[int]
+    flow: FlowView, topic: str, partition: int | None, before: Sequence[int], now: Sequence[int]
 ) -> MirrorFinding:
     """Return what stayed behind between two rests, each told as next offset, target's end and instant.
 

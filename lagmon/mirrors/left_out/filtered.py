@@ -27,7 +27,7 @@ from fleet.quantity import count_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import MirrorFinding
-from lagmon.mirrors.left_out.transactions import record_bounds
+from lagmon.mirrors.detector import Detector
 from lagmon.mirrors.progress.beginnings import begins_early
 from lagmon.mirrors.sight import LOOK_MS, STOPPED
 from lagmon.mirrors.tasks.carriers import carriers, passed_over
@@ -36,8 +36,8 @@ from lagmon.mirrors.tasks.states import TOLD
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
 
 _MAY_NOT_READ = (
@@ -55,22 +55,19 @@ class KeptFiltered:
 
 
 @dataclass(slots=True)
-class Filtered:
+class Filtered(Detector):
     """Since when the topics of a flow have looked like it."""
 
     _since_ms: dict[str, int] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)  # those that have looked so for long enough
+    _blind: bool = True  # whether nothing can be seen of it now
     _held_ms: int | None = None  # when we began, something stood or was told not to run: the last of these
 
-    def look(
-        self, flow: MirrorFlow, sight: MirrorSight, now_ms: int, *, refresh_ms: int
-    ) -> list[MirrorFinding]:
-        """Return every record that is left out, by partition, of topics that have looked so for long enough.
-
-        `refresh_ms` is how often the mirror looks for topics.
-        """
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Find the topics that have been like that for long enough."""
+        now_ms, self._blind = sight.now_ms, True
         if flow.read_to_ms < 0 or not flow.target.topics or not flow.topics.remote:
-            return []
+            return
         alike = _empty_copies(flow)
         self._since_ms = {topic: self._since_ms.get(topic, now_ms) for topic in alike}
         slots = np.flatnonzero(sight.used)
@@ -78,19 +75,24 @@ class Filtered:
             self._held_ms = now_ms
         if flow.states.in_state(*TOLD) or _may_hang(flow, sight, slots):
             self._told, self._held_ms = set(), now_ms
-            return []
+            return
         moved_ms, within_ms = int(flow.windows.moved_ms[slots].max(initial=-1)), sight.stopped_after_ms
         goes_ms = self._held_ms + within_ms  # from then on the mirror has had its time
         due_ms = {
-            topic: max(goes_ms, since_ms + within_ms + refresh_ms)
+            topic: max(goes_ms, since_ms + within_ms + flow.refresh_ms)
             for topic, since_ms in self._since_ms.items()
         }
         due = {topic for topic, at_ms in due_ms.items() if now_ms - within_ms > at_ms and moved_ms > at_ms}
-        self._told = (self._told & due_ms.keys()) | due
-        return [one for topic in sorted(self._told) for one in self._findings(flow, topic, now_ms)]
+        self._told, self._blind = (self._told & due_ms.keys()) | due, False
 
-    def explained(self, flow: MirrorFlow) -> set[str]:
-        """Return the topics of those told by the last look that need not wait for the mirror to read them."""
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
+        """Return every record that is left out, by partition."""
+        if self._blind:
+            return []
+        return [one for topic in sorted(self._told) for one in self._of_topic(flow, topic, now_ms)]
+
+    def explained(self, flow: FlowView) -> set[str]:
+        """Return the topics that need not wait for the mirror to read them."""
         return set(self._told) if flow.order.flow.handling.drops or _doubts_of(flow) else set()
 
     def kept(self) -> KeptFiltered:
@@ -102,7 +104,7 @@ class Filtered:
         self._since_ms |= kept.since_ms
         self._told |= kept.told
 
-    def _findings(self, flow: MirrorFlow, topic: str, now_ms: int) -> list[MirrorFinding]:
+    def _of_topic(self, flow: FlowView, topic: str, now_ms: int) -> list[MirrorFinding]:
         ends = flow.readable_ends
         remote, target = flow.topics.remote[topic], flow.order.flow.target
         since = instant_text(self._since_ms[topic])
@@ -112,7 +114,7 @@ class Filtered:
         for partition, place in enumerate(flow.source.places.listed_of(topic)):
             start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
             if end > start:
-                least = max(1, record_bounds(flow, topic, partition, end - start).least)
+                least = max(1, flow.record_bounds(topic, partition, end - start).least)
                 sentence = (  # more may have come since the last poll
                     f"{topic}-{partition} has at least {count_text(least, 'record')} on "
                     f"{flow.order.flow.source}, {start} to {end - 1}, and its copy {remote} on {target} has "
@@ -135,7 +137,7 @@ class Filtered:
         return found
 
 
-def _may_hang(flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
+def _may_hang(flow: FlowView, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
     """Tell whether a partition stands, and not because records of it are left out on the way."""
     stands = slots[np.isin(sight.rows.reason[slots], STOPPED)]
     if not len(stands):
@@ -147,7 +149,7 @@ def _may_hang(flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> 
     )
 
 
-def _doubts_of(flow: MirrorFlow) -> str:
+def _doubts_of(flow: FlowView) -> str:
     """Return why the mirror may leave a whole topic out by design, "" where nothing tells that."""
     order = flow.order.flow
     doubts = ""
@@ -159,7 +161,7 @@ def _doubts_of(flow: MirrorFlow) -> str:
     return doubts
 
 
-def _empty_copies(flow: MirrorFlow) -> list[str]:
+def _empty_copies(flow: FlowView) -> list[str]:
     """Return the topics with records, no offset of the mirror, and a copy that never had a record."""
     source, target, ends = flow.source, flow.target, flow.readable_ends
     found = []

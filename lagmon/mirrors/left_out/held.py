@@ -16,8 +16,8 @@ from lagmon.groups.rules.sentences import hangs_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
 
@@ -39,7 +39,7 @@ class Held:
         return self.end - self.stable
 
 
-def held(flow: MirrorFlow, sight: MirrorSight) -> tuple[Held, ...]:
+def held(flow: FlowView, sight: MirrorSight) -> tuple[Held, ...]:
     """Return the partitions of the flow that are held, as of looks at their logs that are not old."""
     if not flow.committed_only:
         return ()
@@ -56,7 +56,7 @@ def held(flow: MirrorFlow, sight: MirrorSight) -> tuple[Held, ...]:
     )
 
 
-def _names(flow: MirrorFlow, sight: MirrorSight, places: Sequence[int]) -> Iterator[tuple[int, Name]]:
+def _names(flow: FlowView, sight: MirrorSight, places: Sequence[int]) -> Iterator[tuple[int, Name]]:
     """Yield those of these places that are the flow's, with topic and partition."""
     if not places:
         return
@@ -67,7 +67,7 @@ def _names(flow: MirrorFlow, sight: MirrorSight, places: Sequence[int]) -> Itera
             yield place, (topic, partition)
 
 
-def sentence(flow: MirrorFlow, found: Sequence[Held]) -> str:
+def sentence(flow: FlowView, found: Sequence[Held]) -> str:
     """Return what it means, "" where nothing is held."""
     if not found:
         return ""

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
     from lagmon.syncs.runs import SyncRun
 
     Name = tuple[str, int]  # topic and partition
@@ -75,7 +75,7 @@ class _Copied(NamedTuple):
 class _View(NamedTuple):
     """What a look is made with; `transactional` are topics with transactions, whose markers are gaps."""
 
-    flow: MirrorFlow
+    flow: FlowView
     sight: MirrorSight
     transactional: Collection[str]
     looked_ms: NDArray[np.int64]  # when the source's logs were looked at, by place
@@ -94,9 +94,7 @@ class LeftOut:
         self._shorter: dict[Name, MirrorFinding] = {}  # copies that lost their end
         self._back_ms: dict[Name, int] = {}  # when syncs were seen to have gone back last
 
-    def look(
-        self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
-    ) -> list[MirrorFinding]:
+    def look(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> list[MirrorFinding]:
         """Take in what was synced since, and return what may have been left out."""
         concerned = Counter(topic for topic, _ in self._found.keys() | self._asked.keys())
         view = _View(flow, sight, transactional, flow.source.heads.sampled_ms, concerned)
@@ -123,7 +121,7 @@ class LeftOut:
         found = [told.finding for told in self._found.values()]
         return [*found[-MOST_TOLD:], *list(self._shorter.values())[-MOST_TOLD:]]
 
-    def forget(self, flow: MirrorFlow, is_gone: Callable[[str], bool]) -> None:
+    def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
         """Forget topics that are gone, or were made anew on either side."""
         for name in [name for name in self._asked if is_gone(name[0])]:
             self._let_go(flow, name)
@@ -209,7 +207,7 @@ class LeftOut:
         self._copied[name] = copied
         return False
 
-    def _tell_shorter(self, flow: MirrorFlow, now_ms: int, name: Name, before: SyncRun, run: SyncRun) -> None:
+    def _tell_shorter(self, flow: FlowView, now_ms: int, name: Name, before: SyncRun, run: SyncRun) -> None:
         """Tell that a copy's end fell, which is none of the source's doing: no question is of use."""
         if name in self._asked:
             self._let_go(flow, name)
@@ -240,7 +238,7 @@ class LeftOut:
             if is_record is False:
                 self._gapped.add(name[0])
 
-    def _let_go(self, flow: MirrorFlow, name: Name) -> None:
+    def _let_go(self, flow: FlowView, name: Name) -> None:
         asked = self._asked.pop(name)
         flow.questions.take_back(asked.place, asked.offset)
 
@@ -254,7 +252,7 @@ def _end(run: SyncRun) -> int:
     return run.last + run.distance
 
 
-def _finding(flow: MirrorFlow, name: Name, asked: _Asked, now_ms: int) -> MirrorFinding:
+def _finding(flow: FlowView, name: Name, asked: _Asked, now_ms: int) -> MirrorFinding:
     (topic, partition), base, run, ends = name, asked.base, asked.run, flow.order.flow
     remote = flow.topics.remote.get(topic, topic)
     passed, records = run.first - base.last, base.distance - run.distance

@@ -17,12 +17,12 @@ import numpy as np
 from lagmon.mirrors.left_out.behind import Behind, stayed_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container
+    from collections.abc import Callable, Collection
 
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
     Longs = NDArray[np.int64]
 
@@ -59,13 +59,13 @@ class TopicsBehind(Behind[str]):
         self._shown_ms = np.zeros(0, np.int64)  # by when all copies' ends had been looked at that showed it
         self._rests: dict[str, _Rest] = {}
 
-    def begin_anew(self, topics: Container[str]) -> None:
-        """Forget topics that were made anew on either side."""
+    def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:  # noqa: ARG002 - by topic
+        """Forget topics that are gone, or were re-created on either side."""
         self._listed = ()  # and all have to be seen twice again
-        self._rests = {topic: one for topic, one in self._rests.items() if topic not in topics}
-        self._found = {topic: one for topic, one in self._found.items() if topic not in topics}
+        self._rests = {topic: one for topic, one in self._rests.items() if not is_gone(topic)}
+        self._found = {topic: one for topic, one in self._found.items() if not is_gone(topic)}
 
-    def _note(self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]) -> None:
+    def _note(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> None:
         at, source, target = self._find_places(flow), flow.source.heads, flow.target.heads
         ends, copies = source.end[at.place], target.end[at.copy_place]
         has_slot = (at.slot >= 0) & (at.slot < len(sight.used))
@@ -96,7 +96,7 @@ class TopicsBehind(Behind[str]):
             if fell and topic not in transactional and topic not in flow.settings.compacted:
                 self._found[topic] = stayed_behind(flow, topic, None, before, now)
 
-    def _find_places(self, flow: MirrorFlow) -> _Places:
+    def _find_places(self, flow: FlowView) -> _Places:
         version, listed = (
             flow.windows.version,
             (flow.source.topics, flow.target.topics, flow.topics.remote),

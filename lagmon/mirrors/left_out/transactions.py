@@ -6,35 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import Bounds
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
     from lagmon.mirrors.sight import MirrorSight
-
-
-def record_bounds(flow: MirrorFlow, topic: str, partition: int, offsets: int) -> Bounds:
-    """Return how many records stand at so many offsets of a partition's log on the source.
-
-    The markers of transactions and what compaction took have offsets too. A marker ends a record at least;
-    that of the first one may be the last before these offsets.
-    """
-    if offsets <= 0 or not _has_gaps(flow, topic, partition):
-        return Bounds(offsets, offsets)
-    any_length = flow.committed_only or topic in flow.settings.compacted
-    return Bounds(1 if any_length else offsets // 2, offsets)
-
-
-def _has_gaps(flow: MirrorFlow, topic: str, partition: int) -> bool:
-    """Tell whether a log was seen to have offsets without a record."""
-    if topic in flow.settings.compacted or topic in flow.transactions.topics:
-        return True
-    if flow.syncs.has_gaps(topic, partition):
-        return True
-    slot = flow.windows.slot(topic, partition)
-    return slot is not None and flow.distance.has_gaps(flow, slot)
 
 
 class OpenTransactions:
@@ -43,7 +19,7 @@ class OpenTransactions:
     def __init__(self) -> None:
         self.topics: set[str] = set()
 
-    def note(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+    def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
         """Take note of logs whose last stable offset is before their end, as they are known now."""
         slots = np.flatnonzero(sight.used & (sight.places >= 0))
         places = sight.places[slots]

@@ -12,13 +12,13 @@ from lagmon.groups.rules.words import Reason
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
 SHOWN = 3  # topics
 
 
-def sentence(flow: MirrorFlow, sight: MirrorSight, *, refused_only: bool = False) -> str:
+def sentence(flow: FlowView, sight: MirrorSight, *, refused_only: bool = False) -> str:
     """Return which partitions these are, why, and what to do; "" where there are none.
 
     `refused_only` leaves out those that are only not read yet.
@@ -39,7 +39,7 @@ def sentence(flow: MirrorFlow, sight: MirrorSight, *, refused_only: bool = False
     return f"{said}. {missing_permission(topics, alias)}"
 
 
-def is_refused(flow: MirrorFlow, slot: int) -> bool:
+def is_refused(flow: FlowView, slot: int) -> bool:
     """Tell whether a partition's topic may not be read."""
     return flow.windows.name(slot)[0] in flow.source.tails.refused
 

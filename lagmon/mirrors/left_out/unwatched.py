@@ -12,24 +12,34 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.quantity import count_text
+from lagmon.mirrors.detector import Detector
 from lagmon.mirrors.sight import LOOK_MS
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.answers.findings import MirrorFinding
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
 LATELY_MS = 300_000  # before an instant: what was written earlier may not be copied any more
 _SHOWN = 3
 
 
-class Unwatched:
+class Unwatched(Detector):
     """Finds such topics of one flow."""
 
     def __init__(self) -> None:
+        self.topics: tuple[str, ...] = ()
         self._since_ms = -1
 
-    def look(self, flow: MirrorFlow, sight: MirrorSight) -> tuple[str, ...]:
-        """Return the topics of the source that are copied though they are left out, by name."""
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Find the topics of the source that are replicated though they are left out, by name."""
+        self.topics = self._find(flow, sight)
+
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - nothing is lost
+        """Return none: the sentence about the flow names the topics."""
+        return []
+
+    def _find(self, flow: FlowView, sight: MirrorSight) -> tuple[str, ...]:
         if self._since_ms < 0:
             self._since_ms = sight.now_ms
         if not flow.order.tells_topics:
@@ -40,7 +50,7 @@ class Unwatched:
         return tuple(sorted((names & flow.source.topics.keys()) - flow.topics.remote.keys()))
 
 
-def sentence(flow: MirrorFlow, topics: tuple[str, ...]) -> str:
+def sentence(flow: FlowView, topics: tuple[str, ...]) -> str:
     """Return what it means, "" where there are none."""
     if not topics:
         return ""

@@ -17,6 +17,7 @@ from lagmon.arrays.growing import more_rows
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
+from lagmon.mirrors.detector import Detector
 from lagmon.mirrors.lost_ends.passage import decide
 from lagmon.mirrors.recreated.beginnings import GROWN_TIMES
 from lagmon.mirrors.sight import LOOK_MS
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
     Longs = NDArray[np.int64]
@@ -53,7 +54,7 @@ class Cut:
 
 
 @dataclass(slots=True)
-class SourceCuts:
+class SourceCuts(Detector):
     """Follows the source logs of one flow that lost their end."""
 
     _cuts: dict[Name, Cut] = field(default_factory=dict)
@@ -66,15 +67,17 @@ class SourceCuts:
         cut = self._cuts.get(name)
         return cut if cut is not None and cut.next_offset == next_offset else None
 
-    def fell_with_copy(self, flow: MirrorFlow, sight: MirrorSight, slot: int) -> bool:
-        """Tell of equal offsets whether a source lost its end with its copy: then nothing comes again."""
-        return self._with_copy_ms.get(flow.windows.name(slot)) == int(sight.rows.since_ms[slot])
+    def fell_with_copy(self, flow: FlowView, sight: MirrorSight) -> frozenset[int]:
+        """Return the slots of equal offsets whose source lost its end too: nothing comes again."""
+        since = sight.rows.since_ms
+        named = ((flow.windows.slot(*name), at_ms) for name, at_ms in self._with_copy_ms.items())
+        return frozenset(slot for slot, at_ms in named if slot is not None and at_ms == int(since[slot]))
 
-    def findings(self) -> list[MirrorFinding]:
-        """Return what was passed over, for as long as it is told."""
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - it is kept so long
+        """Return what was passed over, for as long as it is shown."""
         return [cut.found for cut in self._cuts.values() if cut.found is not None]
 
-    def follow(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
         """Take note of logs that are too short by now, and decide what can be decided."""
         if flow.order.lag_from == EQUAL_OFFSETS:
             self._follow_copies(flow, sight)
@@ -86,7 +89,7 @@ class SourceCuts:
             elif cut.moved_ms >= 0 and not cut.is_decided:
                 decide(flow, sight, name, cut)
 
-    def _follow_copies(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+    def _follow_copies(self, flow: FlowView, sight: MirrorSight) -> None:
         back = np.flatnonzero(sight.used & (sight.rows.reason == Reason.REWOUND)).tolist()
         names = {flow.windows.name(slot): slot for slot in back}
         self._with_copy_ms = {name: at for name, at in self._with_copy_ms.items() if name in names}
@@ -97,7 +100,7 @@ class SourceCuts:
             if 0 <= end < peak and int(looked_ms[place]) >= since_ms:
                 self._with_copy_ms[name] = since_ms
 
-    def _look(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+    def _look(self, flow: FlowView, sight: MirrorSight) -> None:
         windows, heads, count = flow.windows, flow.source.heads, len(sight.used)
         if count > len(self._whole_ms):
             more_rows(self, "_whole_ms", count, -1)
@@ -116,7 +119,7 @@ class SourceCuts:
         whole = end >= written
         self._whole_ms[slots[whole]] = looked_ms[whole]
 
-    def _note(self, flow: MirrorFlow, sight: MirrorSight, slot: int, end: int, looked_ms: int) -> None:
+    def _note(self, flow: FlowView, sight: MirrorSight, slot: int, end: int, looked_ms: int) -> None:
         name, written = flow.windows.name(slot), int(flow.windows.next_offset[slot])
         cut = self.of(name, written)
         if cut is None:
@@ -131,7 +134,7 @@ class SourceCuts:
         elif end > cut.lowest:
             cut.grows = True
 
-    def _is_over(self, flow: MirrorFlow, sight: MirrorSight, name: Name, cut: Cut) -> bool:
+    def _is_over(self, flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> bool:
         """Tell whether nothing is told of a cut any more; takes note that the mirror goes on."""
         slot, now_ms = flow.windows.slot(*name), sight.now_ms
         remade_ms = (flow.topics.remade_ms.get((name[0], side), -1) for side in ("source", "target"))
@@ -146,7 +149,7 @@ class SourceCuts:
         return 0 <= cut.moved_ms < now_ms - HELD_MS
 
 
-def _between_looks(flow: MirrorFlow, slot: int) -> int:
+def _between_looks(flow: FlowView, slot: int) -> int:
     """Return how many records may come between two looks at both logs, by the pace of the window."""
     rings = flow.windows.rings
     first = rings.length - int(rings.filled[slot])
@@ -155,7 +158,7 @@ def _between_looks(flow: MirrorFlow, slot: int) -> int:
     return GROWN_TIMES * (came if took_ms <= 0 else -(-came * 2 * LOOK_MS // took_ms))
 
 
-def _copy_end(flow: MirrorFlow, sight: MirrorSight, slot: int, at_ms: int) -> int:
+def _copy_end(flow: FlowView, sight: MirrorSight, slot: int, at_ms: int) -> int:
     """Return where a copy ended when its source was looked at; at the look before, where none came after."""
     place, heads = int(sight.target_places[slot]), flow.target.heads
     if place < 0:

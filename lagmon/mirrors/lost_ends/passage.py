@@ -22,7 +22,6 @@ from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import MirrorFinding
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, GROUP
-from lagmon.mirrors.left_out.transactions import record_bounds
 from lagmon.mirrors.lost_ends.steps import came_again
 from lagmon.mirrors.recreated.beginnings import (
     sighted,
@@ -31,24 +30,24 @@ from lagmon.mirrors.recreated.followed import Followed
 from lagmon.mirrors.recreated.passage import Base, Passage, judge_passage
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.lost_ends.cuts import Cut
     from lagmon.mirrors.recreated.passage import Sighted
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
 
 _NEVER = np.iinfo(np.int64).max
 
 
-def is_same_log(flow: MirrorFlow, topic: str, cut: Cut) -> bool:
+def is_same_log(flow: FlowView, topic: str, cut: Cut) -> bool:
     """Tell whether the topic's id shows that the log was none made anew, from before to after the cut."""
     topics, key = flow.topics, (topic, "source")
     known = topics.known_since_ms.get(key, _NEVER) <= cut.whole_ms
     return known and topics.ids_at_ms.get(key, -1) >= cut.lowest_ms
 
 
-def decide(flow: MirrorFlow, sight: MirrorSight, name: Name, cut: Cut) -> None:
+def decide(flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> None:
     """Decide whether a mirror that has written another offset since passed over what is new below it."""
     slot = flow.windows.slot(*name)
     assert slot is not None
@@ -82,7 +81,7 @@ def decide(flow: MirrorFlow, sight: MirrorSight, name: Name, cut: Cut) -> None:
         cut.found = _finding(flow, name, cut, seen, went_on=went_on)
 
 
-def _is_proved(flow: MirrorFlow, name: Name, cut: Cut, seen: Sighted) -> bool:
+def _is_proved(flow: FlowView, name: Name, cut: Cut, seen: Sighted) -> bool:
     grew, went = seen.target_end - cut.copy_end, seen.low - cut.next_offset
     just_as = went <= grew <= seen.high - cut.next_offset
     goes_on = went >= 2 * (cut.first_low - cut.next_offset)
@@ -91,7 +90,7 @@ def _is_proved(flow: MirrorFlow, name: Name, cut: Cut, seen: Sighted) -> bool:
 
 
 def _repeated(
-    flow: MirrorFlow, sight: MirrorSight, name: Name, cut: Cut, seen: Sighted
+    flow: FlowView, sight: MirrorSight, name: Name, cut: Cut, seen: Sighted
 ) -> MirrorFinding | None:
     """Return what came again of a mirror that began anew, and is past where it was by its next offset."""
     topic, partition = name
@@ -120,11 +119,11 @@ def _repeated(
     )
 
 
-def _finding(flow: MirrorFlow, name: Name, cut: Cut, seen: Sighted, *, went_on: int) -> MirrorFinding:
+def _finding(flow: FlowView, name: Name, cut: Cut, seen: Sighted, *, went_on: int) -> MirrorFinding:
     """Return what was passed over of a log that the mirror went on with at `went_on` at most."""
     topic, partition = name
     offsets, grew = cut.next_offset - cut.lowest, seen.target_end - cut.copy_end
-    records = max(1, record_bounds(flow, topic, partition, offsets).least)
+    records = max(1, flow.record_bounds(topic, partition, offsets).least)
     doubt = "" if cut.is_decided else " Markers of transactions, or a filter, may have left such a gap too."
     return MirrorFinding(
         code=Cause.UNEXPLAINED,

@@ -9,7 +9,7 @@ from fleet.verdicts.vocabulary import Cause
 from lagmon.mirrors.answers.findings import MirrorFinding
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.view import FlowView
 
 
 class CopyEnd(NamedTuple):
@@ -20,7 +20,7 @@ class CopyEnd(NamedTuple):
 
 
 def end_lost(
-    flow: MirrorFlow, name: tuple[str, int], before: CopyEnd, now: CopyEnd, *, seen: str, at_ms: int
+    flow: FlowView, name: tuple[str, int], before: CopyEnd, now: CopyEnd, *, seen: str, at_ms: int
 ) -> MirrorFinding:
     """Return that a copy's log is shorter: it lacks the difference at least, and what came since at most.
 

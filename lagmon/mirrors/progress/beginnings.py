@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fleet.verdicts.flow import EARLIEST
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
 
     Name = tuple[str, int]  # topic and partition
 
@@ -25,7 +25,7 @@ class Beginnings:
 
     _known: dict[Name, tuple[int, int]] = field(default_factory=dict)  # since when, and the first offset
 
-    def note(self, flow: MirrorFlow, *, now_ms: int, patience_ms: int) -> None:
+    def note(self, flow: FlowFacts, *, now_ms: int, patience_ms: int) -> None:
         """Take note of where the logs end; `patience_ms` is how long a mirror may take to find a topic."""
         if begins_early(flow):
             return
@@ -38,12 +38,12 @@ class Beginnings:
                 known[name] = since_ms, end if waits else min(first, end)  # less: the log was made anew
         self._known = known
 
-    def first(self, flow: MirrorFlow, name: Name, place: int) -> int:
+    def first(self, flow: FlowFacts, name: Name, place: int) -> int:
         """Return the first offset that is to be copied, of a partition at its place on the source."""
         _, first = self._known.get(name, (-1, 0))
         return max(0, int(flow.source.heads.start[place]), first)
 
 
-def begins_early(flow: MirrorFlow) -> bool:
+def begins_early(flow: FlowFacts) -> bool:
     """Tell whether the mirror copies what was in a partition before it first read it."""
     return flow.order.flow.offset_reset == EARLIEST

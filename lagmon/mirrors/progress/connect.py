@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lagmon.cluster.state import ClusterLag
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
     from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
@@ -39,7 +39,7 @@ class MirrorOffsets:
     def __init__(
         self,
         settings: ClientSettings,
-        flows: Sequence[MirrorFlow],
+        flows: Sequence[FlowFacts],
         *,
         host: ClusterLag,
         lock: threading.Lock,

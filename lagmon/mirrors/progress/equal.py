@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
 
     Longs = NDArray[np.int64]
     Int32s = NDArray[np.int32]
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class EqualProgress:
     """Feeds the windows of one flow from the looks at the logs of both its clusters."""
 
-    def __init__(self, flow: MirrorFlow) -> None:
+    def __init__(self, flow: FlowFacts) -> None:
         self._flow = flow
         self._known: tuple[object, ...] = ()
         self._keys: list[tuple[str, int]] = []

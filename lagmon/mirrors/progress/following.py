@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
     from runtime.process.clock import WaitingClock
 
 EVERY_S = 1.0
@@ -21,7 +21,7 @@ class MirrorFollowing:
 
     def __init__(
         self,
-        flow: MirrorFlow,
+        flow: FlowFacts,
         follow: Callable[[int], None],
         *,
         locks: Sequence[threading.Lock],

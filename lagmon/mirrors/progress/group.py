@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
 
     Slots = NDArray[np.intp]
 
@@ -48,7 +48,7 @@ class _Held:
 class GroupProgress:
     """Feeds the windows of one flow from the commits of its source."""
 
-    def __init__(self, flow: MirrorFlow) -> None:
+    def __init__(self, flow: FlowFacts) -> None:
         self._flow = flow
         self._lag = flow.source
         self._held: dict[tuple[str, int], _Held] = {}

@@ -17,13 +17,14 @@ from lagmon.mirrors.standstill import standing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.snapshot import FlowSnapshot
+    from lagmon.mirrors.view import FlowView
 
 LISTED = 20  # topics
 _NEVER = -1
 
 
-def movement_document(flow: MirrorFlow, found: FlowSight, *, canary_topic: str) -> dict[str, Any]:
+def movement_document(flow: FlowView, found: FlowSnapshot, *, canary_topic: str) -> dict[str, Any]:
     """Return what stands, and when offsets of the canary's topic and of others were last written anew.
 
     `standing` names topics, the canary's first where it is one of them. `canary` is None where the mirror has
@@ -52,7 +53,7 @@ def movement_document(flow: MirrorFlow, found: FlowSight, *, canary_topic: str) 
     }
 
 
-def _overtaken(flow: MirrorFlow, found: FlowSight) -> NDArray[np.bool_]:
+def _overtaken(flow: FlowView, found: FlowSnapshot) -> NDArray[np.bool_]:
     """Tell which partitions stand at records that were deleted unread, as it was proved."""
     sight = found.sight
     proved = np.zeros(len(sight.used), np.bool_)
@@ -65,7 +66,7 @@ def _overtaken(flow: MirrorFlow, found: FlowSight) -> NDArray[np.bool_]:
     return proved
 
 
-def _canary_document(flow: MirrorFlow, topic: str, count: int) -> dict[str, Any] | None:
+def _canary_document(flow: FlowView, topic: str, count: int) -> dict[str, Any] | None:
     """Return the next offset of each partition; only N of Connect's says that all before it was copied.
 
     One past the log's end, as last looked at, is left out: it is newer than that look, or of no record.
@@ -79,7 +80,7 @@ def _canary_document(flow: MirrorFlow, topic: str, count: int) -> dict[str, Any]
     return {"source_topic_id": flow.topics.ids.get((topic, "source")), "next_offsets": known}
 
 
-def _own_slots(flow: MirrorFlow, topic: str, count: int) -> dict[int, int]:
+def _own_slots(flow: FlowView, topic: str, count: int) -> dict[int, int]:
     """Return the slot of each partition that has an offset."""
     numbers = range(flow.source.topics.get(topic, 0)) if topic else ()
     found = ((number, flow.windows.slot(topic, number)) for number in numbers)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP
+from lagmon.mirrors.detector import Detector
 from lagmon.mirrors.ends import CopyNames, TargetEnds, all_of_it, lost_copies
 from lagmon.mirrors.id_rounds import ids_within_ms
 from lagmon.mirrors.recreated import beginnings as mirror_remade
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.recreated.passage import Base
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
 MOST_GONE = 1000  # topics that were deleted and may come again
 
 
 @dataclass(slots=True)
-class MirrorLosses:
-    """Follows the topics of one flow that were made anew."""
+class RecreatedTopics(Detector):
+    """Follows the topics of one flow that were re-created, on either side."""
 
     ends: TargetEnds = field(default_factory=TargetEnds)
     remade: dict[str, Remade] = field(default_factory=dict)  # by topic, the newest of each
@@ -42,7 +43,7 @@ class MirrorLosses:
     _was_at_ms: dict[tuple[str, int], int] = field(default_factory=dict)  # and when; of earlier processes not
     _held_ms: dict[tuple[str, int], int] = field(default_factory=dict)  # last polls of copies, of dense ones
 
-    def note_gone(self, flow: MirrorFlow, topic: str, *, gone_ms: int) -> None:
+    def note_gone(self, flow: FlowView, topic: str, *, gone_ms: int) -> None:
         """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
         remote = flow.order.flow.remote_topic(topic)  # it is none of the flow's topics any more
         places = {number: (-1, place) for number, place in enumerate(flow.target.places.listed_of(remote))}
@@ -56,7 +57,7 @@ class MirrorLosses:
         """Take note that a source topic that seemed gone is there, the same as before."""
         self._gone.pop(topic, None)
 
-    def note_source(self, flow: MirrorFlow, topic: str, *, known_ms: int, now_ms: int) -> None:
+    def note_source(self, flow: FlowView, topic: str, *, known_ms: int, now_ms: int) -> None:
         """Take note that a source topic was made anew, after `known_ms`."""
         if flow.read_to_ms < 0:  # where the mirror was, and what was kept, shows once its offsets are read
             known_ms, _ = self._unread.get(topic, (known_ms, now_ms))
@@ -72,13 +73,13 @@ class MirrorLosses:
             mirror_remade.begin_from(remade, gone[1], followed, gone_ms=gone[0])
         self.remade[topic] = remade
 
-    def note_read(self, flow: MirrorFlow) -> None:
+    def note_read(self, flow: FlowView) -> None:
         """Take note that the offsets are read: of topics made anew until then too."""
         unread, self._unread = self._unread, {}
         for topic, (known_ms, now_ms) in unread.items():
             self.note_source(flow, topic, known_ms=known_ms, now_ms=now_ms)
 
-    def note_target(self, flow: MirrorFlow, topic: str, *, known_ms: int, now_ms: int) -> None:
+    def note_target(self, flow: FlowView, topic: str, *, known_ms: int, now_ms: int) -> None:
         """Take note that a topic's copy was made anew, after `known_ms`."""
         held = self.ends.made_anew(topic, known_ms)
         if held is None or flow.topics.remade_ms.get((topic, "source"), -1) > held.at_ms:
@@ -102,7 +103,7 @@ class MirrorLosses:
             elif slot is not None:
                 self._sent_to[topic, partition] = int(flow.windows.next_offset[slot])
 
-    def look(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
         """Decide what can be decided by now, and forget what is told no longer."""
         now_ms = sight.now_ms
         self.ends.note(flow, sight)
@@ -126,7 +127,7 @@ class MirrorLosses:
         self._sent_to = {name: offset for name, offset in self._sent_to.items() if name in told}
         self._was_at_ms = {name: at_ms for name, at_ms in self._was_at_ms.items() if name in told}
 
-    def forget_offsets(self, flow: MirrorFlow) -> None:
+    def forget_offsets(self, flow: FlowView) -> None:
         """Take away offsets of old logs where the new ones are known to be empty: they say nothing.
 
         Slots are given back by that, so it is done before anything is judged.
@@ -142,7 +143,7 @@ class MirrorLosses:
                 if old and place >= 0 and 0 <= int(end[place]) <= max(0, int(start[place])):
                     flow.windows.forget(topic, partition)
 
-    def findings(self, flow: MirrorFlow, now_ms: int) -> list[MirrorFinding]:
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
         """Return what was lost, for as long as it is told."""
         copies = [
             one for found in self._copies.values() for one in found if _source_is_read(flow, one, now_ms)
@@ -193,7 +194,7 @@ class MirrorLosses:
         if kept:
             self._copies[topic] = kept
 
-    def _is_all(self, flow: MirrorFlow, one: MirrorFinding) -> bool:
+    def _is_all(self, flow: FlowView, one: MirrorFinding) -> bool:
         """Tell whether a copy can have got nothing between the last poll and its deletion.
 
         The mirror had written by that poll that it had copied all that the source has even now.
@@ -216,7 +217,7 @@ class MirrorLosses:
             and end == int(flow.windows.next_offset[slot])
         )
 
-    def _is_sent_again(self, flow: MirrorFlow, one: MirrorFinding) -> bool:
+    def _is_sent_again(self, flow: FlowView, one: MirrorFinding) -> bool:
         assert one.partition is not None
         if flow.read_to_ms < 0:
             return False  # of its offsets some are known, or none
@@ -230,7 +231,7 @@ class MirrorLosses:
         return was_at_ms >= 0 and _began_anew(flow, name, slot, was_at_ms)
 
 
-def _began_anew(flow: MirrorFlow, name: tuple[str, int], slot: int, since_ms: int) -> bool:
+def _began_anew(flow: FlowView, name: tuple[str, int], slot: int, since_ms: int) -> bool:
     """Tell whether the mirror's offset went to its log's start, or was taken away, and it moved on since."""
     if flow.order.lag_from == EQUAL_OFFSETS:
         return False  # there each copy that is made anew begins at one
@@ -240,13 +241,13 @@ def _began_anew(flow: MirrorFlow, name: tuple[str, int], slot: int, since_ms: in
     return any(offset <= start and at_ms >= since_ms for offset, at_ms in flow.windows.commits(slot))
 
 
-def _source_is_read(flow: MirrorFlow, one: MirrorFinding, now_ms: int) -> bool:
+def _source_is_read(flow: FlowView, one: MirrorFinding, now_ms: int) -> bool:
     """Tell whether the id of a topic on the source was read since, where it is read and not for too long."""
     read_ms = flow.topics.ids_at_ms.get((one.topic, "source"), one.at_ms)
     return read_ms >= one.at_ms or now_ms - one.at_ms > ids_within_ms(len(flow.source.topics))
 
 
-def _followed(flow: MirrorFlow, topic: str) -> Followed:
+def _followed(flow: FlowView, topic: str) -> Followed:
     return Followed(
         flow.windows,
         flow.source.heads,
@@ -261,7 +262,7 @@ def _followed(flow: MirrorFlow, topic: str) -> Followed:
     )
 
 
-def _places(flow: MirrorFlow, topic: str) -> dict[int, mirror_remade.Places]:
+def _places(flow: FlowView, topic: str) -> dict[int, mirror_remade.Places]:
     there = flow.target.places.listed_of(flow.topics.remote.get(topic, ""))
     return {
         partition: (place, there[partition] if partition < len(there) else -1)

@@ -18,9 +18,9 @@ from lagmon.groups.rules.words import Reason
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.sight import MirrorSight
     from lagmon.mirrors.standing import Standing
+    from lagmon.mirrors.view import FlowView
 
     Slots = NDArray[np.intp]
 
@@ -30,7 +30,7 @@ def still(sight: MirrorSight, stands: Standing) -> Slots:
     return np.flatnonzero(sight.used & (sight.rows.reason == Reason.DELETED_UNREAD) & stands.still)
 
 
-def sentence(flow: MirrorFlow, sight: MirrorSight, slots: Slots) -> str:
+def sentence(flow: FlowView, sight: MirrorSight, slots: Slots) -> str:
     """Return what it means of partitions of which nothing is left to copy."""
     topic, partition = flow.windows.name(int(slots[0]))
     source, records = flow.order.flow.source, int(sight.deleted[slots].sum())

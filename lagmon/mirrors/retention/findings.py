@@ -14,16 +14,16 @@ from lagmon.mirrors.progress.beginnings import begins_early
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.retention.overtaken import Overtaken
+    from lagmon.mirrors.view import FlowView
 
 
-def findings(flow: MirrorFlow, lost: Sequence[Overtaken], now_ms: int) -> list[MirrorFinding]:
+def findings_of(flow: FlowView, lost: Sequence[Overtaken], now_ms: int) -> list[MirrorFinding]:
     """Return what was lost, for as long as it is told."""
     return [_finding(flow, one) for one in lost if 0 <= now_ms - one.at_ms <= HELD_MS]
 
 
-def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
+def _finding(flow: FlowView, one: Overtaken) -> MirrorFinding:
     were, target = "it was" if one.most == 1 else "they were", flow.order.flow.target
     came = "none" if not one.copied_most else between_text(one.copied, one.copied_most)
     behind = f" (the next record is at {one.mirrored_to + one.gap})" if one.gap else ""

@@ -15,14 +15,14 @@ from lagmon.mirrors.distance import LEAST_RECORDS, PastLook, copies_all
 
 if TYPE_CHECKING:
     from lagmon.mirrors.distance import CopyLook, Reach
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.view import FlowView
     from lagmon.syncs.runs import SyncRun
 
 DEFAULT_LAG_MAX = 100  # offset.lag.max of MirrorMaker; it may be 0
 TIMES = 3  # so many times offset.lag.max from one sync to the next, or to where the copy ends, at most
 
 
-def run_before(flow: MirrorFlow, slot: int, start: int, reach: Reach | None) -> SyncRun | None:
+def run_before(flow: FlowView, slot: int, start: int, reach: Reach | None) -> SyncRun | None:
     """Return the newest run of syncs that began before a log's start passed the mirror."""
     run = flow.syncs.before(*flow.windows.name(slot), start)
     look = flow.distance.newest(flow, slot)
@@ -32,7 +32,7 @@ def run_before(flow: MirrorFlow, slot: int, start: int, reach: Reach | None) -> 
     return run if low <= run.distance <= reach.high else None
 
 
-def most_at(flow: MirrorFlow, slot: int, run: SyncRun, end: int) -> int | None:
+def most_at(flow: FlowView, slot: int, run: SyncRun, end: int) -> int | None:
     """Return which offset the mirror is at, at most, where its copy ends there; nothing lost since a run.
 
     No more gaps come than the run leaves room for. None where these have any length, or syncs are missing.
@@ -45,9 +45,7 @@ def most_at(flow: MirrorFlow, slot: int, run: SyncRun, end: int) -> int | None:
     return PastLook(run.last + 1, run.last + run.distance, 1, records, copies_all=True).most_at(end)
 
 
-def lost_since(
-    flow: MirrorFlow, slot: int, start: int, reach: Reach, look: CopyLook
-) -> tuple[int, int] | None:
+def lost_since(flow: FlowView, slot: int, start: int, reach: Reach, look: CopyLook) -> tuple[int, int] | None:
     """Return how many were lost where the mirror passed a log's start, at least and at most; None not told.
 
     `reach` is of before, and `look` one at the copy since.
@@ -64,5 +62,5 @@ def lost_since(
     return max(0, at - most), run.distance - (end - at)
 
 
-def _far(flow: MirrorFlow) -> int:
+def _far(flow: FlowView) -> int:
     return TIMES * max(flow.order.flow.offset_lag_max, DEFAULT_LAG_MAX)

@@ -17,14 +17,20 @@ from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from fleet.quantity import between_text, count_text
+from fleet.verdicts.vocabulary import Cause
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS, OFFSET_SYNCS
+from lagmon.mirrors.detector import Detector
 from lagmon.mirrors.id_rounds import ids_within_ms
 from lagmon.mirrors.rewinds.steps_back import MOST_STEPS, StepBack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
 
@@ -76,16 +82,18 @@ class _Open:
 
 
 @dataclass(slots=True)
-class Repeats:
+class Repeats(Detector):
     """Follows the steps back of one flow, and keeps what came again of late."""
 
+    known: tuple[Repeat, ...] = ()  # of late, oldest first
     _looked_ms: int = -1
     _waiting: list[StepBack] = field(default_factory=list)  # until it is known of which log they are
     _open: dict[Name, _Open] = field(default_factory=dict)
     _past: deque[Repeat] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
 
-    def look(self, flow: MirrorFlow, now_ms: int) -> list[Repeat]:
-        """Take in the steps since the last time; return what is known, oldest first."""
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Take in the steps since the last time."""
+        now_ms = sight.now_ms
         by_syncs = [
             replace(step, at_ms=now_ms, peak=max(step.peak, self._written(flow, step)))
             for step in flow.syncs.take_steps_back()
@@ -105,9 +113,13 @@ class Repeats:
                 self._past.append(one.repeat)
         while self._past and not 0 <= now_ms - self._past[0].last_ms <= KEPT_MS:
             self._past.popleft()
-        return [one for one in self.kept() if _is_told(one, now_ms)]
+        self.known = tuple(one for one in self.kept() if _is_told(one, now_ms))
 
-    def _written(self, flow: MirrorFlow, step: StepBack) -> int:
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
+        """Return them as findings where the mirror delivers exactly once: it may copy nothing again."""
+        return findings_of(self.known, flow.order.flow.target, now_ms) if flow.order.flow.exactly_once else []
+
+    def _written(self, flow: FlowView, step: StepBack) -> int:
         """Return the next offset that was written before the step, as far as is sure; -1 where none is."""
         commits = flow.windows.commits(flow.windows.slot(step.topic, step.partition))
         return next((offset for offset, at_ms in reversed(commits) if at_ms <= self._looked_ms), -1)
@@ -120,12 +132,12 @@ class Repeats:
         """Know again what an earlier process found: of these no number grows any more."""
         self._past.extendleft(reversed(list(kept)))
 
-    def end(self, is_gone: Callable[[str], bool]) -> None:
+    def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:  # noqa: ARG002 - needs no facts
         """Let repeats of topics that are gone, or were re-created, grow no more."""
         for name in [name for name in self._open if is_gone(name[0])]:
             self._past.append(self._open.pop(name).repeat)
 
-    def _settle(self, flow: MirrorFlow, step: StepBack, now_ms: int) -> bool:
+    def _settle(self, flow: FlowView, step: StepBack, now_ms: int) -> bool:
         """Count a step once it is known to be of the same log; true if nothing more is to be waited for."""
         read_ms = flow.topics.ids_at_ms.get((step.topic, "source"), -1)
         if read_ms < step.at_ms and now_ms - step.at_ms <= ids_within_ms(len(flow.source.topics)):
@@ -146,7 +158,7 @@ class Repeats:
         return True
 
 
-def _begun(flow: MirrorFlow, step: StepBack) -> _Open:
+def _begun(flow: FlowView, step: StepBack) -> _Open:
     repeat = Repeat(step.topic, step.partition, step.at_ms, step.at_ms, step.peak, step.back)
     if step.distance is not None:
         return _Open(repeat, (step.distance, step.distance), exact=True)
@@ -155,7 +167,7 @@ def _begun(flow: MirrorFlow, step: StepBack) -> _Open:
     return _Open(repeat, bounds, exact=False)
 
 
-def _count(flow: MirrorFlow, known: _Open, now_ms: int) -> None:
+def _count(flow: FlowView, known: _Open, now_ms: int) -> None:
     """Tell how many records came again by now; a most only once it is settled, as more may be under way."""
     repeat = known.repeat
     name = repeat.topic, repeat.partition
@@ -182,7 +194,7 @@ def _count(flow: MirrorFlow, known: _Open, now_ms: int) -> None:
     known.repeat = replace(repeat, records=max(repeat.records, so_far), most=most)
 
 
-def _grown(flow: MirrorFlow, slot: int | None, known: _Open, distance: int | None) -> tuple[int, int | None]:
+def _grown(flow: FlowView, slot: int | None, known: _Open, distance: int | None) -> tuple[int, int | None]:
     """Return by how much the copy grew more than the offsets, at least and at most."""
     assert known.bounds is not None
     low, high = known.bounds
@@ -199,3 +211,39 @@ def _grown(flow: MirrorFlow, slot: int | None, known: _Open, distance: int | Non
 def _is_told(repeat: Repeat, now_ms: int) -> bool:
     """Tell whether records came again, or may have and nothing will tell soon."""
     return repeat.records > 0 or (repeat.most != 0 and now_ms - repeat.last_ms > SETTLED_MS)
+
+
+def copied_text(records: int, most: int | None, where: str, target: str) -> str:
+    """Return how many records MirrorMaker copied again, as a clause."""
+    if most is None and not records:
+        return f"MirrorMaker may have copied records of {where} to {target} again"
+    if most is None:
+        count = f"at least {count_text(records, 'record')}"
+    elif records:
+        count = between_text(records, most, "record")
+    else:
+        count = f"at most {count_text(most, 'record')}"
+    return f"MirrorMaker copied {count} of {where} to {target} again"
+
+
+def findings_of(repeats: Iterable[Repeat], target: str, now_ms: int) -> list[MirrorFinding]:
+    """Return them as findings, for a mirror that delivers exactly once: it may copy nothing again."""
+    return [
+        MirrorFinding(
+            code=Cause.DUPLICATING,
+            topic=one.topic,
+            partition=one.partition,
+            at_ms=one.last_ms,
+            records=one.records,
+            records_most=one.most,
+            first_offset=one.to_offset,
+            last_offset=one.from_offset - 1,
+            sentence=(
+                f"{copied_text(one.records, one.most, f'{one.topic}-{one.partition}', target)}, though it is"
+                f" set to deliver exactly once: its next offset went back from {one.from_offset} to"
+                f" {one.to_offset} at {instant_text(one.at_ms)}."
+            ),
+        )
+        for one in repeats
+        if now_ms - one.last_ms <= HELD_MS and (one.records or now_ms - one.last_ms > SETTLED_MS)
+    ]

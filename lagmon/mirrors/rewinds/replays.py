@@ -22,9 +22,9 @@ from lagmon.mirrors.rewinds.steps import SEVERAL, Rewound
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lagmon.mirrors.flow import MirrorFlow
     from lagmon.mirrors.rewinds.steps import Step
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
 
@@ -46,7 +46,7 @@ class Replays:
 
     _steps: dict[Name, dict[int, Step]] = field(default_factory=dict)  # by when each went back
 
-    def judge(self, flow: MirrorFlow, sight: MirrorSight, name: Name, step: Step, window: Window) -> Step:
+    def judge(self, flow: FlowView, sight: MirrorSight, name: Name, step: Step, window: Window) -> Step:
         """Return what a step means after which records came again: that, or that the mirror was restarted."""
         if step.means is not Rewound.REPEATED or flow.order.lag_from != OFFSET_SYNCS:
             if step.means is Rewound.LATE:
@@ -71,7 +71,7 @@ class Replays:
             if not self._steps[name]:
                 del self._steps[name]
 
-    def sentence(self, flow: MirrorFlow) -> str:
+    def sentence(self, flow: FlowView) -> str:
         """Return what came again after a restart, "" where nothing did."""
         newest = {name: steps[max(steps)] for name, steps in self._steps.items() if steps}
         found = {name: step for name, step in newest.items() if step.means is Rewound.RESTARTED}
@@ -91,7 +91,7 @@ def _falls(window: Window) -> int:
     return int(np.count_nonzero(np.diff(np.array(window.offsets)) < 0))
 
 
-def _ahead_ms(flow: MirrorFlow, step: Step, window: Window) -> int:
+def _ahead_ms(flow: FlowView, step: Step, window: Window) -> int:
     """Return how long before the mirror was furthest it had been where it went back to, as far as known.
 
     Of what lies before the window its own pace tells, and the source: it was not there before the record was.

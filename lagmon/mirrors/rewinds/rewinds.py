@@ -19,6 +19,7 @@ from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors import growth as mirror_growth
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
 from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
+from lagmon.mirrors.detector import Detector
 from lagmon.mirrors.id_rounds import ids_within_ms
 from lagmon.mirrors.lost_ends.passage import is_same_log
 from lagmon.mirrors.lost_ends.steps import judge_cut
@@ -28,8 +29,9 @@ from lagmon.mirrors.rewinds.steps import Ends, Rewound, Step, judge_step
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.lost_ends.cuts import SourceCuts
     from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
 
@@ -38,9 +40,10 @@ AT_ONCE = 500  # steps judged at one look: of more, some at each in turn
 
 
 @dataclass(slots=True)
-class Rewinds:
-    """Follows the steps back of one flow's offsets."""
+class Rewinds(Detector):
+    """Follows the steps back of one flow's offsets; `cuts` are the source logs that lost their end."""
 
+    cuts: SourceCuts
     steps: dict[Name, Step] = field(default_factory=dict)  # the newest that a window holds
     replays: Replays = field(default_factory=Replays)
     _judged_ms: dict[Name, int] = field(default_factory=dict)  # of which offset, by when it was written
@@ -48,8 +51,12 @@ class Rewinds:
     _cut_ms: dict[Name, int] = field(default_factory=dict)  # which step went back with its source's end
     _turn: int = 0
 
-    def look(self, flow: MirrorFlow, sight: MirrorSight) -> list[MirrorFinding]:
-        """Return what came again, for as long as it is told."""
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - it is kept so long
+        """Return what came again, for as long as it is shown."""
+        return [one for _, one in self._found.values()]
+
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Judge the steps back that are new, or were not decided yet."""
         now_ms = sight.now_ms
         self.replays.follow(now_ms)
         self._found = {
@@ -59,7 +66,7 @@ class Rewinds:
         }
         slots = [] if flow.order.lag_from == EQUAL_OFFSETS else _with_a_fall(flow, sight)
         if not slots and not self.steps:
-            return [one for _, one in self._found.values()]
+            return
         named = {
             flow.windows.name(slot): slot
             for slot in slots
@@ -76,7 +83,6 @@ class Rewinds:
             self._turn = (self._turn + AT_ONCE) % len(due)
             due = [*due[self._turn :], *due[: self._turn]][:AT_ONCE]
         self._judge(flow, sight, {name: named[name] for name in due})
-        return [one for _, one in self._found.values()]
 
     def kept(self) -> list[tuple[Step, MirrorFinding]]:
         """Return what is to be kept over a restart: what came again, and with which step back."""
@@ -94,7 +100,7 @@ class Rewinds:
             step is not None and step.means is not Rewound.OPEN and self._judged_ms.get(name) == committed_ms
         )
 
-    def _judge(self, flow: MirrorFlow, sight: MirrorSight, named: dict[Name, int]) -> None:
+    def _judge(self, flow: FlowView, sight: MirrorSight, named: dict[Name, int]) -> None:
         if not named:
             return
         slots = [*named.values()]
@@ -121,19 +127,19 @@ class Rewinds:
             self._judged_ms[name] = int(flow.windows.committed_ms[slot])
             self._take(flow, name, step, sight.now_ms)
 
-    def _with_its_log(self, flow: MirrorFlow, name: Name, step: Step, ends: Ends) -> Step:
+    def _with_its_log(self, flow: FlowView, name: Name, step: Step, ends: Ends) -> Step:
         """Return what a step means once the source's log, looked at since, may have lost its end."""
         if ends.source_ms < step.at_ms:
             return step.unproved(Rewound.OPEN)
         if 0 <= ends.source < step.peak:
             self._cut_ms[name] = step.at_ms
-        cut = flow.cuts.of(name, step.peak)
+        cut = self.cuts.of(name, step.peak)
         if cut is not None and is_same_log(flow, name[0], cut):
             return judge_cut(step, cut, ends)
         is_cut = self._cut_ms.get(name) == step.at_ms
         return step.unproved(Rewound.LATE) if is_cut else step
 
-    def _take(self, flow: MirrorFlow, name: Name, step: Step, now_ms: int) -> None:
+    def _take(self, flow: FlowView, name: Name, step: Step, now_ms: int) -> None:
         known = self.steps.get(name)
         if step.means is Rewound.OPEN and known is not None and known.at_ms == step.at_ms:
             step = known  # what it was told by has left the window
@@ -150,7 +156,7 @@ class Rewinds:
             del self._found[next(iter(self._found))]
 
 
-def is_same_topic(flow: MirrorFlow, slot: int, now_ms: int) -> bool:
+def is_same_topic(flow: FlowView, slot: int, now_ms: int) -> bool:
     """Tell whether an offset that fell is of the log that the one before was of.
 
     Where the topic's id is not read for too long, that is believed without it.
@@ -164,25 +170,25 @@ def is_same_topic(flow: MirrorFlow, slot: int, now_ms: int) -> bool:
     return not lately and (read_ms >= fell_ms or now_ms - fell_ms > waited_ms)
 
 
-def _copied_anew(flow: MirrorFlow, topic: str, since_ms: int) -> bool:
+def _copied_anew(flow: FlowView, topic: str, since_ms: int) -> bool:
     """Tell whether a topic's copy was made anew since: nothing comes to that one again."""
     return flow.topics.remade_ms.get((topic, "target"), -1) >= since_ms
 
 
-def _peak_ms(flow: MirrorFlow, slot: int) -> int:
+def _peak_ms(flow: FlowView, slot: int) -> int:
     """Return when the offset before the newest step back was written."""
     offsets, times = flow.windows.rings.offset[slot], flow.windows.rings.committed_ms[slot]
     return int(times[np.flatnonzero(offsets[1:] < offsets[:-1])[-1]])
 
 
-def _with_a_fall(flow: MirrorFlow, sight: MirrorSight) -> list[int]:
+def _with_a_fall(flow: FlowView, sight: MirrorSight) -> list[int]:
     offsets = flow.windows.rings.offset[: len(sight.used)]
     falls = (offsets[:, 1:] < offsets[:, :-1]).any(axis=1) & sight.used
     found: list[int] = np.flatnonzero(falls).tolist()
     return found
 
 
-def _finding(flow: MirrorFlow, name: Name, step: Step, at_ms: int) -> MirrorFinding:
+def _finding(flow: FlowView, name: Name, step: Step, at_ms: int) -> MirrorFinding:
     topic, partition = name
     # The first offset after a step is written some time after the mirror started again, perhaps further back.
     came = "at least 1 record came" if step.records == 1 else f"at least {step.records} records came"

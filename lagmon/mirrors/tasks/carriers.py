@@ -13,15 +13,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
     from lagmon.mirrors.sight import MirrorSight
 
 _ASKED_AT_ONCE = 1_000  # of what moves, the newest first
 
 
-def carriers(
-    flow: MirrorFlow, slots: NDArray[np.intp], slack_ms: int
-) -> Mapping[tuple[str, int], int] | None:
+def carriers(flow: FlowFacts, slots: NDArray[np.intp], slack_ms: int) -> Mapping[tuple[str, int], int] | None:
     """Return the task of each of these partitions that one carries; None where that cannot be told.
 
     `slack_ms` is until when after an instant a partition may be written that stood from then on.
@@ -37,7 +35,7 @@ def carriers(
 
 
 def may_carry(
-    flow: MirrorFlow,
+    flow: FlowFacts,
     slots: NDArray[np.intp],
     known: Mapping[tuple[str, int], int] | None,
     tasks: Collection[int | None],
@@ -52,7 +50,7 @@ def may_carry(
 
 
 def passed_over(
-    flow: MirrorFlow,
+    flow: FlowFacts,
     sight: MirrorSight,
     slots: NDArray[np.intp],
     *,
@@ -70,7 +68,7 @@ def passed_over(
     return going_on(flow, others, {*known.values()}, max(since_ms, flow.assignments.dealt_ms), slack_ms)
 
 
-def reached(flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
+def reached(flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
     """Tell whether the target has the topics of these partitions and answered lately for each."""
     copies = sight.target_places[slots]
     answered_ms = flow.target.heads.sampled_ms[copies]
@@ -79,7 +77,7 @@ def reached(flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> bo
 
 
 def going_on(
-    flow: MirrorFlow, used: NDArray[np.intp], wanted: Collection[int], since_ms: int, slack_ms: int
+    flow: FlowFacts, used: NDArray[np.intp], wanted: Collection[int], since_ms: int, slack_ms: int
 ) -> bool:
     """Tell whether each of these tasks has gone on with some of these partitions since an instant.
 

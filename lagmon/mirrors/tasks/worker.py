@@ -13,13 +13,13 @@ from fleet.wire.status import decode_status
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.facts import FlowFacts
 
 
 class StatesTold:
     """Takes the records of a status topic. What a trace says passes through `clean`: it takes secrets out."""
 
-    def __init__(self, flows: Sequence[MirrorFlow], clean: Callable[[str], str]) -> None:
+    def __init__(self, flows: Sequence[FlowFacts], clean: Callable[[str], str]) -> None:
         self._flows, self._clean = flows, clean
 
     def take(self, key: bytes | None, value: bytes | None, at_ms: int) -> None:
@@ -44,7 +44,7 @@ class StatesTold:
 class AssignmentsTold:
     """Takes the records of a configuration topic."""
 
-    def __init__(self, flows: Sequence[MirrorFlow]) -> None:
+    def __init__(self, flows: Sequence[FlowFacts]) -> None:
         self._flows = flows
 
     def take(self, key: bytes | None, value: bytes | None, at_ms: int) -> None:

@@ -83,13 +83,13 @@ async def test_ids_come_each_round_and_settings_of_some_topics_in_turn(asked):
 async def test_a_flow_hears_of_a_new_id_before_the_cluster_forgets_the_old_topics_ends(asked):
     await asked.run()
     flow, known = asked.flow, []
-    begun = flow.flow.losses.note_source
+    begun = flow.flow.detectors.recreated.note_source
 
     def note(of, topic, **when):
         known.append(int(flow.a.heads.end[flow.a.places.of(topic)[0]]))
         begun(of, topic, **when)
 
-    flow.flow.losses = SimpleNamespace(note_source=note)
+    flow.flow.detectors.recreated = SimpleNamespace(note_source=note)
     asked.cluster.ids = "two"
     await asked.run()
     assert set(known) == {0}  # ends that are forgotten are -1

@@ -7,7 +7,7 @@ import pytest
 from lagmon.exposition.mirrors import MirrorTelling
 from lagmon.groups.rules.words import How
 from lagmon.mirrors.answers.rows import row_document
-from lagmon.mirrors.starts import mirror_per_s
+from lagmon.mirrors.headroom import mirror_per_s
 from tests.lagmon.mirror_flows import Mirrored
 
 

@@ -154,7 +154,7 @@ def test_aborted_records_that_are_deleted_before_a_mirror_that_leaves_them_out_a
     one.commit()
     one.go(300, each=lambda: (one.write(10), one.commit()))
     assert told(one) == (Verdict.HEALTHY, None)
-    assert one.flow.overtaken_total["orders"] == lost
+    assert one.flow.detectors.retention.total["orders"] == lost
 
 
 def test_a_loss_behind_aborted_records_says_where_the_next_record_was():

@@ -416,7 +416,7 @@ def test_a_topic_that_was_left_out_of_a_list_for_a_moment_is_the_same_as_before(
         seen.add(told(flow))
     assert seen == {(Verdict.HEALTHY, None)}
     assert [row["next_offset"] for row in flow.flow_rows() if row["topic"] == "orders"] == [6000, 6000]
-    assert flow.flow.losses._gone == {}
+    assert flow.flow.detectors.recreated._gone == {}
 
 
 def test_a_topic_that_is_back_says_nothing_before_its_id_is_read_and_is_dropped_where_none_comes(flow):
@@ -684,12 +684,12 @@ def test_of_topics_that_went_the_last_are_remembered():
     one = Mirrored({"orders": 1})
     one.look()
     for number in range(MOST_GONE + 10):
-        one.flow.losses.note_gone(one.flow, f"t{number}", gone_ms=one.now)
+        one.flow.detectors.recreated.note_gone(one.flow, f"t{number}", gone_ms=one.now)
         one.flow.topics.note_id(f"t{number}", "source", "id", NOW + number)
         one.flow.topics.note_id(f"t{number}", "target", "id", NOW + number)
     one.flow.topics.note_source({"orders": 1, "new": 1})
-    assert list(one.flow.losses._gone)[:1] == ["t10"]
-    assert len(one.flow.losses._gone) == MOST_GONE
+    assert list(one.flow.detectors.recreated._gone)[:1] == ["t10"]
+    assert len(one.flow.detectors.recreated._gone) == MOST_GONE
     assert min(one.flow.topics.ids_at_ms.values()) == NOW + 10
     assert len(one.flow.topics.ids) == len(one.flow.topics.ids_at_ms) == MOST_IDS_GONE
 
@@ -736,28 +736,28 @@ def test_sentences_about_one_say_one():
 def test_where_the_mirror_was_when_copies_went_is_kept_for_as_long_as_they_are_told(flow):
     flow.remake_target()
     flow.run(10)
-    assert len(flow.flow.losses.kept()[2]) == 2
+    assert len(flow.flow.detectors.recreated.kept()[2]) == 2
     flow.run(HELD_MS // S + 10)
-    assert flow.flow.losses.kept()[2] == {}
+    assert flow.flow.detectors.recreated.kept()[2] == {}
 
 
 def test_a_topic_made_anew_that_went_for_good_is_not_followed_for_ever(flow):
     flow.goes = {"other"}
     flow.remake_source(records=5)
     flow.run(20)
-    assert flow.flow.losses.remade["orders"].open
+    assert flow.flow.detectors.recreated.remade["orders"].open
     flow.a.note_topics({"other": 1})
     flow.ends = {("other", 0): flow.ends["other", 0]}
     flow.ids["A"].pop("orders")
     flow.run(HELD_MS // S + 10)
-    assert flow.flow.losses.remade  # it may have been left out of a list
+    assert flow.flow.detectors.recreated.remade  # it may have been left out of a list
     names = {f"t{number}": 1 for number in range(MOST_IDS_GONE + 1)}
     flow.a.note_topics({"other": 1, **names})
     flow.flow.topics.note_source(flow.a.topics)
     flow.flow.note_ids("A", dict.fromkeys(names, "first"), flow.now)
     flow.a.note_topics({"other": 1})
     flow.run(20)
-    assert flow.flow.losses.remade == {}
+    assert flow.flow.detectors.recreated.remade == {}
 
 
 OWN = "billing.internal"  # internal to MirrorMaker 3.x, a topic as any other to 4.x

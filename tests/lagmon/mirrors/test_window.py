@@ -236,7 +236,7 @@ def test_retention_that_overtakes_is_told_with_the_exact_number_of_each_partitio
     flow.go(30, each=lambda: busy(flow))
     assert told(flow) == (Verdict.HEALTHY, None)
     assert [one.records for one in flow.sight().overtaken] == [4400]
-    assert flow.flow.overtaken_total["orders"] == 4400
+    assert flow.flow.detectors.retention.total["orders"] == 4400
 
 
 def test_what_was_copied_after_the_last_offsets_is_no_loss_and_counted_once(flow):
@@ -246,12 +246,12 @@ def test_what_was_copied_after_the_last_offsets_is_no_loss_and_counted_once(flow
     flow.starts = {("orders", 0): stood + 123}
     flow.go(10)
     assert [one.records for one in flow.sight().overtaken] == [101]
-    assert flow.flow.overtaken_total["orders"] == 0  # how much it is shows when the mirror goes on
+    assert flow.flow.detectors.retention.total["orders"] == 0  # how much it is shows when the mirror goes on
     flow.commit(to=stood + 22)
     flow.go(10)
     flow.go(30, each=lambda: busy(flow))
     assert [one.records for one in flow.sight().overtaken] == [101]
-    assert flow.flow.overtaken_total["orders"] == 101
+    assert flow.flow.detectors.retention.total["orders"] == 101
 
 
 def test_a_marker_at_the_end_that_retention_deletes_is_no_loss(flow):

@@ -119,15 +119,15 @@ def test_what_retention_took_is_counted_once_whenever_the_restart_was(flow):
     again.look()
     (after,) = again.sight().overtaken
     assert replace(after, at_ms=before.at_ms) == before  # with when it was seen first
-    assert again.flow.overtaken_total["orders"] == 0
+    assert again.flow.detectors.retention.total["orders"] == 0
     again.commit()
     again.look()
     (settled,) = again.sight().overtaken
-    assert again.flow.overtaken_total["orders"] == 150
+    assert again.flow.detectors.retention.total["orders"] == 150
     third = restarted(again)
     third.look()
     assert third.sight().overtaken == (settled,)
-    assert third.flow.overtaken_total["orders"] == 150
+    assert third.flow.detectors.retention.total["orders"] == 150
 
 
 def test_a_loss_is_not_forgotten_where_it_is_asked_for_while_the_offsets_are_read(flow):
@@ -145,7 +145,7 @@ def test_a_loss_is_not_forgotten_where_it_is_asked_for_while_the_offsets_are_rea
     again.flow.read_to_ms = again.now
     again.look()
     again.sight()
-    assert again.flow.overtaken_total["orders"] == before.records
+    assert again.flow.detectors.retention.total["orders"] == before.records
 
 
 def test_what_is_counted_of_a_loss_that_settles_is_not_counted_again_after_a_restart(flow):
@@ -153,8 +153,8 @@ def test_what_is_counted_of_a_loss_that_settles_is_not_counted_again_after_a_res
     flow.starts["orders", 0] = flow.ends["orders", 0] - 50
     flow.look()
     (before,) = flow.sight().overtaken
-    flow.flow.open_overtaken["orders", 0] = replace(before, counted=100)
-    flow.flow.overtaken_total["orders"] = 100
+    flow.flow.detectors.retention.open["orders", 0] = replace(before, counted=100)
+    flow.flow.detectors.retention.total["orders"] = 100
     again = restarted(flow, with_offsets=False)
     again.now += 60 * S
     read_again(flow, again)
@@ -162,7 +162,7 @@ def test_what_is_counted_of_a_loss_that_settles_is_not_counted_again_after_a_res
     again.commit(live=False)
     again.look()
     again.sight()
-    assert again.flow.overtaken_total["orders"] == before.records == 150
+    assert again.flow.detectors.retention.total["orders"] == before.records == 150
 
 
 def test_what_retention_took_while_we_were_away_is_found_at_the_first_look(flow):
@@ -342,7 +342,7 @@ def test_what_the_mirror_passed_over_is_told_over_a_restart(flow):
     found = MirrorFinding(
         code=Cause.TOPIC_RECREATED, topic="orders", partition=1, at_ms=flow.now, sentence="So."
     )
-    flow.flow.losses.take_up([], [found], {})
+    flow.flow.detectors.recreated.take_up([], [found], {})
     again = restarted(flow)
     again.look()
     assert again.sight().findings == (found,)
@@ -486,14 +486,14 @@ def test_a_short_log_of_which_an_offset_came_while_we_were_away_lost_nothing(awa
     one = Mirrored(flush_s=60.0)
     one.look()
     keeps_up(one, 330, first=1)
-    assert one.flow.open_overtaken
+    assert one.flow.detectors.retention.open
     keeps_up(one, away_s, first=331, looks=False)
     again = restarted(one)
     again.look()
     assert again.sight().findings == ()
     keeps_up(again, 200, first=331 + away_s)
     assert again.sight().findings == ()
-    assert again.flow.overtaken_total["orders"] == 0
+    assert again.flow.detectors.retention.total["orders"] == 0
 
 
 def test_what_a_mirror_that_stood_has_passed_while_we_were_away_is_counted():
@@ -502,12 +502,12 @@ def test_what_a_mirror_that_stood_has_passed_while_we_were_away_is_counted():
     one.rest()
     keeps_up(one, 367, first=1)
     keeps_up(one, 203, first=368, copied=False, commits=False)
-    assert one.flow.open_overtaken
+    assert one.flow.detectors.retention.open
     keeps_up(one, 40, first=571, looks=False)
     again = restarted(one)
     again.look()
     again.sight()
-    assert again.flow.overtaken_total["orders"] == 2 * (20300 - 500)
+    assert again.flow.detectors.retention.total["orders"] == 2 * (20300 - 500)
 
 
 def test_a_burst_after_a_pause_that_was_copied_while_we_were_away_lost_nothing():
@@ -524,11 +524,11 @@ def test_a_burst_after_a_pause_that_was_copied_while_we_were_away_lost_nothing()
     one.now += S
     one.look()
     one.sight()
-    assert one.flow.open_overtaken
+    assert one.flow.detectors.retention.open
     one.now += 30 * S
     for partition in (0, 1):
         one.commit(partition=partition)
     again = restarted(one)
     again.look()
     assert again.sight().findings == ()
-    assert again.flow.overtaken_total["orders"] == 0
+    assert again.flow.detectors.retention.total["orders"] == 0

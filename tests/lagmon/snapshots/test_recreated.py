@@ -120,7 +120,7 @@ def test_that_it_is_not_known_yet_is_told_after_a_restart_for_as_long_as_before(
 
 def test_what_is_decided_is_not_kept_as_undecided():
     flow = goes_on(made_anew(6500), to=6500, copied=500)
-    assert again(flow).flow.losses.kept_undecided() == []
+    assert again(flow).flow.detectors.recreated.kept_undecided() == []
 
 
 def test_the_whole_of_it_can_be_read():

@@ -164,7 +164,7 @@ def test_what_retention_took_before_a_copy_that_stands_had_it_is_told_and_counte
     assert linked.sight().findings[0].sentence.endswith("its copy on B ended at 6000.")
     linked.go(60, each=lambda: busy(linked))
     assert told(linked) == (Verdict.HEALTHY, None)
-    assert linked.flow.overtaken_total["orders"] == 1200
+    assert linked.flow.detectors.retention.total["orders"] == 1200
 
 
 @pytest.mark.parametrize("pause_s", [0, 300])

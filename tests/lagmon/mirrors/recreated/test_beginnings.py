@@ -87,8 +87,8 @@ def test_all_that_is_known_is_searched_once_for_however_many_topics_that_were_ma
     count(Heads, "end_at")
     for topic_id in ("first", "second"):
         flow.flow.note_ids("A", dict.fromkeys(topics, topic_id), flow.now)
-    assert sorted(flow.flow.losses.remade) == sorted(topics)
-    assert {len(remade.open) for remade in flow.flow.losses.remade.values()} == {3}
+    assert sorted(flow.flow.detectors.recreated.remade) == sorted(topics)
+    assert {len(remade.open) for remade in flow.flow.detectors.recreated.remade.values()} == {3}
     assert Counter(searched) == {"begin_anew": 2, "forget": 2, "end_at": 3 * len(topics)}
 
 

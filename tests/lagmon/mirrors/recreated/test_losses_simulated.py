@@ -106,7 +106,7 @@ class Simulation:
 
     def check(self):
         told = [one for one in self.one.sight().findings if one.code is Cause.OVERTAKEN]
-        counted = self.one.flow.overtaken_total["orders"]
+        counted = self.one.flow.detectors.retention.total["orders"]
         assert counted <= self.lost
         assert self.deleted or not told
         assert len(told) <= 1
@@ -240,7 +240,7 @@ def test_what_looks_at_rest_tell_is_exact_and_counted(story, busy):
     one = Simulation(whole).run()
     assert one.lost > 0
     assert one.last == (one.lost, one.lost)
-    assert one.one.flow.overtaken_total["orders"] == one.lost
+    assert one.one.flow.detectors.retention.total["orders"] == one.lost
 
 
 def test_the_strangers_loss():

@@ -9,7 +9,8 @@ import pytest
 
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import HELD_MS
-from lagmon.mirrors.retention.overtaken import SETTLES_MS, Overtaken, Passing
+from lagmon.mirrors.retention.losses import SETTLES_MS
+from lagmon.mirrors.retention.overtaken import Overtaken, Passing
 from tests.lagmon.mirror_flows import Mirrored, S, told
 
 
@@ -54,8 +55,8 @@ def test_a_mirror_that_keeps_up_is_not_overtaken_however_soon_its_source_deletes
                 assert found(one) == []
                 assert one.verdict().worst.tolist() == []
     assert seen == {(Verdict.HEALTHY, None)}
-    assert one.flow.overtaken_total["orders"] == 0
-    assert one.sight().overtaken[-10:] == () or not one.flow.settled_overtaken
+    assert one.flow.detectors.retention.total["orders"] == 0
+    assert one.sight().overtaken[-10:] == () or not one.flow.detectors.retention.settled
 
 
 def test_a_mirror_that_copies_and_writes_no_offsets_loses_nothing(flow):
@@ -75,17 +76,17 @@ def test_what_was_lost_is_told_at_once_while_it_stands_and_held_after(flow, ahea
     flow.go(10)
     assert told(flow) == (Verdict.STALLED, Cause.OVERTAKEN)
     assert found(flow) == [(0, 123 - ahead, stood + ahead, stood + 122)]
-    assert flow.flow.overtaken_total["orders"] == 0
+    assert flow.flow.detectors.retention.total["orders"] == 0
     # It goes on, and its offsets never say what it had copied when it stood: the target's end does.
     flow.target_ends["A.orders", 0] = flow.ends["orders", 0] - 123 + ahead
     flow.target_ends["A.orders", 1] = flow.ends["orders", 1]
     flow.go(30, each=lambda: busy(flow))
     assert told(flow) == (Verdict.HEALTHY, None)
-    assert flow.flow.overtaken_total["orders"] == 123 - ahead
+    assert flow.flow.detectors.retention.total["orders"] == 123 - ahead
     assert found(flow) == [(0, 123 - ahead, stood + ahead, stood + 122)]
     flow.go(HELD_MS // S, each=lambda: busy(flow), step=5)
     assert found(flow) == []
-    assert flow.flow.overtaken_total["orders"] == 123 - ahead
+    assert flow.flow.detectors.retention.total["orders"] == 123 - ahead
 
 
 @pytest.mark.parametrize("phase", [1, 4, 7])
@@ -101,8 +102,8 @@ def test_bounds_of_several_looks_meet_where_offsets_and_looks_never_do(flow, pha
         if second % 10 == phase:
             flow.look()
             flow.sight()
-    assert flow.flow.overtaken_total["orders"] == pytest.approx(1000, abs=25)
-    assert flow.flow.open_overtaken == {}
+    assert flow.flow.detectors.retention.total["orders"] == pytest.approx(1000, abs=25)
+    assert flow.flow.detectors.retention.open == {}
 
 
 def test_where_the_target_is_not_known_it_is_counted_by_offsets():
@@ -123,9 +124,9 @@ def test_where_the_target_is_not_known_it_is_counted_by_offsets():
     one.go(10)
     assert found(one) == [(0, 123, 6000, 6122)]
     one.go(30, each=both)
-    assert one.flow.overtaken_total["orders"] in (0, 123)
+    assert one.flow.detectors.retention.total["orders"] in (0, 123)
     one.go(SETTLES_MS // S + 30, each=both)
-    assert one.flow.overtaken_total["orders"] == 123
+    assert one.flow.detectors.retention.total["orders"] == 123
 
 
 def test_a_start_that_is_read_after_the_targets_end_is_no_loss_while_the_mirror_moves(flow):
@@ -144,7 +145,7 @@ def test_a_start_that_is_read_after_the_targets_end_is_no_loss_while_the_mirror_
     flow.target_ends = target
     flow.go(SETTLES_MS // S + 30, each=lambda: busy(flow))
     assert found(flow) == []
-    assert flow.flow.overtaken_total["orders"] == 0
+    assert flow.flow.detectors.retention.total["orders"] == 0
 
 
 def short_log(one, seconds, *, first=1):
@@ -162,7 +163,7 @@ def test_a_short_log_lost_nothing_when_its_topic_or_the_mirrors_offset_goes(what
     one = Mirrored({"orders": 2, "other": 1}, flush_s=60.0)
     one.look()
     short_log(one, 330)
-    assert one.flow.open_overtaken  # its log starts behind N + 1, as nearly always
+    assert one.flow.detectors.retention.open  # its log starts behind N + 1, as nearly always
     if what == "offset":
         one.flow.windows.reset("orders", 0)
     else:
@@ -170,7 +171,7 @@ def test_a_short_log_lost_nothing_when_its_topic_or_the_mirrors_offset_goes(what
         one.ends, one.starts = {("other", 0): 0}, {}
     one.look()
     assert found(one) == []
-    assert one.flow.overtaken_total["orders"] == 0
+    assert one.flow.detectors.retention.total["orders"] == 0
 
 
 def test_a_short_log_lost_nothing_before_the_first_looks_at_its_copy():
@@ -185,10 +186,10 @@ def test_a_short_log_lost_nothing_before_the_first_looks_at_its_copy():
     one.starts = {name: end - 500 for name, end in one.ends.items()}
     one.look()
     one.sight()
-    assert one.flow.open_overtaken
+    assert one.flow.detectors.retention.open
     short_log(one, 300, first=601)
     assert found(one) == []
-    assert one.flow.overtaken_total["orders"] == 0
+    assert one.flow.detectors.retention.total["orders"] == 0
 
 
 def minutely(one, seconds, *, first, each=100, copied=True, commits=True, markers=0, burst=0):
@@ -225,24 +226,24 @@ def test_a_loss_is_counted_though_the_log_starts_behind_the_mirrors_offset_at_ev
     for _ in range(6):  # it goes on being told until it is counted
         minutely(one, 60, first=591)
         assert [records for _, records, *_ in found(one)] == [pytest.approx(19_800, rel=0.05)] * 2
-    assert one.flow.overtaken_total["orders"] == pytest.approx(2 * 19_800, rel=0.1)
-    counted = one.flow.overtaken_total["orders"]
+    assert one.flow.detectors.retention.total["orders"] == pytest.approx(2 * 19_800, rel=0.1)
+    counted = one.flow.detectors.retention.total["orders"]
     minutely(one, 600, first=591)
-    assert one.flow.overtaken_total["orders"] == counted
-    assert len(one.flow.settled_overtaken) == 2
+    assert one.flow.detectors.retention.total["orders"] == counted
+    assert len(one.flow.detectors.retention.settled) == 2
 
 
 def test_of_two_losses_after_each_other_the_second_is_counted_from_where_the_first_ended():
     one = frozen_beside_a_short_log()
     minutely(one, 400, first=571)
-    first = one.flow.overtaken_total["orders"]
+    first = one.flow.detectors.retention.total["orders"]
     # The copy lacks 19,800 records from here on: half of the window's offsets are from before that.
     minutely(one, 203, first=971, copied=False, commits=False)
     for partition in (0, 1):
         one.target_ends["A.orders", partition] += 500
     minutely(one, 400, first=1174)
     assert first == pytest.approx(2 * 19_800, rel=0.1)
-    assert one.flow.overtaken_total["orders"] - first == pytest.approx(2 * 19_800, rel=0.1)
+    assert one.flow.detectors.retention.total["orders"] - first == pytest.approx(2 * 19_800, rel=0.1)
 
 
 def test_a_mirror_that_stands_again_before_it_is_counted_keeps_both_losses():
@@ -252,7 +253,7 @@ def test_a_mirror_that_stands_again_before_it_is_counted_keeps_both_losses():
     for partition in (0, 1):
         one.target_ends["A.orders", partition] += 500
     minutely(one, 400, first=844)
-    assert one.flow.overtaken_total["orders"] == pytest.approx(4 * 19_800, rel=0.1)
+    assert one.flow.detectors.retention.total["orders"] == pytest.approx(4 * 19_800, rel=0.1)
 
 
 def test_markers_of_transactions_beside_a_short_log_are_no_loss():
@@ -265,7 +266,7 @@ def test_markers_of_transactions_beside_a_short_log_are_no_loss():
     one.starts = {}
     one.go(400, each=partial(busy, one), step=1)
     assert found(one) == []
-    assert one.flow.overtaken_total["orders"] == 0
+    assert one.flow.detectors.retention.total["orders"] == 0
 
 
 @pytest.mark.parametrize("each", [1, 10])
@@ -279,7 +280,7 @@ def test_markers_are_no_loss_of_a_mirror_that_copies_on_and_writes_no_offsets(ea
     assert told(one) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
     minutely(one, 300, first=1028, each=each, markers=1)
     assert found(one) == []
-    assert one.flow.overtaken_total["orders"] == 0
+    assert one.flow.detectors.retention.total["orders"] == 0
 
 
 def test_what_a_mirror_that_stands_loses_of_a_topic_with_markers_is_told():
@@ -294,7 +295,7 @@ def test_what_a_mirror_that_stands_loses_of_a_topic_with_markers_is_told():
         one.target_ends["A.orders", partition] += 50
     minutely(one, 400, first=991, each=10, markers=1)
     assert told(one) == (Verdict.HEALTHY, None)
-    assert one.flow.overtaken_total["orders"] == pytest.approx(2 * lost, rel=0.1)
+    assert one.flow.detectors.retention.total["orders"] == pytest.approx(2 * lost, rel=0.1)
 
 
 def test_what_was_lost_while_the_target_was_away_is_counted_by_what_its_copy_lacks():
@@ -313,7 +314,7 @@ def test_what_was_lost_while_the_target_was_away_is_counted_by_what_its_copy_lac
     for partition in (0, 1):
         one.target_ends["A.orders", partition] += 500
     minutely(one, 400, first=8)
-    assert one.flow.overtaken_total["orders"] == pytest.approx(2 * (300 * 100 - 500), rel=0.02)
+    assert one.flow.detectors.retention.total["orders"] == pytest.approx(2 * (300 * 100 - 500), rel=0.02)
 
 
 @pytest.mark.parametrize("flush_s", [10, 60])
@@ -540,7 +541,7 @@ def test_what_may_be_lost_is_told_beside_a_standstill_where_no_look_proves_it():
         f"A deleted up to 50 records of orders-0 before they were copied: its log starts at {start}"
         in told_of.sentence
     )
-    assert (one.verdict().verdict, one.flow.overtaken_total["orders"]) == (Verdict.HEALTHY, 0)
+    assert (one.verdict().verdict, one.flow.detectors.retention.total["orders"]) == (Verdict.HEALTHY, 0)
     one.go(900, each=each)
     assert not one.sight().findings
 

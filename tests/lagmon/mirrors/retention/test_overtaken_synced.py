@@ -106,7 +106,7 @@ class Synced:
 
     @property
     def counted(self):
-        return self.one.flow.overtaken_total["orders"]
+        return self.one.flow.detectors.retention.total["orders"]
 
 
 @pytest.mark.parametrize(("syncs", "within"), [(True, 3), (False, 1500)])

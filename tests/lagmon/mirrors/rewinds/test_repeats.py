@@ -205,13 +205,13 @@ def test_it_is_listed_for_a_day_and_kept_over_a_restart():
     mirror = Mirror().go(25)
     mirror.copy(mirror.at - 50, mirror.at, fresh=True)
     mirror.go(120)
-    (kept,) = mirror.one.flow.repeats.kept()
+    (kept,) = mirror.one.flow.detectors.repeats.kept()
     assert kept.records == 50
     document = json.loads(json.dumps(holding_document(KeptHolding.of(mirror.one.flow))))
     again = Mirrored({"orders": 1})
     again.now = mirror.one.now
     again.look()
-    again.flow.repeats.take_up(read_holding(document).repeats)
+    again.flow.detectors.repeats.take_up(read_holding(document).repeats)
     assert events_of(again.sight().repeats, source="A", target="B") == mirror.events()
     again.now = kept.last_ms + KEPT_MS
     assert len(again.sight().repeats) == 1

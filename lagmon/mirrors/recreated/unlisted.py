@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from lagmon.mirrors.id_rounds import ids_within_ms
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.recreated.losses import RecreatedTopics
+    from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
 
@@ -37,6 +38,7 @@ class _Away:
 class UnlistedTopics:
     """Follows the topics of one flow, by their names on the source."""
 
+    _recreated: RecreatedTopics
     _away: dict[str, _Away] = field(default_factory=dict)
 
     @property
@@ -44,7 +46,7 @@ class UnlistedTopics:
         """Return the topics of which no offset counts before their ids are read."""
         return frozenset(self._away)
 
-    def follow(self, flow: MirrorFlow, now_ms: int) -> None:
+    def follow(self, flow: FlowView, now_ms: int) -> None:
         """Keep or forget what is known of topics that are left out of the newest list."""
         there, listed_ms = flow.source.topics, flow.source.listed_ms
         lacking: dict[str, list[Name]] = {}
@@ -54,10 +56,10 @@ class UnlistedTopics:
         for topic, names in lacking.items():
             if (topic, "source") in flow.topics.ids:
                 if topic not in self._away:
-                    flow.losses.note_gone(flow, topic, gone_ms=listed_ms)
+                    self._recreated.note_gone(flow, topic, gone_ms=listed_ms)
                 self._away[topic] = _Away(listed_ms)
             else:
-                self._give_up(flow, topic)
+                self._give_up(topic)
                 flow.windows.forget_until(names, listed_ms - LISTED_WITHIN_MS)
         # Of the cluster's topics those are asked for that flows read or write there: all of them at most.
         within_ms = ids_within_ms(len(there))
@@ -67,9 +69,9 @@ class UnlistedTopics:
                 one.back_ms = now_ms
             elif now_ms - one.back_ms > within_ms:
                 self._forget_old_log(flow, topic, one)
-                self._give_up(flow, topic)
+                self._give_up(topic)
 
-    def note_id(self, flow: MirrorFlow, topic: str, *, is_another: bool) -> None:
+    def note_id(self, flow: FlowView, topic: str, *, is_another: bool) -> None:
         """Take note that the id of a topic was read: where it had been away, that tells if it is another."""
         one = self._away.pop(topic, None)
         if one is None:
@@ -77,13 +79,13 @@ class UnlistedTopics:
         if is_another:
             self._forget_old_log(flow, topic, one)
         else:
-            flow.losses.note_back(topic)
+            self._recreated.note_back(topic)
 
-    def _forget_old_log(self, flow: MirrorFlow, topic: str, one: _Away) -> None:
+    def _forget_old_log(self, flow: FlowView, topic: str, one: _Away) -> None:
         names = [(name, partition) for name, partition, _ in flow.windows.slots() if name == topic]
         flow.windows.forget_until(names, one.lacked_ms)
 
-    def _give_up(self, flow: MirrorFlow, topic: str) -> None:
+    def _give_up(self, topic: str) -> None:
         """Wait for its id no longer: nothing tells what log its former offsets are of."""
         if self._away.pop(topic, None) is not None:
-            flow.losses.note_back(topic)
+            self._recreated.note_back(topic)

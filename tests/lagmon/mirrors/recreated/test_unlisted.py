@@ -8,8 +8,8 @@ import pytest
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors import id_rounds as mirror_id_rounds
 from lagmon.mirrors.id_rounds import IDS_WITHIN_MS, ids_every_s
-from lagmon.mirrors.left_out.unlisted import LISTED_WITHIN_MS
-from lagmon.mirrors.recreated.losses import MirrorLosses
+from lagmon.mirrors.recreated.losses import RecreatedTopics
+from lagmon.mirrors.recreated.unlisted import LISTED_WITHIN_MS
 from lagmon.mirrors.window import MirrorWindows
 from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
 
@@ -216,7 +216,7 @@ def test_of_a_topic_that_is_back_without_an_id_only_what_was_written_since_count
     one.until_listed()
     one.run(IDS_WITHIN_MS // S + 20)
     assert one.slot("quiet") is None
-    assert one.flow.losses._gone == MirrorLosses()._gone == {}
+    assert one.flow.detectors.recreated._gone == RecreatedTopics()._gone == {}
     assert one.seen(300) == WELL
     assert [row["next_offset"] for row in one.flow_rows() if row["topic"] == "brief"] == [10]
 

@@ -1,0 +1,56 @@
+"""What detectors and texts read of one flow: its facts, and what follows from them over time. Pure.
+
+It is read-only for them: `tests/lagmon/mirrors/test_detectors.py` finds what assigns to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fleet.quantity import Bounds
+from lagmon.mirrors.distance import DistanceBounds
+from lagmon.mirrors.facts import FlowFacts
+from lagmon.mirrors.left_out.transactions import OpenTransactions
+from lagmon.mirrors.progress.beginnings import Beginnings
+from lagmon.mirrors.starts import StartLooks
+
+
+@dataclass(slots=True)
+class FlowView(FlowFacts):
+    """The facts of one flow, and what was seen of its logs so far."""
+
+    starts: StartLooks = field(default_factory=StartLooks)
+    distance: DistanceBounds = field(default_factory=DistanceBounds)
+    beginnings: Beginnings = field(default_factory=Beginnings)
+    transactions: OpenTransactions = field(default_factory=OpenTransactions)
+
+    @property
+    def gapped(self) -> set[str]:
+        """Return the topics whose logs have gaps: of transactions, or because they are compacted."""
+        return {*self.transactions.topics, *self.settings.compacted}
+
+    def partitions_without(self) -> list[tuple[str, int, int]]:
+        """Return topic, partition and records of each partition to be mirrored that has no offset."""
+        ends, found = self.readable_ends, []
+        for topic, partition, place in self.places_without():
+            first, end = self.beginnings.first(self, (topic, partition), place), int(ends[place])
+            found.append((topic, partition, max(0, end - first) if end >= 0 else -1))
+        return found
+
+    def record_bounds(self, topic: str, partition: int, offsets: int) -> Bounds:
+        """Return how many records a partition's log on the source has at so many offsets.
+
+        The markers of transactions and what compaction took have offsets too. A marker ends a record at
+        least; that of the first one may be the last before these offsets.
+        """
+        if offsets <= 0 or not self._has_gaps(topic, partition):
+            return Bounds(offsets, offsets)
+        any_length = self.committed_only or topic in self.settings.compacted
+        return Bounds(1 if any_length else offsets // 2, offsets)
+
+    def _has_gaps(self, topic: str, partition: int) -> bool:
+        """Tell whether a log was seen to have offsets without a record."""
+        if topic in self.gapped or self.syncs.has_gaps(topic, partition):
+            return True
+        slot = self.windows.slot(topic, partition)
+        return slot is not None and self.distance.has_gaps(self, slot)
