@@ -15,7 +15,8 @@ from lagmon.exposition.family import Family
 from lagmon.groups.rules.words import How
 from lagmon.ingest.faults import let_through
 from lagmon.logs.time_lag import LagKind, written
-from lagmon.mirrors.headroom import LONGEST_S, room_of
+from lagmon.mirrors.headroom.of_slot import room_of
+from lagmon.mirrors.headroom.room import LONGEST_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

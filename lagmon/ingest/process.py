@@ -23,7 +23,7 @@ from lagmon.ingest.orders import Orders, read_orders
 from lagmon.ingest.watching import ClusterWatch
 from lagmon.logs.paired_looks import pair_looks
 from lagmon.mirrors.answers.flows import MirrorAnswers
-from lagmon.mirrors.ids import MirrorIds
+from lagmon.mirrors.metadata.ids import MirrorIds
 from lagmon.mirrors.progress.sources import mirrors
 from lagmon.snapshots.whole import Snapshots
 from lagmon.syncs.answers import SyncAnswers

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lagmon.mirrors.answers.orders import EQUAL_OFFSETS, GROUP
-from lagmon.mirrors.settings import MirrorSettings, retention_of
+from lagmon.mirrors.metadata.settings import MirrorSettings, retention_of
+from lagmon.mirrors.metadata.topics import MirrorTopics
+from lagmon.mirrors.partitions.window import MirrorWindows
 from lagmon.mirrors.tasks.assignments import MirrorAssignments
 from lagmon.mirrors.tasks.states import MirrorStates
-from lagmon.mirrors.topics import MirrorTopics
-from lagmon.mirrors.window import MirrorWindows
 from lagmon.syncs.runs import SyncRuns
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.mirrors import tails as mirror_tails
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS, OFFSET_SYNCS
-from lagmon.mirrors.detectors import Detectors
-from lagmon.mirrors.left_out import held as mirror_held
-from lagmon.mirrors.recreated.unlisted import UnlistedTopics
-from lagmon.mirrors.sight import LOOK_MS, MirrorPace, Sides, see
+from lagmon.mirrors.detectors.left_out import held as mirror_held
+from lagmon.mirrors.detectors.recreated.unlisted import UnlistedTopics
+from lagmon.mirrors.detectors.registry import Detectors
+from lagmon.mirrors.headroom.soonest import Soonest
+from lagmon.mirrors.partitions import tails as mirror_tails
+from lagmon.mirrors.partitions.sight import LOOK_MS, MirrorPace, Sides, see
 from lagmon.mirrors.snapshot import FlowSnapshot
-from lagmon.mirrors.soonest import Soonest
 from lagmon.mirrors.view import FlowView
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.sight import MirrorSight
-    from lagmon.mirrors.topics import Missing
+    from lagmon.mirrors.metadata.topics import Missing
+    from lagmon.mirrors.partitions.sight import MirrorSight
 
 LIST_AGAIN_MS = 8_000  # after a list of topics another may be asked for: at the next look, 10 s later
 LONGEST_FLUSH_MS = 86_400_000  # Kafka Connect takes any number: what writes offsets more rarely never does

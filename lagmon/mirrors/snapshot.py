@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.left_out.held import Held
-    from lagmon.mirrors.recreated.followed import Remade
-    from lagmon.mirrors.retention.overtaken import Overtaken
-    from lagmon.mirrors.rewinds.repeats import Repeat
-    from lagmon.mirrors.rewinds.steps import Step
-    from lagmon.mirrors.sight import MirrorSight
-    from lagmon.mirrors.topics import Missing
+    from lagmon.mirrors.detectors.left_out.held import Held
+    from lagmon.mirrors.detectors.recreated.followed import Remade
+    from lagmon.mirrors.detectors.retention.overtaken import Overtaken
+    from lagmon.mirrors.detectors.rewinds.repeats import Repeat
+    from lagmon.mirrors.detectors.rewinds.steps import Step
+    from lagmon.mirrors.metadata.topics import Missing
+    from lagmon.mirrors.partitions.sight import MirrorSight
 
     Slots = NDArray[np.intp]
 

@@ -25,8 +25,8 @@ from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors import words as mirror_words
 from lagmon.mirrors.answers.orders import EQUAL_OFFSETS, OFFSET_SYNCS
-from lagmon.mirrors.sight import LOOK_MS, STALE_MS, STOPPED
-from lagmon.mirrors.tails import RESTING_LOOKS
+from lagmon.mirrors.partitions.sight import LOOK_MS, STALE_MS, STOPPED
+from lagmon.mirrors.partitions.tails import RESTING_LOOKS
 from lagmon.mirrors.tasks.carriers import carriers, may_carry, passed_over, reached
 from lagmon.mirrors.tasks.states import FAILED, UNASSIGNED, Start
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lagmon.mirrors.metadata.topics import Missing
     from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.tasks.states import Trouble
-    from lagmon.mirrors.topics import Missing
     from lagmon.mirrors.view import FlowView
 
     Flags = NDArray[np.bool_]

@@ -7,10 +7,10 @@ import numpy as np
 from fleet.verdicts.vocabulary import Verdict
 from lagmon.groups.rules.words import Status
 from lagmon.logs.heads import Heads
-from lagmon.mirrors.sight import LOOK_MS, MirrorPace, Sides, see
+from lagmon.mirrors.partitions.sight import LOOK_MS, MirrorPace, Sides, see
+from lagmon.mirrors.partitions.window import MirrorWindows
 from lagmon.mirrors.snapshot import FlowSnapshot
 from lagmon.mirrors.verdict import MirrorVerdict
-from lagmon.mirrors.window import MirrorWindows
 
 
 def unseen(now_ms: int, text: str) -> tuple[FlowSnapshot, MirrorVerdict]:

@@ -27,12 +27,12 @@ from lagmon.mirrors import standstill as mirror_standstill
 from lagmon.mirrors import words as mirror_words
 from lagmon.mirrors.answers import facts as mirror_facts
 from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
-from lagmon.mirrors.left_out import held as mirror_held
-from lagmon.mirrors.left_out import unread as mirror_unread
-from lagmon.mirrors.retention import emptied as mirror_emptied
-from lagmon.mirrors.rewinds.rewinds import is_same_topic
-from lagmon.mirrors.rewinds.steps import Rewound
-from lagmon.mirrors.sight import LOOK_MS
+from lagmon.mirrors.detectors.left_out import held as mirror_held
+from lagmon.mirrors.detectors.left_out import unread as mirror_unread
+from lagmon.mirrors.detectors.retention import emptied as mirror_emptied
+from lagmon.mirrors.detectors.rewinds.rewinds import is_same_topic
+from lagmon.mirrors.detectors.rewinds.steps import Rewound
+from lagmon.mirrors.partitions.sight import LOOK_MS
 from lagmon.mirrors.tasks.states import FAILED
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lagmon.mirrors.detectors.rewinds.steps import Step
     from lagmon.mirrors.flow import MirrorFlow
-    from lagmon.mirrors.rewinds.steps import Step
+    from lagmon.mirrors.metadata.topics import Missing
     from lagmon.mirrors.snapshot import FlowSnapshot
-    from lagmon.mirrors.topics import Missing
     from lagmon.mirrors.view import FlowView
 
 _RANKS = np.array([RANK[status] for status in Status], np.int8)

@@ -1,6 +1,6 @@
 """What detectors and texts read of one flow: its facts, and what follows from them over time. Pure.
 
-It is read-only for them: `tests/lagmon/mirrors/test_detectors.py` finds what assigns to it.
+It is read-only for them: `tests/lagmon/mirrors/detectors/test_detectors.py` finds what assigns to it.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fleet.quantity import Bounds
-from lagmon.mirrors.distance import DistanceBounds
 from lagmon.mirrors.facts import FlowFacts
-from lagmon.mirrors.left_out.transactions import OpenTransactions
+from lagmon.mirrors.headroom.starts import StartLooks
+from lagmon.mirrors.partitions.transactions import OpenTransactions
 from lagmon.mirrors.progress.beginnings import Beginnings
-from lagmon.mirrors.starts import StartLooks
+from lagmon.mirrors.target_ends.distance import DistanceBounds
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from lagmon.groups.rules.admin_words import seen_by_asking
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
-from lagmon.mirrors.rewinds.steps import Rewound
+from lagmon.mirrors.detectors.rewinds.steps import Rewound
 from lagmon.mirrors.tasks.states import FAILED
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from lagmon.cluster.state import ClusterLag
     from lagmon.mirrors.answers.orders import MirrorOrder
-    from lagmon.mirrors.retention.overtaken import Overtaken
-    from lagmon.mirrors.rewinds.steps import Step
+    from lagmon.mirrors.detectors.retention.overtaken import Overtaken
+    from lagmon.mirrors.detectors.rewinds.steps import Step
+    from lagmon.mirrors.metadata.topics import Missing
     from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.tasks.states import MirrorStates
-    from lagmon.mirrors.topics import Missing
     from lagmon.mirrors.view import FlowView
 
 SHOWN = 3  # names in a sentence

@@ -17,9 +17,9 @@ import numpy as np
 
 from fleet.errors import MalformedError
 from lagmon.logs.heads import LAST_MS
-from lagmon.mirrors.retention.losses import MOST_KEPT
-from lagmon.mirrors.retention.overtaken import Overtaken
-from lagmon.mirrors.topics import Recreation
+from lagmon.mirrors.detectors.retention.losses import MOST_KEPT
+from lagmon.mirrors.detectors.retention.overtaken import Overtaken
+from lagmon.mirrors.metadata.topics import Recreation
 from lagmon.snapshots.frames import seal, unseal
 from lagmon.snapshots.holding import KeptHolding, holding_document, read_holding
 from lagmon.snapshots.losses import CopiedLosses, KeptLosses, losses_document, read_losses

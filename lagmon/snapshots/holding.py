@@ -9,10 +9,10 @@ from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError
-from lagmon.mirrors.left_out.filtered import KeptFiltered
-from lagmon.mirrors.retimed import Stamped
-from lagmon.mirrors.rewinds.repeats import MOST_KEPT, Repeat
-from lagmon.mirrors.rewinds.steps import Rewound, Step
+from lagmon.mirrors.detectors.left_out.filtered import KeptFiltered
+from lagmon.mirrors.detectors.retimed import Stamped
+from lagmon.mirrors.detectors.rewinds.repeats import MOST_KEPT, Repeat
+from lagmon.mirrors.detectors.rewinds.steps import Rewound, Step
 from lagmon.snapshots.losses import MOST_FINDINGS, finding_of, row_of
 from lagmon.snapshots.reading import MOST_LONG, instant, number, numbers, short_text, table
 

@@ -10,9 +10,9 @@ import numpy as np
 from fleet.errors import MalformedError
 from fleet.verdicts.vocabulary import Cause
 from lagmon.mirrors.answers.findings import MirrorFinding
-from lagmon.mirrors.ends import Held
-from lagmon.mirrors.recreated.followed import Remade
-from lagmon.mirrors.recreated.passage import Base
+from lagmon.mirrors.detectors.recreated.followed import Remade
+from lagmon.mirrors.detectors.recreated.passage import Base
+from lagmon.mirrors.target_ends.ends import Held
 from lagmon.snapshots.reading import MOST_LONG, MOST_ROWS, instant, number, numbers, rows, table, text
 
 if TYPE_CHECKING:

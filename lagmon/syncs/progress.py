@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lagmon.mirrors.window import MirrorWindows
+    from lagmon.mirrors.partitions.window import MirrorWindows
     from lagmon.syncs.queue import WaitingSync
 
 STEADY = 3

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from lagmon.mirrors.rewinds.steps_back import MOST_STEPS, StepBack
+from lagmon.mirrors.partitions.steps_back import MOST_STEPS, StepBack
 
 if TYPE_CHECKING:
     from collections.abc import Callable

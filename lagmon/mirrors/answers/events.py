@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.quantity import count_text
 from lagmon.groups.rules.sentences import instant_text
-from lagmon.mirrors.rewinds.repeats import QUIET_MS, copied_text
+from lagmon.mirrors.detectors.rewinds.repeats import QUIET_MS, copied_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lagmon.mirrors.rewinds.repeats import Repeat
+    from lagmon.mirrors.detectors.rewinds.repeats import Repeat
 
 LISTED = 50
 WORST = 5  # partitions of an event

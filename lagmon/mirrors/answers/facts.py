@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors import words as mirror_words
 from lagmon.mirrors.answers.findings import HELD_MS
-from lagmon.mirrors.left_out import held as mirror_held
-from lagmon.mirrors.left_out import unread as mirror_unread
-from lagmon.mirrors.left_out import unwatched as mirror_unwatched
+from lagmon.mirrors.detectors.left_out import held as mirror_held
+from lagmon.mirrors.detectors.left_out import unread as mirror_unread
+from lagmon.mirrors.detectors.left_out import unwatched as mirror_unwatched
 
 if TYPE_CHECKING:
     from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.metadata.topics import Recreation
     from lagmon.mirrors.snapshot import FlowSnapshot
-    from lagmon.mirrors.topics import Recreation
 
 
 def beside(flow: MirrorFlow, found: FlowSnapshot, *, said: str) -> str:

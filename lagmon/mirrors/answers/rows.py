@@ -12,17 +12,17 @@ from lagmon.groups.rules.words import STATUS_OF, Reason
 from lagmon.logs.time_lag import LagKind, written
 from lagmon.mirrors.answers.events import events_of
 from lagmon.mirrors.answers.findings import listed
-from lagmon.mirrors.headroom import room_of
-from lagmon.mirrors.left_out import unread as mirror_unread
+from lagmon.mirrors.detectors.left_out import unread as mirror_unread
+from lagmon.mirrors.headroom.of_slot import room_of
 from lagmon.mirrors.verdict import row_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lagmon.logs.heads import Heads
-    from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.metadata.topics import Missing
+    from lagmon.mirrors.partitions.sight import MirrorSight
     from lagmon.mirrors.snapshot import FlowSnapshot
-    from lagmon.mirrors.topics import Missing
     from lagmon.mirrors.verdict import MirrorVerdict
     from lagmon.mirrors.view import FlowView
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fleet.wire.records import SourceOffsetKey
     from lagmon.mirrors.answers.orders import MirrorOrder
-    from lagmon.mirrors.window import MirrorWindows
+    from lagmon.mirrors.partitions.window import MirrorWindows
 
     _Record = SourceOffset | Tombstone[SourceOffsetKey]
 

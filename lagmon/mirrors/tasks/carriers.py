@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.mirrors.sight import LOOK_MS, STALE_MS
+from lagmon.mirrors.partitions.sight import LOOK_MS, STALE_MS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirrors.facts import FlowFacts
-    from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.partitions.sight import MirrorSight
 
 _ASKED_AT_ONCE = 1_000  # of what moves, the newest first
 

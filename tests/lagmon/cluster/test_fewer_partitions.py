@@ -6,7 +6,7 @@ import pytest
 
 from fleet.verdicts.vocabulary import Verdict
 from tests.lagmon.mirror_flows import told
-from tests.lagmon.mirrors.test_topics import Watched, lost
+from tests.lagmon.mirrors.metadata.test_topics import Watched, lost
 
 
 def made_anew(flow, *, ids_first):

@@ -29,8 +29,8 @@ from lagmon.ingest import commits
 from lagmon.ingest.commits import CommitsReader
 from lagmon.ingest.watching import ClusterWatch
 from lagmon.mirrors.answers.orders import order_of
+from lagmon.mirrors.partitions.window import MirrorWindows
 from lagmon.mirrors.progress.intake import OffsetsIntake
-from lagmon.mirrors.window import MirrorWindows
 from runtime.kafka import bulk
 from runtime.kafka.bulk import Batch, Bulk
 from runtime.kafka.properties.client_settings import ClientSettings

@@ -8,7 +8,7 @@ import pytest
 
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.sentences import instant_text
-from lagmon.mirrors.rewinds.steps import Rewound, Step
+from lagmon.mirrors.detectors.rewinds.steps import Rewound, Step
 from lagmon.mirrors.verdict import judge_flow
 from tests.lagmon.mirror_flows import S, busy, busy_for_a_minute
 

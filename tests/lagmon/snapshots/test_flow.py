@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from fleet.errors import MalformedError
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import MirrorFinding
-from lagmon.mirrors.ends import Held
 from lagmon.mirrors.flow import MirrorFlow
+from lagmon.mirrors.target_ends.ends import Held
 from lagmon.mirrors.verdict import judge_flow
 from lagmon.snapshots import cluster as snapshot_cluster
 from lagmon.snapshots.flow import CopiedFlow, frame_of, read_flow, take_up

@@ -6,11 +6,11 @@ import pytest
 
 from fleet.errors import MalformedError
 from fleet.verdicts.vocabulary import Verdict
-from lagmon.mirrors.recreated.passage import Base
+from lagmon.mirrors.detectors.recreated.passage import Base
 from lagmon.snapshots.flow import read_flow
 from lagmon.snapshots.frames import seal
 from tests.lagmon.mirror_flows import NOW, S, told
-from tests.lagmon.mirrors.test_topics import Watched, lost, stand_and_remake
+from tests.lagmon.mirrors.metadata.test_topics import Watched, lost, stand_and_remake
 from tests.lagmon.snapshots.test_flow import WHOLE, losses, read_again, restarted
 from tests.lagmon.snapshots.test_holding import taken_up
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lagmon.groups.rules.words import Reason, Status
-from lagmon.mirrors.window import MirrorWindows
+from lagmon.mirrors.partitions.window import MirrorWindows
 from lagmon.syncs.progress import MOST_OFFSET, STEADY, SyncProgress
 from lagmon.syncs.queue import WaitingSync
 from tests.lagmon.mirror_flows import Mirrored

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lagmon.mirrors.answers.rows import LISTED, flow_document, row_document
-from lagmon.mirrors.topics import Missing
+from lagmon.mirrors.metadata.topics import Missing
 from lagmon.mirrors.verdict import judge_flow
 from tests.lagmon.mirror_flows import Mirrored
 

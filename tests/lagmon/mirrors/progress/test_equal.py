@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.words import Reason, Status
+from lagmon.mirrors.partitions.window import MirrorWindows
 from lagmon.mirrors.progress.equal import EqualProgress
-from lagmon.mirrors.window import MirrorWindows
 from tests.lagmon.mirror_flows import Mirrored, S, told
 
 

@@ -10,8 +10,8 @@ from fleet.mm2.filters import TopicFilter
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.verdicts.flow import Flow
 from lagmon.mirrors.answers.orders import MirrorOrder, order_of, read_mirror, write_mirror
+from lagmon.mirrors.partitions.window import NEAR_MS, MirrorWindows
 from lagmon.mirrors.progress.intake import OffsetsIntake
-from lagmon.mirrors.window import NEAR_MS, MirrorWindows
 from tests.lagmon.mirror_flows import NOW, S
 
 

@@ -1,0 +1,162 @@
+"""Records that may have stayed behind: the mirror passed them, and the target has grown by less. Pure.
+
+The distance between a partition's end on the target and the mirror's offset stays as it is while each record
+is copied once. It falls where a transform drops records - and where transactions leave markers, aborted
+records stay out or compaction leaves gaps. So a fall is a suspicion that only the audit can settle: it leaves
+the verdict alone, and is not told of compacted topics or of those on which a transaction was seen open.
+
+None of these takes anything from a copy's end. Where that has fallen, the target lost the end of its log: it
+is a suspicion as well, of any topic, until its id tells that it was made anew.
+
+Both ends are read at different instants, so a distance is taken only where nothing moved around the look: the
+mirror has read all that there is, and two looks at the target's end and one at the source's agree.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+from fleet.quantity import count_text
+from fleet.verdicts.vocabulary import Cause
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
+from lagmon.mirrors.detectors.lost_ends.target import CopyEnd, end_lost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+    Name = tuple[str, int]  # topic and partition
+
+Of = TypeVar("Of")  # what is told apart: a partition or a topic
+
+EVERY_MS = 4_000  # ends are read each ten seconds
+MOST_TOLD = 100
+
+
+class _Rows:
+    """What is kept of each slot: a state (offset and both ends) with the look that showed it, and a rest."""
+
+    def __init__(self, count: int) -> None:
+        self.state = np.full(
+            (3, count), -1, np.int64
+        )  # the mirror's next offset, the source's end, the target's
+        self.shown_ms = np.full(count, -1, np.int64)
+        self.rest = np.full((3, count), -1, np.int64)  # next offset, the target's end, and when
+
+    def forget(self, slots: Sequence[int]) -> None:
+        """Forget what is kept of these slots."""
+        self.state[:, slots] = self.rest[:, slots] = self.shown_ms[slots] = -1
+
+
+class Behind(ABC, Generic[Of]):
+    """Keeps what has stayed behind, of partitions or of topics: a few looks a minute, the newest findings."""
+
+    def __init__(self) -> None:
+        self._version = (-1, -1)  # of the windows' slots
+        self._found: dict[Of, MirrorFinding] = {}
+        self._noted_ms = -EVERY_MS
+
+    def look(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> list[MirrorFinding]:
+        """Take note of what is known now, and return what may have stayed behind."""
+        if not 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
+            self._noted_ms = sight.now_ms
+            self._note(flow, sight, transactional)
+        self._found = {name: one for name, one in self._found.items() if sight.now_ms - one.at_ms <= HELD_MS}
+        return list(self._found.values())[-MOST_TOLD:]
+
+    @abstractmethod
+    def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
+        """Forget topics that are gone, or were re-created on either side."""
+
+    @abstractmethod
+    def _note(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> None: ...
+
+
+class LeftBehind(Behind["Name"]):
+    """Keeps each partition's last moment at rest, and what has stayed behind since the one before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows = _Rows(0)
+
+    def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
+        """Forget topics that are gone, or were re-created on either side."""
+        if flow.windows.version == self._version:
+            slots = [slot for topic, _, slot in flow.windows.slots() if is_gone(topic)]
+            self._rows.forget([slot for slot in slots if slot < len(self._rows.shown_ms)])
+        self._found = {name: one for name, one in self._found.items() if not is_gone(name[0])}
+
+    def _note(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> None:
+        if flow.windows.version != self._version or len(sight.used) != len(self._rows.shown_ms):
+            # A slot may be another partition's by now: all begin anew.
+            self._version, self._rows = flow.windows.version, _Rows(len(sight.used))
+        source, target, rows = flow.source.heads, flow.target.heads, self._rows
+        slots = np.flatnonzero(sight.used & (sight.target_places >= 0) & (sight.tail == 0))
+        places, there = sight.places[slots], sight.target_places[slots]
+        ends, copies = source.end[places], target.end[there]
+        state = np.stack((flow.windows.next_offset[slots], ends, copies))
+        same = (state == rows.state[:, slots]).all(axis=0)
+        looked_ms = target.sampled_ms[there]
+        shown_ms = np.where(same, rows.shown_ms[slots], looked_ms)
+        rows.state[:, slots], rows.shown_ms[slots] = state, shown_ms
+        rests = same & (shown_ms < looked_ms) & (state[0] == state[1]) & (copies >= 0)
+        now, before = state[:, rests][[0, 2]], rows.rest[:, slots[rests]]
+        shorter = (before[0] >= 0) & (now[0] >= before[0]) & (now[1] < before[1])
+        fell = (before[0] >= 0) & (now[0] > before[0]) & (now[1] - now[0] < before[1] - before[0])
+        for row in np.flatnonzero(fell | shorter).tolist():
+            name = flow.windows.name(int(slots[rests][row]))
+            was, state_now = before[:, row].tolist(), [*now[:, row].tolist(), sight.now_ms]
+            if shorter[row]:
+                self._found[name] = end_lost(
+                    flow,
+                    name,
+                    CopyEnd(*was[:2]),
+                    CopyEnd(*state_now[:2]),
+                    seen=f"ended at {was[1]}, seen at {instant_text(was[2])}, and ends at {state_now[1]} now",
+                    at_ms=sight.now_ms,
+                )
+            elif name[0] not in transactional and name[0] not in flow.settings.compacted:
+                self._found[name] = stayed_behind(flow, *name, was, state_now)
+        rows.rest[:2, slots[rests]] = now
+        rows.rest[2, slots[rests]] = sight.now_ms
+
+
+def stayed_behind(
+    flow: FlowView, topic: str, partition: int | None, before: Sequence[int], now: Sequence[int]
+) -> MirrorFinding:
+    """Return what stayed behind between two rests, each told as next offset, target's end and instant.
+
+    Of a whole topic, where `partition` is None, these are sums over its partitions.
+    """
+    passed, came = now[0] - before[0], now[1] - before[1]
+    remote, target = flow.topics.remote.get(topic, topic), flow.order.flow.target
+    name, offsets = f"{topic}-{partition}", f" ({before[0]} to {now[0] - 1})"
+    others = "Markers of transactions, aborted records and gaps of compaction do so too; an audit"
+    if partition is None:
+        name, offsets = topic, ""
+        others = (
+            "So it is where offsets of its group are moved forward, or records are left out; markers of "
+            "transactions, aborted records and gaps of compaction do so too. An audit"
+        )
+    return MirrorFinding(
+        code=Cause.FILTERED,
+        topic=topic,
+        partition=partition,
+        at_ms=now[2],
+        records=passed - came,
+        first_offset=None if partition is None else before[0],
+        last_offset=None if partition is None else now[0] - 1,
+        proved=False,
+        sentence=(
+            f"Of {name} the mirror passed {count_text(passed, 'offset')}{offsets} since "
+            f"{instant_text(before[2])}, and {remote} on {target} grew by {came:,}: at least "
+            f"{passed - came:,} stayed behind. {others} (mirrorwatch checksum) tells whether records are "
+            "missing."
+        ),
+    )

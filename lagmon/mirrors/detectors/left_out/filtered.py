@@ -1,0 +1,180 @@
+"""Topics of which the mirror leaves every record out: a filter or a transform that drops them all. Pure.
+
+Such a topic has a copy that stays empty; the source has records, and the mirror writes no offset for any of
+them while those of other topics move. A task that hangs, has failed or is halted looks alike, and so does one
+that has just gone on. So nothing is said while any partition of the flow stands (unless its task goes on with
+others) or any task is told not to run, nor before the mirror has had its time since. Time in which nobody
+looked does not count.
+
+A task whose other partitions are idle does not show that it hangs, and a mirror that may not read a topic,
+or does not reach a leader, goes on with all others. So it is proved only of a mirror that is known to apply a
+transform which may leave records out (fleet's `Handling`); of any other it is a suspicion, and the topic
+waits. A mirror that leaves aborted transactions out does the same with a topic of such alone, and one that
+begins late with what was there before: a suspicion as well, but nothing waits for that.
+
+Whoever made the copy, the mirror may yet have to find the topic, as long as it takes to look for topics anew:
+an operator may make a copy before the mirror does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import count_text
+from fleet.verdicts.vocabulary import Cause
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors.answers.findings import MirrorFinding
+from lagmon.mirrors.detectors.detector import Detector
+from lagmon.mirrors.partitions.sight import LOOK_MS, STOPPED
+from lagmon.mirrors.progress.beginnings import begins_early
+from lagmon.mirrors.tasks.carriers import carriers, passed_over
+from lagmon.mirrors.tasks.states import TOLD
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+
+_MAY_NOT_READ = (
+    "No transform of it is known that may leave records out, so it may not be able to read them: look at its "
+    "rights on the topic on the source, and at its log."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFiltered:
+    """What is kept of it over a restart."""
+
+    since_ms: dict[str, int] = field(default_factory=dict)
+    told: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Filtered(Detector):
+    """Since when the topics of a flow have looked like it."""
+
+    _since_ms: dict[str, int] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)  # those that have looked so for long enough
+    _blind: bool = True  # whether nothing can be seen of it now
+    _held_ms: int | None = None  # when we began, something stood or was told not to run: the last of these
+
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Find the topics that have been like that for long enough."""
+        now_ms, self._blind = sight.now_ms, True
+        if flow.read_to_ms < 0 or not flow.target.topics or not flow.topics.remote:
+            return
+        alike = _empty_copies(flow)
+        self._since_ms = {topic: self._since_ms.get(topic, now_ms) for topic in alike}
+        slots = np.flatnonzero(sight.used)
+        if self._held_ms is None:
+            self._held_ms = now_ms
+        if flow.states.in_state(*TOLD) or _may_hang(flow, sight, slots):
+            self._told, self._held_ms = set(), now_ms
+            return
+        moved_ms, within_ms = int(flow.windows.moved_ms[slots].max(initial=-1)), sight.stopped_after_ms
+        goes_ms = self._held_ms + within_ms  # from then on the mirror has had its time
+        due_ms = {
+            topic: max(goes_ms, since_ms + within_ms + flow.refresh_ms)
+            for topic, since_ms in self._since_ms.items()
+        }
+        due = {topic for topic, at_ms in due_ms.items() if now_ms - within_ms > at_ms and moved_ms > at_ms}
+        self._told, self._blind = (self._told & due_ms.keys()) | due, False
+
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
+        """Return every record that is left out, by partition."""
+        if self._blind:
+            return []
+        return [one for topic in sorted(self._told) for one in self._of_topic(flow, topic, now_ms)]
+
+    def explained(self, flow: FlowView) -> set[str]:
+        """Return the topics that need not wait for the mirror to read them."""
+        return set(self._told) if flow.order.flow.handling.drops or _doubts_of(flow) else set()
+
+    def kept(self) -> KeptFiltered:
+        """Return what is to be kept over a restart."""
+        return KeptFiltered(dict(self._since_ms), frozenset(self._told))
+
+    def take_up(self, kept: KeptFiltered) -> None:
+        """Know again what an earlier process knew."""
+        self._since_ms |= kept.since_ms
+        self._told |= kept.told
+
+    def _of_topic(self, flow: FlowView, topic: str, now_ms: int) -> list[MirrorFinding]:
+        ends = flow.readable_ends
+        remote, target = flow.topics.remote[topic], flow.order.flow.target
+        since = instant_text(self._since_ms[topic])
+        drops, doubts = flow.order.flow.handling.drops, _doubts_of(flow)
+        may = f"It applies {', '.join(drops)}, which may leave records out." if drops else _MAY_NOT_READ
+        found = []
+        for partition, place in enumerate(flow.source.places.listed_of(topic)):
+            start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
+            if end > start:
+                least = max(1, flow.record_bounds(topic, partition, end - start).least)
+                sentence = (  # more may have come since the last poll
+                    f"{topic}-{partition} has at least {count_text(least, 'record')} on "
+                    f"{flow.order.flow.source}, {start} to {end - 1}, and its copy {remote} on {target} has "
+                    "never had any: the mirror copies other topics and none of these, since "
+                    f"{since} at the latest. {may}{doubts}"
+                )
+                found.append(
+                    MirrorFinding(
+                        code=Cause.FILTERED,
+                        topic=topic,
+                        partition=partition,
+                        at_ms=now_ms,
+                        records=least,
+                        first_offset=start,
+                        last_offset=end - 1,
+                        proved=bool(drops) and not doubts,
+                        sentence=sentence,
+                    )
+                )
+        return found
+
+
+def _may_hang(flow: FlowView, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
+    """Tell whether a partition stands, and not because records of it are left out on the way."""
+    stands = slots[np.isin(sight.rows.reason[slots], STOPPED)]
+    if not len(stands):
+        return False
+    slack_ms, since_ms = sight.cadence_ms + LOOK_MS, int(sight.rows.since_ms[stands].max())
+    known = carriers(flow, stands, slack_ms)
+    return known is None or not passed_over(
+        flow, sight, stands, since_ms=since_ms, slack_ms=slack_ms, known=known
+    )
+
+
+def _doubts_of(flow: FlowView) -> str:
+    """Return why the mirror may leave a whole topic out by design, "" where nothing tells that."""
+    order = flow.order.flow
+    doubts = ""
+    if order.isolation_level == "read_committed":
+        doubts += " They may all be of aborted transactions, which it does not copy."
+    if not begins_early(flow):
+        reset = order.offset_reset
+        doubts += f" With auto.offset.reset={reset} it leaves out what came before it began to read."
+    return doubts
+
+
+def _empty_copies(flow: FlowView) -> list[str]:
+    """Return the topics with records, no offset of the mirror, and a copy that never had a record."""
+    source, target, ends = flow.source, flow.target, flow.readable_ends
+    found = []
+    for topic, remote in flow.topics.remote.items():
+        if remote not in target.topics or flow.windows.slot(topic, 0) is not None:
+            continue
+        places = source.places.listed_of(topic)
+        if any(flow.windows.slot(topic, number) is not None for number in range(len(places))):
+            continue
+        copies = target.heads.end[target.places.listed_of(remote)]
+        if not len(copies) or (copies != 0).any():
+            continue
+        firsts = [flow.beginnings.first(flow, (topic, number), place) for number, place in enumerate(places)]
+        if (ends[places] > firsts).any():
+            found.append(topic)
+    return found

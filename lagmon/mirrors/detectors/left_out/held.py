@@ -1,0 +1,83 @@
+"""Partitions that a hanging transaction holds before a mirror which reads committed records only. Pure.
+
+When one hangs: logs/hanging.py. Of a topic in use the last stable offset moves: its record is new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import count_text
+from lagmon.groups.rules.sentences import hangs_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+    Name = tuple[str, int]  # topic and partition
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A partition that a transaction holds for too long."""
+
+    topic: str
+    partition: int
+    stable: int  # the offset at which it begins: nothing from there on is read
+    end: int
+    since_ms: int  # when that was seen first
+    now_ms: int
+
+    @property
+    def records(self) -> int:
+        """Return how many offsets wait behind it, those of the transaction with them."""
+        return self.end - self.stable
+
+
+def held(flow: FlowView, sight: MirrorSight) -> tuple[Held, ...]:
+    """Return the partitions of the flow that are held, as of looks at their logs that are not old."""
+    if not flow.committed_only:
+        return ()
+    heads = flow.source.heads
+    places = np.flatnonzero((heads.stable >= 0) & (heads.stable < heads.end)).astype(np.int32)
+    if not len(places):
+        return ()
+    since_ms = flow.source.hangs_since_ms(places, sight.now_ms)
+    told = since_ms >= 0
+    hang = dict(zip(places[told].tolist(), since_ms[told].tolist(), strict=True))
+    return tuple(
+        Held(*name, int(heads.stable[place]), int(heads.end[place]), hang[place], sight.now_ms)
+        for place, name in _names(flow, sight, [*hang])
+    )
+
+
+def _names(flow: FlowView, sight: MirrorSight, places: Sequence[int]) -> Iterator[tuple[int, Name]]:
+    """Yield those of these places that are the flow's, with topic and partition."""
+    if not places:
+        return
+    for slot in np.flatnonzero(sight.used & np.isin(sight.places, places)).tolist():
+        yield int(sight.places[slot]), flow.windows.name(slot)
+    for topic, partition, place in flow.places_without():
+        if place in places:
+            yield place, (topic, partition)
+
+
+def sentence(flow: FlowView, found: Sequence[Held]) -> str:
+    """Return what it means, "" where nothing is held."""
+    if not found:
+        return ""
+    one = max(found, key=lambda each: each.records)
+    others = len(found) - 1
+    such = f" ({count_text(others, 'more partition')} {'is' if others == 1 else 'are'} held as well)"
+    waits = "waits" if one.records == 1 else "wait"
+    hangs = hangs_text(f"offset {one.stable} of {one.topic}-{one.partition}", one.since_ms, one.now_ms)
+    return (
+        f"A transaction on {flow.order.flow.source} {hangs} The mirror reads committed records only, and"
+        f" {count_text(one.records, 'record')} behind its last stable offset {waits}{such if others else ''}."
+        " kafka-transactions.sh finds it and aborts it."
+    )

@@ -1,0 +1,122 @@
+"""Records that may have stayed behind of topics whose mirror reads as a group: compared by topic. Pure.
+
+As in mirrors/left_out/behind.py, but over all partitions of a topic together: MirrorMaker 1 and, unless told
+otherwise, Brooklin have a record's key choose its partition on the target, so that a copy's end says nothing
+of the partition of its number. A group commits the next offset, after it was copied; where that is the
+source's end in each partition, and stays so over two looks at the copies with one at the source between, all
+is copied that will be.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lagmon.mirrors.detectors.left_out.behind import Behind, stayed_behind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+    Longs = NDArray[np.int64]
+
+_FAR = np.iinfo(np.int64).max
+
+
+class _Places(NamedTuple):
+    """Where a flow's topics are: of each partition its topic's number, place, and slot or -1."""
+
+    topics: list[str]
+    topic: Longs
+    place: Longs
+    slot: Longs
+    copy_topic: Longs
+    copy_place: Longs
+
+
+class _Rest(NamedTuple):
+    """A topic with nothing to copy: sums of next offsets and of copies' ends, and when."""
+
+    next_offset: int
+    end: int
+    at_ms: int
+
+
+class TopicsBehind(Behind[str]):
+    """Keeps each topic's last moment at rest, and what has stayed behind since the one before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._listed: tuple[object, ...] = ()
+        self._places: _Places | None = None
+        self._state = np.zeros((3, 0), np.int64)  # by topic, of next offsets and of ends on both sides
+        self._shown_ms = np.zeros(0, np.int64)  # by when all copies' ends had been looked at that showed it
+        self._rests: dict[str, _Rest] = {}
+
+    def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:  # noqa: ARG002 - by topic
+        """Forget topics that are gone, or were re-created on either side."""
+        self._listed = ()  # and all have to be seen twice again
+        self._rests = {topic: one for topic, one in self._rests.items() if not is_gone(topic)}
+        self._found = {topic: one for topic, one in self._found.items() if not is_gone(topic)}
+
+    def _note(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> None:
+        at, source, target = self._find_places(flow), flow.source.heads, flow.target.heads
+        ends, copies = source.end[at.place], target.end[at.copy_place]
+        has_slot = (at.slot >= 0) & (at.slot < len(sight.used))
+        slots = np.where(has_slot, at.slot, 0)
+        next_offset = np.where(has_slot, flow.windows.next_offset[slots], 0)
+        is_read = (ends >= 0) & (next_offset == ends)  # without an offset where there never was a record
+        is_read[has_slot] &= sight.used[slots[has_slot]]
+        state = np.zeros_like(self._state)
+        np.add.at(state[0], at.topic, next_offset)
+        np.add.at(state[1], at.topic, ends)
+        np.add.at(state[2], at.copy_topic, copies)
+        rests = np.zeros(len(at.topics), np.bool_)
+        rests[at.copy_topic] = True
+        rests[at.topic[~is_read]] = rests[at.copy_topic[copies < 0]] = False
+        oldest_ms, newest_ms = np.full(len(rests), _FAR), np.full(len(rests), -1, np.int64)
+        np.minimum.at(oldest_ms, at.topic, source.sampled_ms[at.place])
+        np.minimum.at(oldest_ms, at.copy_topic, target.sampled_ms[at.copy_place])
+        np.maximum.at(newest_ms, at.copy_topic, target.sampled_ms[at.copy_place])
+        same = (state == self._state).all(axis=0)
+        self._shown_ms = np.where(same, self._shown_ms, newest_ms)
+        self._state = state
+        for number in np.flatnonzero(rests & same & (oldest_ms > self._shown_ms)).tolist():
+            topic, now = at.topics[number], _Rest(int(state[0, number]), int(state[2, number]), sight.now_ms)
+            before = self._rests.get(topic, now)
+            self._rests[topic] = now
+            fell = now.next_offset >= before.next_offset
+            fell &= now.end - now.next_offset < before.end - before.next_offset
+            if fell and topic not in transactional and topic not in flow.settings.compacted:
+                self._found[topic] = stayed_behind(flow, topic, None, before, now)
+
+    def _find_places(self, flow: FlowView) -> _Places:
+        version, listed = (
+            flow.windows.version,
+            (flow.source.topics, flow.target.topics, flow.topics.remote),
+        )
+        same = len(self._listed) == len(listed) and all(map(operator.is_, listed, self._listed))
+        if self._places is not None and same and version == self._version:
+            return self._places
+        topics = [topic for topic, remote in flow.topics.remote.items() if remote in flow.target.topics]
+        if version[1] != self._version[1]:
+            self._rests = {}  # another group's offsets may be told by now
+        self._rests = {topic: self._rests[topic] for topic in topics if topic in self._rests}
+        self._version, self._listed = version, listed
+        rows, copies = [], []
+        for number, topic in enumerate(topics):
+            for partition, place in enumerate(flow.source.places.listed_of(topic)):
+                slot = flow.windows.slot(topic, partition)
+                rows.append((number, place, -1 if slot is None else slot))
+            copies += [(number, place) for place in flow.target.places.listed_of(flow.topics.remote[topic])]
+        columns = np.array(rows, np.int64).reshape(-1, 3).T
+        self._places = _Places(topics, *columns, *np.array(copies, np.int64).reshape(-1, 2).T)
+        self._state = np.full((3, len(topics)), -1, np.int64)
+        self._shown_ms = np.full(len(topics), -1, np.int64)
+        return self._places

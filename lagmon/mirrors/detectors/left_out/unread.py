@@ -1,0 +1,59 @@
+"""Partitions whose log was not read behind the mirror's offset: whether they are behind is unknown. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import count_text
+from lagmon.groups.rules.words import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+SHOWN = 3  # topics
+
+
+def sentence(flow: FlowView, sight: MirrorSight, *, refused_only: bool = False) -> str:
+    """Return which partitions these are, why, and what to do; "" where there are none.
+
+    `refused_only` leaves out those that are only not read yet.
+    """
+    unread = np.flatnonzero(sight.used & (sight.rows.reason == Reason.UNREAD)).tolist()
+    refused = [slot for slot in unread if is_refused(flow, slot)]
+    told = refused if refused_only or len(refused) == len(unread) else unread
+    if not told:
+        return ""
+    alias = flow.order.flow.source
+    offsets, topics = int(sight.lag[told].sum()), {flow.windows.name(slot)[0] for slot in told}
+    said = (
+        f"Lag of {count_text(len(told), 'partition')} of {_names(topics)} is unknown: up to "
+        f"{count_text(offsets, 'record')} may not be replicated"
+    )
+    if told is not refused:
+        return f"{said}. Mirrorwatch has not read the log behind the mirror's offset on {alias} yet."
+    return f"{said}. {missing_permission(topics, alias)}"
+
+
+def is_refused(flow: FlowView, slot: int) -> bool:
+    """Tell whether a partition's topic may not be read."""
+    return flow.windows.name(slot)[0] in flow.source.tails.refused
+
+
+def missing_permission(topics: Collection[str], alias: str) -> str:
+    """Return which permission Mirrorwatch lacks, and on what."""
+    return (
+        f"Mirrorwatch has no READ permission on {_names(topics)} on {alias}, so it cannot tell records from "
+        "transaction markers there; grant READ."
+    )
+
+
+def _names(topics: Collection[str]) -> str:
+    shown, others = sorted(topics)[:SHOWN], len(topics) - SHOWN
+    what = "topic" if len(topics) == 1 else "topics"
+    more = f" and {others:,} more" if others > 0 else ""
+    return f"{what} {', '.join(shown)}{more}"

@@ -1,0 +1,64 @@
+"""Topics that a mirror copies although its configuration, as it was read here, leaves them out. Pure.
+
+Somebody changed the mirror's file or its connector since, so nothing is judged of these topics: the offsets
+that the mirror writes of them tell so. Only what it wrote a while after the configuration was taken over
+counts, since a mirror that is restarted with another one at that moment writes last of what it had before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import count_text
+from lagmon.mirrors.detectors.detector import Detector
+from lagmon.mirrors.partitions.sight import LOOK_MS
+
+if TYPE_CHECKING:
+    from lagmon.mirrors.answers.findings import MirrorFinding
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+LATELY_MS = 300_000  # before an instant: what was written earlier may not be copied any more
+_SHOWN = 3
+
+
+class Unwatched(Detector):
+    """Finds such topics of one flow."""
+
+    def __init__(self) -> None:
+        self.topics: tuple[str, ...] = ()
+        self._since_ms = -1
+
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Find the topics of the source that are replicated though they are left out, by name."""
+        self.topics = self._find(flow, sight)
+
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - nothing is lost
+        """Return none: the sentence about the flow names the topics."""
+        return []
+
+    def _find(self, flow: FlowView, sight: MirrorSight) -> tuple[str, ...]:
+        if self._since_ms < 0:
+            self._since_ms = sight.now_ms
+        if not flow.order.tells_topics:
+            return ()
+        from_ms = max(self._since_ms + sight.cadence_ms + LOOK_MS, sight.now_ms - LATELY_MS)
+        moved = flow.windows.moved_ms[: len(sight.used)] > from_ms
+        names = {flow.windows.name(slot)[0] for slot in np.flatnonzero(moved & ~sight.used).tolist()}
+        return tuple(sorted((names & flow.source.topics.keys()) - flow.topics.remote.keys()))
+
+
+def sentence(flow: FlowView, topics: tuple[str, ...]) -> str:
+    """Return what it means, "" where there are none."""
+    if not topics:
+        return ""
+    shown, more = ", ".join(topics[:_SHOWN]), len(topics) - _SHOWN
+    names = f"{shown} and {more:,} more" if more > 0 else shown
+    it = "it" if len(topics) == 1 else "them"
+    return (
+        f"The mirror also copies {count_text(len(topics), 'topic')} of {flow.order.flow.source} that its"
+        f" configuration leaves out as it was read here, so that nothing watches {it}: {names}. Have the"
+        " configuration read again (SIGHUP), or the mirror restarted if it still runs with another one."
+    )

@@ -1,0 +1,149 @@
+"""Source logs that lost their end while the mirror had copied further. Pure.
+
+After an unclean election (or a truncation) a log ends before N + 1, and what is written there next is new
+under numbers that were there before. How short a log was is known by looks only: it may have been shorter.
+Where the copy ended then tells what the mirror made of it since (mirrors/lost_ends/passage.py,
+mirrors/lost_ends/steps.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.arrays.growing import more_rows
+from lagmon.groups.rules.words import Reason
+from lagmon.mirrors.answers.findings import HELD_MS
+from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
+from lagmon.mirrors.detectors.detector import Detector
+from lagmon.mirrors.detectors.lost_ends.cut import Cut
+from lagmon.mirrors.detectors.lost_ends.passage import decide
+from lagmon.mirrors.detectors.recreated.beginnings import GROWN_TIMES
+from lagmon.mirrors.partitions.sight import LOOK_MS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.answers.findings import MirrorFinding
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+    Name = tuple[str, int]  # topic and partition
+    Longs = NDArray[np.int64]
+    Int32s = NDArray[np.int32]
+
+
+@dataclass(slots=True)
+class SourceCuts(Detector):
+    """Follows the source logs of one flow that lost their end."""
+
+    _cuts: dict[Name, Cut] = field(default_factory=dict)
+    _with_copy_ms: dict[Name, int] = field(default_factory=dict)  # a copy's step back that its source shares
+    _whole_ms: Longs = field(default_factory=lambda: np.zeros(0, np.int64))  # by slot, -1 never
+    _turns: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))  # of the slots, as of then
+
+    def of(self, name: Name, next_offset: int) -> Cut | None:
+        """Return how a log was cut while the mirror had written this offset, None where it was not."""
+        cut = self._cuts.get(name)
+        return cut if cut is not None and cut.next_offset == next_offset else None
+
+    def fell_with_copy(self, flow: FlowView, sight: MirrorSight) -> frozenset[int]:
+        """Return the slots of equal offsets whose source lost its end too: nothing comes again."""
+        since = sight.rows.since_ms
+        named = ((flow.windows.slot(*name), at_ms) for name, at_ms in self._with_copy_ms.items())
+        return frozenset(slot for slot, at_ms in named if slot is not None and at_ms == int(since[slot]))
+
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - it is kept so long
+        """Return what was passed over, for as long as it is shown."""
+        return [cut.found for cut in self._cuts.values() if cut.found is not None]
+
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Take note of logs that are too short by now, and decide what can be decided."""
+        if flow.order.lag_from == EQUAL_OFFSETS:
+            self._follow_copies(flow, sight)
+            return
+        self._look(flow, sight)
+        for name, cut in list(self._cuts.items()):
+            if self._is_over(flow, sight, name, cut):
+                del self._cuts[name]
+            elif cut.moved_ms >= 0 and not cut.is_decided:
+                decide(flow, sight, name, cut)
+
+    def _follow_copies(self, flow: FlowView, sight: MirrorSight) -> None:
+        back = np.flatnonzero(sight.used & (sight.rows.reason == Reason.REWOUND)).tolist()
+        names = {flow.windows.name(slot): slot for slot in back}
+        self._with_copy_ms = {name: at for name, at in self._with_copy_ms.items() if name in names}
+        looked_ms = flow.source.heads.sampled_ms
+        for name, slot in names.items():
+            place, since_ms = int(sight.places[slot]), int(sight.rows.since_ms[slot])
+            end, peak = int(flow.source.heads.end[place]), int(flow.windows.rings.offset[slot].max())
+            if 0 <= end < peak and int(looked_ms[place]) >= since_ms:
+                self._with_copy_ms[name] = since_ms
+
+    def _look(self, flow: FlowView, sight: MirrorSight) -> None:
+        windows, heads, count = flow.windows, flow.source.heads, len(sight.used)
+        if count > len(self._whole_ms):
+            more_rows(self, "_whole_ms", count, -1)
+            more_rows(self, "_turns", count, 0)
+        other = self._turns[:count] != windows.turns[:count]  # the slot was given to another partition
+        self._whole_ms[:count][other], self._turns[:count] = -1, windows.turns[:count]
+        slots = np.flatnonzero(sight.used)
+        places = sight.places[slots]
+        end, looked_ms = heads.end[places], heads.sampled_ms[places]
+        written, written_ms = windows.next_offset[slots], windows.committed_ms[slots]
+        short = (end >= 0) & (end < written) & (self._whole_ms[slots] >= 0)
+        # Clocks differ: an offset may be newer than its time tells.
+        short &= looked_ms > written_ms + LOOK_MS
+        for at in np.flatnonzero(short).tolist():
+            self._note(flow, sight, int(slots[at]), int(end[at]), int(looked_ms[at]))
+        whole = end >= written
+        self._whole_ms[slots[whole]] = looked_ms[whole]
+
+    def _note(self, flow: FlowView, sight: MirrorSight, slot: int, end: int, looked_ms: int) -> None:
+        name, written = flow.windows.name(slot), int(flow.windows.next_offset[slot])
+        cut = self.of(name, written)
+        if cut is None:
+            written_ms, whole_ms = int(flow.windows.committed_ms[slot]), int(self._whole_ms[slot])
+            copy_end = _copy_end(flow, sight, slot, looked_ms)
+            more = _between_looks(flow, slot)
+            start = max(0, int(flow.source.heads.start[sight.places[slot]]))
+            self._cuts[name] = Cut(written, written_ms, whole_ms, end, looked_ms, copy_end, more, start)
+        elif end < cut.lowest:
+            cut.lowest, cut.lowest_ms = end, looked_ms
+            cut.copy_end = _copy_end(flow, sight, slot, looked_ms)
+        elif end > cut.lowest:
+            cut.grows = True
+
+    def _is_over(self, flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> bool:
+        """Tell whether nothing is told of a cut any more; takes note that the mirror goes on."""
+        slot, now_ms = flow.windows.slot(*name), sight.now_ms
+        remade_ms = (flow.topics.remade_ms.get((name[0], side), -1) for side in ("source", "target"))
+        if slot is None or max(remade_ms) >= cut.whole_ms:
+            return True  # its offset was taken away, or a log is another one
+        if slot >= len(sight.used) or not sight.used[slot]:
+            return False  # it is left out for now
+        if cut.moved_ms < 0 and int(flow.windows.next_offset[slot]) != cut.next_offset:
+            cut.moved_ms = now_ms
+        if cut.found is not None:
+            return now_ms - cut.found.at_ms > HELD_MS
+        return 0 <= cut.moved_ms < now_ms - HELD_MS
+
+
+def _between_looks(flow: FlowView, slot: int) -> int:
+    """Return how many records may come between two looks at both logs, by the pace of the window."""
+    rings = flow.windows.rings
+    first = rings.length - int(rings.filled[slot])
+    came = int(rings.offset[slot, -1] - rings.offset[slot, first])
+    took_ms = int(rings.committed_ms[slot, -1] - rings.committed_ms[slot, first])
+    return GROWN_TIMES * (came if took_ms <= 0 else -(-came * 2 * LOOK_MS // took_ms))
+
+
+def _copy_end(flow: FlowView, sight: MirrorSight, slot: int, at_ms: int) -> int:
+    """Return where a copy ended when its source was looked at; at the look before, where none came after."""
+    place, heads = int(sight.target_places[slot]), flow.target.heads
+    if place < 0:
+        return -1
+    end = int(heads.end_at(np.array([place], np.int32), np.array([at_ms]))[0])
+    return end if end >= 0 else int(heads.end[place])

@@ -1,0 +1,146 @@
+"""What a mirror made of a source log that lost its end, once it has written another offset. Pure.
+
+A mirror that is down when a log is cut asks for N + 1 when it comes back. Where the log is longer than that
+again, it goes on there, and what is new below is not copied; no offset ever tells. The copy does: since the
+log was seen at its shortest it has grown by N's own growth only (mirrors/recreated/passage.py).
+
+That is proved where the log was seen whole before, and to grow again below N + 1 (the end that an old leader
+tells looks alike, and stands), by the same topic id throughout, with a copy that goes on to grow just as N
+does: markers of transactions, and what a filter leaves out, would keep it behind by more and more. All else
+is a suspicion. What is told is the least, as the log may have been shorter than it was seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import count_text
+from fleet.verdicts.vocabulary import Cause
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors.answers.findings import MirrorFinding
+from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, GROUP
+from lagmon.mirrors.detectors.lost_ends.steps import came_again
+from lagmon.mirrors.detectors.recreated.beginnings import (
+    sighted,
+)
+from lagmon.mirrors.detectors.recreated.followed import Followed
+from lagmon.mirrors.detectors.recreated.passage import Base, Passage, judge_passage
+
+if TYPE_CHECKING:
+    from lagmon.mirrors.detectors.lost_ends.cut import Cut
+    from lagmon.mirrors.detectors.recreated.passage import Sighted
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+    Name = tuple[str, int]  # topic and partition
+
+_NEVER = np.iinfo(np.int64).max
+
+
+def is_same_log(flow: FlowView, topic: str, cut: Cut) -> bool:
+    """Tell whether the topic's id shows that the log was none made anew, from before to after the cut."""
+    topics, key = flow.topics, (topic, "source")
+    known = topics.known_since_ms.get(key, _NEVER) <= cut.whole_ms
+    return known and topics.ids_at_ms.get(key, -1) >= cut.lowest_ms
+
+
+def decide(flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> None:
+    """Decide whether a mirror that has written another offset since passed over what is new below it."""
+    slot = flow.windows.slot(*name)
+    assert slot is not None
+    rings = flow.windows.rings
+    since = rings.offset[slot][rings.committed_ms[slot] > cut.written_ms]
+    if (since < cut.next_offset).any() or flow.order.lag_from not in (CONNECT_OFFSETS, GROUP):
+        cut.is_decided = True  # it went back: mirrors/rewinds/rewinds.py
+        return
+    places = int(sight.places[slot]), int(sight.target_places[slot])
+    if places[1] < 0 or cut.copy_end < 0:
+        return
+    looked_ms = tuple(
+        int(one.sampled_ms[place])
+        for one, place in zip((flow.source.heads, flow.target.heads), places, strict=True)
+    )
+    followed = Followed(
+        flow.windows, flow.source.heads, flow.target.heads, flow.order.flow.source, by_record=True
+    )
+    base = Base(cut.next_offset, cut.written_ms, cut.copy_end, sure=True)
+    seen = sighted(followed, slot, places, (looked_ms[0], looked_ms[1]), base)
+    if seen is None or seen.at_ms <= cut.lowest_ms:
+        return
+    passage = judge_passage(base, replace(seen, start=cut.lowest))
+    if passage is Passage.COPIED:
+        cut.is_decided, cut.found = True, _repeated(flow, sight, name, cut, seen)
+    if passage is Passage.PASSED_OVER:
+        cut.first_low = seen.low if cut.first_low < 0 else cut.first_low
+        cut.is_decided = _is_proved(flow, name, cut, seen)
+        # The record before the newest offset was copied from the log as it is now.
+        went_on = min(seen.high, int(since[-1]) - 1 if len(since) else seen.high)
+        cut.found = _finding(flow, name, cut, seen, went_on=went_on)
+
+
+def _is_proved(flow: FlowView, name: Name, cut: Cut, seen: Sighted) -> bool:
+    grew, went = seen.target_end - cut.copy_end, seen.low - cut.next_offset
+    just_as = went <= grew <= seen.high - cut.next_offset
+    goes_on = went >= 2 * (cut.first_low - cut.next_offset)
+    same = is_same_log(flow, name[0], cut)
+    return cut.grows and same and just_as and goes_on and name[0] not in flow.settings.compacted
+
+
+def _repeated(
+    flow: FlowView, sight: MirrorSight, name: Name, cut: Cut, seen: Sighted
+) -> MirrorFinding | None:
+    """Return what came again of a mirror that began anew, and is past where it was by its next offset."""
+    topic, partition = name
+    slot = flow.windows.slot(topic, partition)
+    if slot is None or not is_same_log(flow, topic, cut):
+        return None
+    start = int(flow.source.heads.start[sight.places[slot]])
+    again = came_again(cut, start=start, end=seen.high, copy_end=seen.target_end)
+    if again is None:
+        return None
+    return MirrorFinding(
+        code=Cause.DUPLICATING,
+        topic=topic,
+        partition=partition,
+        at_ms=seen.at_ms,
+        records=again.records,
+        records_most=cut.lowest - max(0, start),
+        first_offset=cut.lowest - again.records,
+        last_offset=cut.lowest - 1,
+        sentence=(
+            f"Of {topic}-{partition}, at least {count_text(again.records, 'record')} came to"
+            f" {flow.order.flow.target} again: the log on {flow.order.flow.source} lost its end, as by an"
+            f" unclean election (it ended at {cut.lowest}, seen at {instant_text(cut.lowest_ms)}), before the"
+            f" mirror's offset, {cut.next_offset}; {again.proof}."
+        ),
+    )
+
+
+def _finding(flow: FlowView, name: Name, cut: Cut, seen: Sighted, *, went_on: int) -> MirrorFinding:
+    """Return what was passed over of a log that the mirror went on with at `went_on` at most."""
+    topic, partition = name
+    offsets, grew = cut.next_offset - cut.lowest, seen.target_end - cut.copy_end
+    records = max(1, flow.record_bounds(topic, partition, offsets).least)
+    doubt = "" if cut.is_decided else " Markers of transactions, or a filter, may have left such a gap too."
+    return MirrorFinding(
+        code=Cause.UNEXPLAINED,
+        topic=topic,
+        partition=partition,
+        at_ms=seen.at_ms,
+        records=records,
+        records_most=max(went_on, cut.next_offset) - cut.start,
+        first_offset=cut.lowest,
+        last_offset=cut.next_offset - 1,
+        proved=cut.is_decided,
+        sentence=(
+            f"The log of {topic}-{partition} on {flow.order.flow.source} lost its end, as by an unclean"
+            f" election: it ended at {cut.lowest}, seen at {instant_text(cut.lowest_ms)}, when the mirror had"
+            f" copied up to {cut.next_offset}. It has grown past that again, and the mirror went on there: at"
+            f" least {count_text(records, 'record')}, {cut.lowest} to {cut.next_offset - 1},"
+            f" {'was' if records == 1 else 'were'} not copied. Its copy grew by {grew:,} while its offset"
+            f" went from {cut.next_offset} to {seen.low}.{doubt}"
+        ),
+    )

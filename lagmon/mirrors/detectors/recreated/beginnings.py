@@ -1,0 +1,345 @@
+"""Whether a mirror passed over the beginning of a source topic that was made anew. Pure.
+
+A mirror asks for N + 1 of the new log. Where that is shorter it begins at its start, and all is copied: N
+falls. Where the new log had grown longer while the mirror stood, its records up to N are passed over, and no
+offset of the source ever tells (mm2.md, Seen on 4.3.0, 2). What tells is how much the target has grown since
+N was written last in the old log (the *base*): by all that lies before the new N, or by N's own growth only.
+
+N and the target's end are read at different instants. So of a look at the target's end, N then is held
+between the newest offset written before that look and what was written or could be read after it; where both
+explanations would fit, the next look decides. A worker may write where it was in the old log when the new
+one is there already, at the next of its usual times: an offset is taken for one of the new log only after
+that time, once another one follows it, or where the new log ends there and rests, so that none can follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.mirrors.detectors.recreated.findings import finding, suspicion
+from lagmon.mirrors.detectors.recreated.followed import Followed, Remade
+from lagmon.mirrors.detectors.recreated.passage import Base, Passage, Sighted, judge_passage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lagmon.logs.heads import Heads
+    from lagmon.mirrors.answers.findings import MirrorFinding
+
+    Places = tuple[int, int]  # of a partition on the source and on the target, -1 where it has none
+
+GROWS_MS, GROWN_TIMES = 20_000, 3  # an old log grew by so many times what it had in such a time, at most
+WRITING_MS = 2_000  # for writing offsets, and for the difference of two clocks
+_FAR = np.iinfo(np.int64).max
+
+
+def bases(
+    topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int, is_gone: bool = False
+) -> dict[int, Base]:
+    """Return by partition where the mirror was in a topic's log when that was known last, at `known_ms`.
+
+    At the beginning, where every offset that is known was written since then. Of one that was gone then, what
+    was written later is of another log.
+    """
+    found = {}
+    for partition in places:
+        slot = followed.windows.slot(topic, partition)
+        commits = followed.windows.commits(slot)
+        old = [one for one in commits if one[1] <= known_ms]
+        commits = old if is_gone else commits
+        if commits:
+            next_offset, at_ms = old[-1] if old else (0, known_ms)
+            found[partition] = Base(next_offset, at_ms, -1, sure=len(old) == len(commits))
+    # Of all at once: where an end was takes as long for one as for hundreds.
+    on_source, on_target = ([places[partition][side] for partition in found] for side in (0, 1))
+    ends = _target_ends(followed.target, on_target, [base.at_ms for base in found.values()])
+    mosts = _log_most(followed.source, on_source, known_ms, [base.next_offset for base in found.values()])
+    return {
+        partition: replace(base, target_end=end, log_most=most)
+        for (partition, base), end, most in zip(found.items(), ends, mosts, strict=True)
+    }
+
+
+def begin(
+    topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int, now_ms: int
+) -> Remade:
+    """Take note that a topic was made anew: after `known_ms`, when its old id was read last (-1 unknown).
+
+    A fall of N since then is decided at once, and what the windows hold from before it is forgotten.
+    """
+    remade = Remade(topic, now_ms, known_ms=known_ms)
+    remade.open |= bases(topic, followed, places, known_ms=known_ms)
+    for partition in places:
+        slot = followed.windows.slot(topic, partition)
+        commits = followed.windows.commits(slot)
+        fall = _fall(commits, known_ms)
+        if slot is not None and fall is not None:
+            remade.open.pop(partition, None)
+            remade.decided[partition] = Passage.COPIED
+            followed.windows.keep_newest(slot, len(commits) - fall)
+            followed.windows.confirm(slot, now_ms)
+    return remade
+
+
+def begin_from(remade: Remade, gone: Mapping[int, Base], followed: Followed, *, gone_ms: int) -> None:
+    """Take for where the mirror was in the old log what was kept when a list lacked that, at `gone_ms`.
+
+    All that the windows hold was written afterwards: where it was nowhere before, that is of the new log.
+    """
+    remade.gone_ms = remade.known_ms = gone_ms
+    for partition in remade.open.keys() - gone.keys():
+        slot = followed.windows.slot(remade.topic, partition)
+        if slot is not None:
+            followed.windows.confirm(slot, remade.at_ms)
+    remade.open = {partition: base for partition, base in gone.items() if partition not in remade.decided}
+
+
+def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, cadence_ms: int) -> None:
+    """Decide what can be decided by now of a mirror that writes its offsets so often."""
+    if not remade.open:
+        return
+    looks_ms = followed.source.sampled_ms, followed.target.sampled_ms
+    for partition in list(remade.open):
+        at = places.get(partition, (-1, -1))
+        if at[0] < 0:
+            continue
+        looked_ms = int(looks_ms[0][at[0]]), int(looks_ms[1][at[1]]) if at[1] >= 0 else -1
+        passage, found = _decide(remade, partition, followed, at, looked_ms, cadence_ms=cadence_ms)
+        if passage is None:
+            continue
+        del remade.open[partition]
+        remade.decided[partition] = passage
+        slot = followed.windows.slot(remade.topic, partition)
+        if slot is not None:
+            followed.windows.confirm(slot, remade.at_ms)
+        if found is not None:
+            remade.found.append(found)
+
+
+def _decide(
+    remade: Remade,
+    partition: int,
+    followed: Followed,
+    places: Places,
+    looked_ms: tuple[int, int],
+    *,
+    cadence_ms: int,
+) -> tuple[Passage | None, MirrorFinding | None]:
+    """Tell what became of a partition's beginning, None while that is not known, and what that proves."""
+    slot = followed.windows.slot(remade.topic, partition)
+    base, commits = _advance(remade, (partition, slot), followed, places, looked_ms=looked_ms[0])
+    seen = _newest(followed, slot, places, looked_ms, base)
+    went_back = any(offset < base.next_offset + followed.by_record for offset, _ in commits)
+    passage = Passage.COPIED if went_back else None
+    if seen is None:
+        return passage, None
+    killed = None if went_back else _killed(remade, base, seen, followed, places[1])
+    base, passage = killed or base, passage or judge_passage(killed or base, seen)
+    if passage is Passage.COPIED:
+        maybe_old = _maybe_of_old_log(remade, base, followed, slot)
+        if maybe_old > seen.start:
+            passage = _doubted(base, seen, maybe_old, end=int(followed.source.end[places[0]]))
+        if passage is Passage.NOT_TOLD:
+            return passage, suspicion(remade, partition, seen, maybe_old, followed)
+    if passage is not Passage.PASSED_OVER:
+        return passage, None
+    is_new = _is_of_new_log(remade, commits, cadence_ms)
+    maybe_new = is_new or 0 <= base.log_most < max((offset for offset, _ in commits), default=-1)
+    is_read = _copy_is_read(remade, partition, seen, followed)
+    rests = _rests(seen, followed, places, cadence_ms)
+    if not is_read or not (maybe_new or rests):
+        return None, None
+    most = seen.high if rests else None  # a mirror that asks for more begins at the log's start
+    if is_new and commits[-1][0] > base.next_offset:
+        most = commits[-1][0] - 1  # the record before that was copied
+    return passage, finding(remade, partition, base, seen, followed, place=places[1], most=most)
+
+
+def _killed(remade: Remade, base: Base, seen: Sighted, followed: Followed, place: int) -> Base | None:
+    """Return the base of a mirror that was killed, and went on in the new log at its written offset.
+
+    The copy grew by more than all of the new log. What it had got behind that offset by the last poll before
+    was of the old log, and it grew by N's own growth only since. None where that is not so.
+    """
+    end, _ = followed.target.bounds_at(place, remade.known_ms)
+    grew = seen.target_end - end
+    is_more = seen.target_end - base.target_end > seen.high - seen.start
+    is_own = seen.low - base.next_offset <= grew <= seen.high - base.next_offset
+    return replace(base, target_end=end) if end > base.target_end and is_more and is_own else None
+
+
+def _newest(
+    followed: Followed, slot: int | None, places: Places, looked_ms: tuple[int, int], base: Base
+) -> Sighted | None:
+    if places[1] < 0:
+        return None
+    seen = sighted(followed, slot, places, looked_ms, base)
+    return seen or _sighted_at_end(followed, places, looked_ms[0], base)
+
+
+def _advance(
+    remade: Remade, which: tuple[int, int | None], followed: Followed, places: Places, *, looked_ms: int
+) -> tuple[Base, list[tuple[int, int]]]:
+    """Return the base that is the newest by now, and what was written since; of a partition and its slot."""
+    partition, slot = which
+    base = remade.open[partition]
+    commits = [one for one in followed.windows.commits(slot) if one[1] > base.at_ms]
+    old = _of_old_log(remade, commits, int(followed.source.end[places[0]]), looked_ms)
+    if old:
+        next_offset, at_ms = old[-1]
+        base = Base(next_offset, at_ms, _target_ends(followed.target, places[1:], [at_ms])[0], base.sure)
+        commits = [one for one in commits if one[1] > base.at_ms]
+    if slot is not None and 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
+        followed.windows.confirm(slot, remade.at_ms)  # of the new log, whatever it passed over there
+    if base.target_end < 0 <= places[1]:
+        base = _with_new_copy(base, followed.target, places[1])
+    if base.at_ms < followed.copied_anew_ms:
+        base = replace(base, target_end=0)  # of another log: the new copy was empty, or not there yet
+    remade.open[partition] = base
+    return base, commits
+
+
+def _of_old_log(
+    remade: Remade, commits: list[tuple[int, int]], end: int, looked_ms: int
+) -> list[tuple[int, int]]:
+    """Return the offsets that were past the new log's end when that was looked at after they were written."""
+    if end < 0 or looked_ms < remade.at_ms:
+        return []
+    return [one for one in commits if one[1] <= looked_ms and one[0] > end]
+
+
+def _maybe_of_old_log(remade: Remade, base: Base, followed: Followed, slot: int | None) -> int:
+    """Return the largest offset that was written first of all and may be of the old log, -1 for none.
+
+    Of a log of which no offset was known (the base is its start then) and that was made anew soon after.
+    """
+    if base.sure or base.next_offset > 0:
+        return -1
+    early = [offset for offset, at_ms in followed.windows.commits(slot) if at_ms <= remade.at_ms]
+    # What was empty when it was looked at last tells nothing of how fast it was filled.
+    return max((one for one in early if base.log_most <= 0 or one <= base.log_most), default=-1)
+
+
+def _doubted(base: Base, seen: Sighted, maybe_old: int, *, end: int) -> Passage | None:
+    """Judge what seems to be copied, of a log that ends at `end`: the mirror may have gone on at `maybe_old`.
+
+    It did not where the copy has grown by what was written of the old log and by all of the new one.
+    """
+    if seen.high - seen.low >= maybe_old - seen.start:
+        return None
+    if seen.target_end - base.target_end >= seen.low - seen.start + maybe_old:
+        return Passage.COPIED
+    return Passage.NOT_TOLD if seen.low > maybe_old or seen.low == end else None
+
+
+def _copy_is_read(remade: Remade, partition: int, seen: Sighted, followed: Followed) -> bool:
+    """Tell whether the copy's id was read since its growth told first that a beginning was passed over.
+
+    A copy that was made anew meanwhile has grown by less.
+    """
+    seemed_ms, read_ms = remade.seemed_ms.setdefault(partition, seen.at_ms), followed.copy_read_ms
+    return read_ms is None or read_ms >= seemed_ms or seen.at_ms - seemed_ms > followed.ids_within_ms
+
+
+def _is_of_new_log(remade: Remade, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
+    """Tell whether the newest offset can not be the last one of the old log, written late."""
+    gone_ms = remade.gone_ms if remade.gone_ms >= 0 else remade.at_ms
+    since = [one for one in commits if one[1] > gone_ms]
+    moved = len({offset for offset, _ in since}) > 1
+    return moved or any(at_ms > gone_ms + cadence_ms + WRITING_MS for _, at_ms in since)
+
+
+def _rests(seen: Sighted, followed: Followed, places: Places, cadence_ms: int) -> bool:
+    """Tell whether the mirror is at the new log's end, and this and the copy's have stood for a cadence.
+
+    Had it read any of the new log, another offset were there by now. So this one is of the new log, or it is
+    the last of the old one and the mirror will ask for what follows: what lies before it is passed over.
+    """
+    if seen.low != int(followed.source.end[places[0]]):
+        return False
+    logs = (followed.source, places[0], seen.low), (followed.target, places[1], seen.target_end)
+    return all(end == _end_before(log, place, cadence_ms + WRITING_MS) for log, place, end in logs)
+
+
+def _end_before(log: Heads, place: int, before_ms: int) -> int:
+    """Return where a log ended so long before it was looked at last, -1 where that is not known."""
+    then_ms = log.sampled_ms[[place]] - before_ms
+    return int(log.end_at(np.array([place], np.int32), then_ms)[0])
+
+
+def _fall(commits: list[tuple[int, int]], known_ms: int) -> int | None:
+    """Return the first column after which the offset is one of a newer log: it fell, since the old id."""
+    steps = range(len(commits) - 1, 0, -1)
+    return next(
+        (at for at in steps if commits[at][0] < commits[at - 1][0] and commits[at][1] > known_ms), None
+    )
+
+
+def _target_ends(target: Heads, places: Sequence[int], at_ms: Sequence[int]) -> list[int]:
+    """Return where each copy ended at its instant, -1 for one that has no place."""
+    there = np.array(places, np.int32)
+    has_place, then_ms = there >= 0, np.array(at_ms, np.int64)
+    found, there, then_ms = np.full(len(there), -1, np.int64), there[has_place], then_ms[has_place]
+    ends = target.end_at(there, then_ms)
+    oldest, oldest_ms = target.oldest_ms(there)
+    # One that was not looked at yet has stood since before that.
+    otherwise = np.where(oldest_ms >= then_ms, oldest, target.end[there])
+    found[has_place] = np.where(ends < 0, otherwise, ends)
+    told: list[int] = found.tolist()
+    return told
+
+
+def _with_new_copy(base: Base, target: Heads, target_place: int) -> Base:
+    """Take a copy that was not there when the mirror wrote the base for one that was empty then."""
+    if int(target.end[target_place]) < 0:
+        return base
+    return replace(base, target_end=max(0, int(target.start[target_place])))
+
+
+def _log_most(source: Heads, places: Sequence[int], known_ms: int, next_offsets: Sequence[int]) -> list[int]:
+    """Return the most that each old log can have held when it went, -1 where that is not known.
+
+    It was looked at last at `known_ms`; what came afterwards is as much as came in a time before that.
+    """
+    there = np.array(places, np.int32)
+    at = np.maximum(there, 0)
+    before, end = (source.end_at(at, np.full(len(at), ms)) for ms in (known_ms - GROWS_MS, known_ms))
+    # Not looked at then, or what is known is of the new log.
+    unknown = (there < 0) | (np.minimum(before, end) < np.array(next_offsets, np.int64))
+    told: list[int] = np.where(unknown, -1, end + GROWN_TIMES * (end - before)).tolist()
+    return told
+
+
+def sighted(
+    followed: Followed, slot: int | None, places: Places, looked_ms: tuple[int, int], base: Base
+) -> Sighted | None:
+    """Return the newest look at the target since the base, None where N is not known well enough at it.
+
+    `places` and `looked_ms`, when their ends were read last, are of the source and the target. Where the
+    source leads, and nothing was written since, the target's look before that is the newest that tells.
+    """
+    commits = [one for one in followed.windows.commits(slot) if one[1] > base.at_ms]
+    target_end, at_ms = int(followed.target.end[places[1]]), looked_ms[1]
+    if looked_ms[0] < at_ms and not any(written_ms >= at_ms for _, written_ms in commits):
+        target_end, at_ms = followed.target.look_until(places[1], looked_ms[0])
+    before = [offset for offset, written_ms in commits if written_ms <= at_ms and offset > base.next_offset]
+    if not before or min(target_end, base.target_end) < 0:
+        return None
+    # What is copied while an offset is being written is not in it.
+    after = [offset for offset, written_ms in commits if written_ms >= at_ms + WRITING_MS]
+    end = int(followed.source.end[places[0]]) if looked_ms[0] >= at_ms else _FAR
+    start = max(0, int(followed.source.start[places[0]]))
+    high = max(min(end, *after[:1], _FAR), before[-1])
+    return Sighted(start, before[-1], high, target_end, at_ms)
+
+
+def _sighted_at_end(followed: Followed, places: Places, looked_ms: int, base: Base) -> Sighted | None:
+    """Return the same where the new log has come to end where the mirror was: it has nothing to write."""
+    start, end = max(0, int(followed.source.start[places[0]])), int(followed.source.end[places[0]])
+    target_end, at_ms = followed.target.look_until(places[1], looked_ms)
+    if not start < end == base.next_offset or min(target_end, base.target_end) < 0:
+        return None
+    return Sighted(start, end, end, target_end, at_ms)

@@ -1,0 +1,108 @@
+"""What is told of a source topic that was made anew and whose beginning the mirror passed over. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.quantity import between_text, count_text
+from fleet.verdicts.vocabulary import Cause
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors.answers.findings import MirrorFinding
+from lagmon.mirrors.detectors.recreated.passage import markers_may_tell
+
+if TYPE_CHECKING:
+    from lagmon.mirrors.detectors.recreated.followed import Followed, Remade
+    from lagmon.mirrors.detectors.recreated.passage import Base, Sighted
+
+
+def suspicion(
+    remade: Remade, partition: int, seen: Sighted, maybe_old: int, followed: Followed
+) -> MirrorFinding:
+    """Return what may have been passed over, where the first offset may be of either log."""
+    records = maybe_old - seen.start
+    sentence = (
+        f"{remade.topic}-{partition} on {followed.source_name} was re-created (seen at "
+        f"{instant_text(remade.at_ms)}). The mirror's first offset, {maybe_old}, was written before that "
+        f"was seen: if it is of the old log, at least {count_text(records, 'record')} of the new one, "
+        f"{seen.start} to {maybe_old - 1}, {'was' if records == 1 else 'were'} not copied. By how much "
+        "the copy grew fits both; a checksum of the topic tells."
+    )
+    return _passed(remade, partition, seen, (maybe_old, None), least=records, proved=False, sentence=sentence)
+
+
+def _doubt(remade: Remade, base: Base, seen: Sighted, followed: Followed, place: int) -> str:
+    """Say what else may explain that the copy at this place has grown by less than all, "" for nothing."""
+    if followed.compacted:
+        return " Compaction may have left such a gap too."
+    before, _ = followed.target.bounds_at(place, max(base.at_ms, remade.known_ms))
+    _, after = followed.target.bounds_at(place, base.at_ms)
+    # Where the copy ended when the base was written lies between two polls: a burst may have come then.
+    is_own = seen.low - base.next_offset <= seen.target_end - after <= seen.high - base.next_offset
+    if markers_may_tell(base, seen) and not (is_own and after >= 0):
+        return " Markers of transactions may have left such a gap too."
+    least, most = seen.target_end - after, seen.target_end - before
+    fits = least <= seen.high - seen.start and most >= seen.low - seen.start
+    if fits and 0 <= before <= base.target_end <= after:
+        grew = f"the copy was growing, by {after - before:,}, when offset {base.next_offset} was written"
+        return f" Or all was copied: {grew}."
+    return ""
+
+
+def finding(
+    remade: Remade,
+    partition: int,
+    base: Base,
+    seen: Sighted,
+    followed: Followed,
+    *,
+    place: int,
+    most: int | None,
+) -> MirrorFinding:
+    """Return what was passed over; `place` is the copy's.
+
+    The mirror went on at the base at least, and at `most`, None where that is not known: it may have copied
+    more of the old log than it had written an offset for.
+    """
+    doubt = _doubt(remade, base, seen, followed, place)
+    least = base.next_offset - seen.start
+    if followed.transactional:
+        least = -(-least // 2)  # each marker of a transaction ends a record at least
+    went = "the mirror went on in the middle of the new log"
+    moved = f"went from {base.next_offset} to {seen.low}"
+    if seen.low == base.next_offset:
+        went, moved = f"the mirror is where the new log ends, at {base.next_offset}", "stayed there"
+    sentence = (
+        f"{remade.topic}-{partition} on {followed.source_name} was re-created (seen at "
+        f"{instant_text(remade.at_ms)}), and {went}: {between_text(least, most, 'record')}, from offset "
+        f"{seen.start} on, {'was' if most == 1 else 'were'} not copied. Its copy "
+        f"grew by {seen.target_end - base.target_end:,} while its offset {moved}.{doubt}"
+    )
+    return _passed(
+        remade, partition, seen, (base.next_offset, most), least=least, proved=not doubt, sentence=sentence
+    )
+
+
+def _passed(
+    remade: Remade,
+    partition: int,
+    seen: Sighted,
+    until: tuple[int, int | None],
+    *,
+    least: int,
+    proved: bool,
+    sentence: str,
+) -> MirrorFinding:
+    """Return what is told of the new log's records up to, and not including, `until`: at least, at most."""
+    first, most = until
+    return MirrorFinding(
+        code=Cause.TOPIC_RECREATED,
+        topic=remade.topic,
+        partition=partition,
+        at_ms=seen.at_ms,
+        records=least,
+        records_most=most,  # from 0 on, wherever the log starts by now
+        first_offset=seen.start,
+        last_offset=first - 1,
+        proved=proved,
+        sentence=sentence,
+    )

@@ -1,0 +1,270 @@
+"""What a flow lost with topics that were made anew, on either side. Pure.
+
+Source: what the mirror passed over of the new log (`mirror_remade`). Target: what was there before
+(`mirror_ends`), unless the mirror's offsets went back since, which sends all of it again, or the source's
+topic was made anew as well between the last look at the old copy and the new one's id: who deletes both means
+to. The ids of both sides come apart, so that is told once the source's id was read since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lagmon.mirrors.answers.findings import HELD_MS
+from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP
+from lagmon.mirrors.detectors.detector import Detector
+from lagmon.mirrors.detectors.recreated import beginnings as mirror_remade
+from lagmon.mirrors.detectors.recreated.followed import Followed, Remade
+from lagmon.mirrors.metadata.id_rounds import ids_within_ms
+from lagmon.mirrors.target_ends.ends import CopyNames, TargetEnds, all_of_it, lost_copies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from lagmon.mirrors.answers.findings import MirrorFinding
+    from lagmon.mirrors.detectors.recreated.passage import Base
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+MOST_GONE = 1000  # topics that were deleted and may come again
+
+
+@dataclass(slots=True)
+class RecreatedTopics(Detector):
+    """Follows the topics of one flow that were re-created, on either side."""
+
+    ends: TargetEnds = field(default_factory=TargetEnds)
+    remade: dict[str, Remade] = field(default_factory=dict)  # by topic, the newest of each
+    _gone: dict[str, tuple[int, dict[int, Base]]] = field(default_factory=dict)  # when, and where it was
+    _unread: dict[str, tuple[int, int]] = field(default_factory=dict)  # made anew before offsets were read
+    _copies: dict[str, list[MirrorFinding]] = field(default_factory=dict)  # by topic
+    _sent_to: dict[tuple[str, int], int] = field(default_factory=dict)  # N + 1 before the copies went
+    _was_at_ms: dict[tuple[str, int], int] = field(default_factory=dict)  # and when; of earlier processes not
+    _held_ms: dict[tuple[str, int], int] = field(default_factory=dict)  # last polls of copies, of dense ones
+
+    def note_gone(self, flow: FlowView, topic: str, *, gone_ms: int) -> None:
+        """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
+        remote = flow.order.flow.remote_topic(topic)  # it is none of the flow's topics any more
+        places = {number: (-1, place) for number, place in enumerate(flow.target.places.listed_of(remote))}
+        self._gone.pop(topic, None)
+        found = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=gone_ms, is_gone=True)
+        self._gone[topic] = gone_ms, found
+        if len(self._gone) > MOST_GONE:
+            del self._gone[next(iter(self._gone))]  # the one that went first
+
+    def note_back(self, topic: str) -> None:
+        """Take note that a source topic that seemed gone is there, the same as before."""
+        self._gone.pop(topic, None)
+
+    def note_source(self, flow: FlowView, topic: str, *, known_ms: int, now_ms: int) -> None:
+        """Take note that a source topic was made anew, after `known_ms`."""
+        if flow.read_to_ms < 0:  # where the mirror was, and what was kept, shows once its offsets are read
+            known_ms, _ = self._unread.get(topic, (known_ms, now_ms))
+            self._unread[topic] = known_ms, now_ms
+            return
+        self._keep_copies(topic, lambda one: one.at_ms <= known_ms)
+        if flow.order.lag_from not in (CONNECT_OFFSETS, GROUP):
+            return  # only N of its own tells where the mirror went on
+        followed, places = _followed(flow, topic), _places(flow, topic)
+        gone = self._gone.pop(topic, None)
+        remade = mirror_remade.begin(topic, followed, places, known_ms=known_ms, now_ms=now_ms)
+        if gone is not None:
+            mirror_remade.begin_from(remade, gone[1], followed, gone_ms=gone[0])
+        self.remade[topic] = remade
+
+    def note_read(self, flow: FlowView) -> None:
+        """Take note that the offsets are read: of topics made anew until then too."""
+        unread, self._unread = self._unread, {}
+        for topic, (known_ms, now_ms) in unread.items():
+            self.note_source(flow, topic, known_ms=known_ms, now_ms=now_ms)
+
+    def note_target(self, flow: FlowView, topic: str, *, known_ms: int, now_ms: int) -> None:
+        """Take note that a topic's copy was made anew, after `known_ms`."""
+        held = self.ends.made_anew(topic, known_ms)
+        if held is None or flow.topics.remade_ms.get((topic, "source"), -1) > held.at_ms:
+            return
+        remote = flow.topics.remote[topic]
+        dense = not flow.order.flow.exactly_once and topic not in flow.settings.compacted
+        if flow.order.lag_from == EQUAL_OFFSETS:  # the copy has the gaps of its source
+            dense &= topic not in flow.transactions.topics
+        names = CopyNames(topic, remote, flow.order.flow.target, dense=dense)
+        found = lost_copies(names, held, now_ms=now_ms)
+        self._copies[topic] = [*self._copies.get(topic, ()), *found]
+        if dense:
+            self._held_ms |= {(topic, one.partition or 0): held.at_ms for one in found}
+        # Not where it is now: it may have gone back before the new id could be read.
+        equal = flow.order.lag_from == EQUAL_OFFSETS
+        for partition, offset in enumerate((held.ends if equal else held.next_offsets).tolist()):
+            slot = flow.windows.slot(topic, partition)
+            if offset >= 0:
+                self._sent_to[topic, partition] = offset
+                self._was_at_ms[topic, partition] = int(held.offsets_ms[partition])
+            elif slot is not None:
+                self._sent_to[topic, partition] = int(flow.windows.next_offset[slot])
+
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Decide what can be decided by now, and forget what is told no longer."""
+        now_ms = sight.now_ms
+        self.ends.note(flow, sight)
+        for topic, remade in list(self.remade.items()):
+            places = _places(flow, topic)
+            mirror_remade.follow(remade, _followed(flow, topic), places, cadence_ms=sight.cadence_ms)
+            gone = (topic, "source") not in flow.topics.ids  # for so long that its id is not kept any more
+            settled = (gone or not remade.open) and not remade.found
+            if settled and now_ms - remade.at_ms > HELD_MS:
+                del self.remade[topic]
+            remade.found = [one for one in remade.found if now_ms - one.at_ms <= HELD_MS]
+        for topic in list(self._copies):
+            self._keep_copies(
+                topic, lambda one: now_ms - one.at_ms <= HELD_MS and not self._is_sent_again(flow, one)
+            )
+            self._copies[topic] = [
+                all_of_it(one) if self._is_all(flow, one) else one for one in self._copies.get(topic, ())
+            ]
+        told = {(one.topic, one.partition) for found in self._copies.values() for one in found}
+        self._held_ms = {name: at_ms for name, at_ms in self._held_ms.items() if name in told}
+        self._sent_to = {name: offset for name, offset in self._sent_to.items() if name in told}
+        self._was_at_ms = {name: at_ms for name, at_ms in self._was_at_ms.items() if name in told}
+
+    def forget_offsets(self, flow: FlowView) -> None:
+        """Take away offsets of old logs where the new ones are known to be empty: they say nothing.
+
+        Slots are given back by that, so it is done before anything is judged.
+        """
+        start, end = flow.source.heads.start, flow.source.heads.end
+        for topic, remade in self.remade.items():
+            places = _places(flow, topic) if remade.open else {}
+            for partition, base in remade.open.items():
+                place = places.get(partition, (-1, -1))[0]
+                slot = flow.windows.slot(topic, partition)
+                old_to_ms = max(remade.at_ms, base.at_ms)
+                old = slot is not None and int(flow.windows.committed_ms[slot]) <= old_to_ms
+                if old and place >= 0 and 0 <= int(end[place]) <= max(0, int(start[place])):
+                    flow.windows.forget(topic, partition)
+
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
+        """Return what was lost, for as long as it is told."""
+        copies = [
+            one for found in self._copies.values() for one in found if _source_is_read(flow, one, now_ms)
+        ]
+        return [*copies, *(one for remade in self.remade.values() for one in remade.found)]
+
+    def kept(self) -> tuple[list[MirrorFinding], list[MirrorFinding], dict[tuple[str, int], int]]:
+        """Return what was lost with copies, with topics of the source, and where the mirror was before."""
+        passed_over = [one for remade in self.remade.values() for one in remade.found]
+        return [one for found in self._copies.values() for one in found], passed_over, dict(self._sent_to)
+
+    def kept_undecided(self) -> list[Remade]:
+        """Return the topics of which it may still show what the mirror made of them, with where it was."""
+        remade = self.remade.values()
+        return [
+            Remade(one.topic, one.at_ms, one.gone_ms, one.known_ms, dict(one.open))
+            for one in remade
+            if one.open
+        ]
+
+    def take_up(
+        self,
+        copies: Sequence[MirrorFinding],
+        passed_over: Sequence[MirrorFinding],
+        sent_to: Mapping[tuple[str, int], int],
+        undecided: Iterable[Remade] = (),
+    ) -> None:
+        """Know again what an earlier process found; once the offsets are read, which may contradict it."""
+        for one in copies:
+            self._copies.setdefault(one.topic, []).append(one)
+        self._sent_to = {**sent_to, **self._sent_to}
+        self.remade = {one.topic: one for one in undecided} | self.remade
+        for one in passed_over:
+            remade = self.remade.setdefault(one.topic, Remade(one.topic, one.at_ms))
+            remade.found.append(one)
+
+    def undecided(self, sight: MirrorSight) -> list[Remade]:
+        """Return the topics of which it may still show what the mirror made of them.
+
+        A mirror has told after two of its offsets and a look; one that has not by then stands, or there is
+        nothing to copy.
+        """
+        within_ms = sight.stopped_after_ms
+        return [one for one in self.remade.values() if one.open and sight.now_ms - one.at_ms <= within_ms]
+
+    def _keep_copies(self, topic: str, is_kept: Callable[[MirrorFinding], bool]) -> None:
+        kept = [one for one in self._copies.pop(topic, ()) if is_kept(one)]
+        if kept:
+            self._copies[topic] = kept
+
+    def _is_all(self, flow: FlowView, one: MirrorFinding) -> bool:
+        """Tell whether a copy can have got nothing between the last poll and its deletion.
+
+        The mirror had written by that poll that it had copied all that the source has even now.
+        """
+        name = one.topic, one.partition or 0
+        slot, held_ms = flow.windows.slot(*name), self._held_ms.get(name, -1)
+        places = flow.source.places.listed_of(one.topic)
+        if one.records_most is not None or slot is None or held_ms < 0 or name[1] >= len(places):
+            return False
+        is_same = flow.topics.remade_ms.get((one.topic, "source"), -1) < held_ms
+        looked_ms, end = (
+            int(flow.source.heads.sampled_ms[places[name[1]]]),
+            int(flow.source.heads.end[places[name[1]]]),
+        )
+        wrote_ms = int(flow.windows.moved_ms[slot]) + mirror_remade.WRITING_MS
+        return (
+            is_same
+            and wrote_ms < held_ms
+            and looked_ms > one.at_ms
+            and end == int(flow.windows.next_offset[slot])
+        )
+
+    def _is_sent_again(self, flow: FlowView, one: MirrorFinding) -> bool:
+        assert one.partition is not None
+        if flow.read_to_ms < 0:
+            return False  # of its offsets some are known, or none
+        name = one.topic, one.partition
+        slot = flow.windows.slot(*name)
+        if slot is None:
+            return name in self._sent_to and one.topic in flow.source.topics
+        if int(flow.windows.next_offset[slot]) < self._sent_to.get(name, 0):
+            return True
+        was_at_ms = self._was_at_ms.get(name, -1)
+        return was_at_ms >= 0 and _began_anew(flow, name, slot, was_at_ms)
+
+
+def _began_anew(flow: FlowView, name: tuple[str, int], slot: int, since_ms: int) -> bool:
+    """Tell whether the mirror's offset went to its log's start, or was taken away, and it moved on since."""
+    if flow.order.lag_from == EQUAL_OFFSETS:
+        return False  # there each copy that is made anew begins at one
+    topic, partition = name
+    places = flow.source.places.listed_of(topic)
+    start = max(0, int(flow.source.heads.start[places[partition]])) if partition < len(places) else 0
+    return any(offset <= start and at_ms >= since_ms for offset, at_ms in flow.windows.commits(slot))
+
+
+def _source_is_read(flow: FlowView, one: MirrorFinding, now_ms: int) -> bool:
+    """Tell whether the id of a topic on the source was read since, where it is read and not for too long."""
+    read_ms = flow.topics.ids_at_ms.get((one.topic, "source"), one.at_ms)
+    return read_ms >= one.at_ms or now_ms - one.at_ms > ids_within_ms(len(flow.source.topics))
+
+
+def _followed(flow: FlowView, topic: str) -> Followed:
+    return Followed(
+        flow.windows,
+        flow.source.heads,
+        flow.target.heads,
+        flow.order.flow.source,
+        compacted=topic in flow.settings.compacted,
+        transactional=topic in flow.transactions.topics,
+        by_record=flow.order.lag_from == CONNECT_OFFSETS,
+        copied_anew_ms=flow.topics.remade_ms.get((topic, "target"), -1),
+        copy_read_ms=flow.topics.ids_at_ms.get((topic, "target")),
+        ids_within_ms=ids_within_ms(len(flow.target.topics)),
+    )
+
+
+def _places(flow: FlowView, topic: str) -> dict[int, mirror_remade.Places]:
+    there = flow.target.places.listed_of(flow.topics.remote.get(topic, ""))
+    return {
+        partition: (place, there[partition] if partition < len(there) else -1)
+        for partition, place in enumerate(flow.source.places.listed_of(topic))
+    }

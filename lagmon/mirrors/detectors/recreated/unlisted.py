@@ -1,0 +1,91 @@
+"""Topics that a mirror wrote offsets of and that the list of its source's topics does not show. Pure.
+
+Topics are listed once a minute only, so a mirror may have copied a new topic before it is listed. Of a topic
+whose id was never read time alone tells: what was written a while before a list that lacks it is of a log
+that is gone, and is forgotten; what was written since counts as soon as the topic is listed.
+
+One whose id is known may come back, as the same topic or as another one of its name: what is known of it is
+kept, and says nothing, until it is listed again and its id is read. Where that is another, what was written
+up to the newest list that lacks it is of the old log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lagmon.mirrors.metadata.id_rounds import ids_within_ms
+
+if TYPE_CHECKING:
+    from lagmon.mirrors.detectors.recreated.losses import RecreatedTopics
+    from lagmon.mirrors.view import FlowView
+
+    Name = tuple[str, int]  # topic and partition
+
+LISTED_WITHIN_MS = 60_000  # a broker that has just begun may leave out of its list what another one has
+_NOT_BACK = -1
+
+
+@dataclass(slots=True)
+class _Away:
+    """A topic that was listed once; when the newest list was read that lacks it, since when it is back."""
+
+    lacked_ms: int
+    back_ms: int = _NOT_BACK
+
+
+@dataclass(slots=True)
+class UnlistedTopics:
+    """Follows the topics of one flow, by their names on the source."""
+
+    _recreated: RecreatedTopics
+    _away: dict[str, _Away] = field(default_factory=dict)
+
+    @property
+    def silent(self) -> frozenset[str]:
+        """Return the topics of which no offset counts before their ids are read."""
+        return frozenset(self._away)
+
+    def follow(self, flow: FlowView, now_ms: int) -> None:
+        """Keep or forget what is known of topics that are left out of the newest list."""
+        there, listed_ms = flow.source.topics, flow.source.listed_ms
+        lacking: dict[str, list[Name]] = {}
+        for topic, partition, _ in flow.windows.slots():
+            if topic not in there:
+                lacking.setdefault(topic, []).append((topic, partition))
+        for topic, names in lacking.items():
+            if (topic, "source") in flow.topics.ids:
+                if topic not in self._away:
+                    self._recreated.note_gone(flow, topic, gone_ms=listed_ms)
+                self._away[topic] = _Away(listed_ms)
+            else:
+                self._give_up(topic)
+                flow.windows.forget_until(names, listed_ms - LISTED_WITHIN_MS)
+        # Of the cluster's topics those are asked for that flows read or write there: all of them at most.
+        within_ms = ids_within_ms(len(there))
+        for topic in self._away.keys() & there.keys():
+            one = self._away[topic]
+            if one.back_ms == _NOT_BACK:
+                one.back_ms = now_ms
+            elif now_ms - one.back_ms > within_ms:
+                self._forget_old_log(flow, topic, one)
+                self._give_up(topic)
+
+    def note_id(self, flow: FlowView, topic: str, *, is_another: bool) -> None:
+        """Take note that the id of a topic was read: where it had been away, that tells if it is another."""
+        one = self._away.pop(topic, None)
+        if one is None:
+            return
+        if is_another:
+            self._forget_old_log(flow, topic, one)
+        else:
+            self._recreated.note_back(topic)
+
+    def _forget_old_log(self, flow: FlowView, topic: str, one: _Away) -> None:
+        names = [(name, partition) for name, partition, _ in flow.windows.slots() if name == topic]
+        flow.windows.forget_until(names, one.lacked_ms)
+
+    def _give_up(self, topic: str) -> None:
+        """Wait for its id no longer: nothing tells what log its former offsets are of."""
+        if self._away.pop(topic, None) is not None:
+            self._recreated.note_back(topic)

@@ -1,0 +1,58 @@
+"""Findings about records that the source deleted before they were replicated. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.quantity import between_text
+from fleet.verdicts.vocabulary import Cause
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
+from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
+from lagmon.mirrors.progress.beginnings import begins_early
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lagmon.mirrors.detectors.retention.overtaken import Overtaken
+    from lagmon.mirrors.view import FlowView
+
+
+def findings_of(flow: FlowView, lost: Sequence[Overtaken], now_ms: int) -> list[MirrorFinding]:
+    """Return what was lost, for as long as it is told."""
+    return [_finding(flow, one) for one in lost if 0 <= now_ms - one.at_ms <= HELD_MS]
+
+
+def _finding(flow: FlowView, one: Overtaken) -> MirrorFinding:
+    were, target = "it was" if one.most == 1 else "they were", flow.order.flow.target
+    came = "none" if not one.copied_most else between_text(one.copied, one.copied_most)
+    behind = f" (the next record is at {one.mirrored_to + one.gap})" if one.gap else ""
+    had = (
+        f"the mirror had written {one.mirrored_to} as its next offset{behind}, and {came} of what is behind"
+        f" that had come to {target}"
+    )
+    if flow.order.lag_from == EQUAL_OFFSETS:
+        had = f"its copy on {target} ended at {one.mirrored_to}"
+    lost = between_text(one.records, one.most, "record")
+    begins = f"its log starts at {one.start}"
+    if not begins_early(flow):
+        reset = flow.order.flow.offset_reset
+        begins = (
+            f"with auto.offset.reset={reset} the mirror goes on at the log's end, at {one.start} or behind"
+        )
+    return MirrorFinding(
+        code=Cause.OVERTAKEN,
+        topic=one.topic,
+        partition=one.partition,
+        at_ms=one.at_ms,
+        records=one.records,
+        records_most=one.most,
+        first_offset=one.next_offset if one.records else one.start - one.most,
+        last_offset=one.start - 1,
+        sentence=(
+            f"{flow.order.flow.source} deleted {lost} of"
+            f" {one.topic}-{one.partition} before {were} copied: {begins}, seen at"
+            f" {instant_text(one.first_at_ms)}, {had}."
+        ),
+        proved=one.records > 0,
+    )

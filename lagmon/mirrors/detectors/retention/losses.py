@@ -1,0 +1,301 @@
+"""Records that the source deleted before the mirror had copied them: how many, by partition. Pure.
+
+By offsets they are N + 1 to the log's start less 1, but N is only as fresh as the worker's flush: what was
+copied since it was written is not lost. Where the mirror stands is bounded by where its copy ends
+(`mirror_distance`), and so is the number: `least` to `most`, which meet where looks at rest have told the
+distance. Each further look narrows them; one that contradicts tells that records came after all, or that the
+log's start had moved on.
+
+A loss is told when N has stood for longer than it does in a mirror that moves, of a log's start that was read
+before the copy was looked at, and where at least one record is lost for certain. A mirror that keeps up, with
+offsets each minute and a log of seconds, loses nothing though its log starts behind its N all the time. Once
+the mirror has passed the start, the copy lacks what was lost: the distance before less that since. So much as
+was proved before and is by that is counted at once, and the rest of `least` when it settles. Where nothing is
+proved of a mirror that stood, a suspicion is left: what may have been lost. Offset syncs tell the same to a
+record or two (mirrors/retention/synced.py), and are taken before what looks tell.
+
+Three kinds of mirrors and topics are told apart. Exactly-once delivery leaves markers in the copy, which so
+tells nothing of what it lacks, but the offset is written with the records. Of a topic that is compacted,
+nobody knows how much was there: one record at least is lost. And a mirror with `auto.offset.reset=latest`
+goes on at the log's end, so it lacks more than was deleted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
+from lagmon.mirrors.detectors.detector import Detector
+from lagmon.mirrors.detectors.retention import emptied as mirror_emptied
+from lagmon.mirrors.detectors.retention.findings import findings_of
+from lagmon.mirrors.detectors.retention.overtaken import ANY, Overtaken, Passing
+from lagmon.mirrors.detectors.retention.synced import lost_since, most_at, run_before
+from lagmon.mirrors.partitions.standing import longest_ms, standing
+from lagmon.mirrors.progress.beginnings import begins_early
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.answers.findings import MirrorFinding
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.standing import Standing
+    from lagmon.mirrors.view import FlowView
+
+    Name = tuple[str, int]  # topic and partition
+
+MOST_KEPT = 1000  # losses that are settled
+SETTLES_MS = 90_000  # looks enough at a mirror that moves; longer where it writes its offsets less often
+
+
+@dataclass(slots=True)
+class RetentionLosses(Detector):
+    """Finds records that the source deleted before the mirror replicated them, and counts them."""
+
+    open: dict[Name, Overtaken] = field(default_factory=dict)  # not passed yet
+    settled: deque[Overtaken] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+    total: Counter[str] = field(default_factory=Counter)  # records, by topic
+    known: tuple[Overtaken, ...] = ()  # all of the newest look
+    uncounted: dict[Name, Overtaken] = field(default_factory=dict)  # those of them that may still change
+    waiting: frozenset[int] = frozenset()  # slots before deleted records, lost or not, with more to replicate
+    emptied: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))  # slots: emptied.py
+    _passing: dict[Name, Passing] = field(default_factory=dict)  # of those that are open
+
+    def take_up(self, flow: FlowView, open_ones: Iterable[Overtaken]) -> None:
+        """Take over what an earlier process knew, once the offsets are read."""
+        self.open = {(one.topic, one.partition): one for one in open_ones} | self.open
+        flow.distance.note_losses(self.open)
+
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Keep what was deleted unread, and count it once the mirror has passed it."""
+        stands = standing(flow, sight)
+        self.emptied = mirror_emptied.still(sight, stands)
+        self.waiting = frozenset(np.flatnonzero(self._follow(flow, sight, stands)).tolist())
+        self.uncounted = self._uncounted(flow, sight)
+        self.known = (*(with_gaps(flow, one) for one in self.settled), *self.uncounted.values())
+        flow.distance.note_losses(self.open)
+
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
+        """Return what was lost, for as long as it is shown."""
+        return findings_of(flow, self.known, now_ms)
+
+    def _follow(self, flow: FlowView, sight: MirrorSight, stands: Standing) -> NDArray[np.bool_]:
+        """Return which slots are before what was deleted, lost or not, with more to replicate."""
+        if flow.read_to_ms < 0:  # by some of the offsets it would seem to stand where it has long gone on
+            return np.zeros(len(sight.used), np.bool_)
+        slots = np.flatnonzero((sight.deleted > 0) & sight.used).tolist()
+        gone = {flow.windows.name(slot): slot for slot in slots}
+        self._settle_passed(flow, sight, gone, stands)
+        for name, slot in gone.items():
+            offset, before = int(sight.known_to[slot]), self.open.get(name)
+            first = int(sight.next_record[slot])
+            start, bounds = first + int(sight.deleted[slot]), self._passing.get(name)
+            if bounds is None or _moves(bounds, offset):
+                bounds = self._passing[name] = _begin(offset, start, before)
+            if bounds.passed_ms >= 0:
+                continue  # it settles, and what the log has lost since is seen after that
+            if before is None or (before.mirrored_to, before.start) != (offset, start):
+                same = before is not None and (bounds.stood or before.mirrored_to == offset)
+                first_at_ms = before.first_at_ms if before is not None and same else sight.now_ms
+                counted = 0 if before is None else before.counted
+                before = self.open[name] = Overtaken(
+                    *name,
+                    next_offset=start,
+                    start=start,
+                    first_at_ms=first_at_ms,
+                    at_ms=sight.now_ms,
+                    written=offset,
+                    within=start - first,
+                    counted=counted,
+                    gap=first - offset,
+                )
+            known = _see_copy(flow, sight, slot, bounds, start, stands=bool(stands.copy[slot]))
+            bounds.low = max(bounds.low, first)
+            bounds.high = max(bounds.high, bounds.low)
+            if not stands.offset[slot]:
+                continue
+            bounds.stood |= bool(stands.copy[slot])
+            if not known:
+                continue
+            if name[0] in flow.settings.compacted and bounds.high < bounds.start:
+                bounds.high = bounds.start - 1
+            lost = bounds.start - bounds.high
+            bounds.stood |= lost > 0
+            if lost > 0:
+                self.open[name] = bounds.told = replace(
+                    before,
+                    next_offset=bounds.high,
+                    start=bounds.start,
+                    at_ms=sight.now_ms,
+                    written=min(offset, bounds.low),
+                    within=bounds.high - bounds.low,
+                )
+        return stands.still & (sight.lag > 0)
+
+    def _settle_passed(
+        self, flow: FlowView, sight: MirrorSight, gone: dict[Name, int], stands: Standing
+    ) -> None:
+        """Count what the mirror has passed, also where the log's start has passed it again since."""
+        for name, one in list(self.open.items()):
+            slot, bounds = flow.windows.slot(*name), self._passing.get(name)
+            again = name in gone
+            if again and int(sight.known_to[gone[name]]) < one.start:
+                if bounds is not None:
+                    bounds.passed_ms = -1  # it is not past it, or went back
+                continue
+            if slot is not None and not again and (slot >= len(sight.used) or not sight.used[slot]):
+                continue  # its topic is left out for now
+            stands_again = again and slot is not None and bool(stands.offset[slot])
+            at_once = stands_again or (again and bounds is not None and not bounds.stood)
+            self._settle(flow, sight, name, at_once=at_once)
+
+    def _uncounted(self, flow: FlowView, sight: MirrorSight) -> dict[Name, Overtaken]:
+        """Return what a mirror that stands, or stood until its next offset, can not have copied.
+
+        Of one that has just passed it, what the looks until now leave possible.
+        """
+        found: dict[Name, Overtaken] = {}
+        for name, one in self.open.items():
+            slot, bounds = flow.windows.slot(*name), self._passing.get(name)
+            if slot is None or bounds is None or slot >= len(sight.used) or not sight.used[slot]:
+                continue
+            if bounds.passed_ms < 0 and bounds.told is not None:
+                found[name] = with_gaps(flow, bounds.told)
+            elif bounds.passed_ms >= 0 and bounds.stood:
+                passed = bounds.found(one, sight.now_ms)
+                if passed.offsets > 0:
+                    found[name] = with_gaps(flow, passed)
+        return found
+
+    def _settle(self, flow: FlowView, sight: MirrorSight, name: Name, *, at_once: bool) -> None:
+        """Bound what was lost by the newest look, and count it as soon as the bounds meet, or `at_once`."""
+        one, bounds, slot = self.open[name], self._passing.get(name), flow.windows.slot(*name)
+        if bounds is None:  # what a process before this one proved of it
+            lost = one if _stood(flow, sight, one, slot) else replace(one, next_offset=one.start)
+        else:
+            settled = True
+            if slot is not None and slot < len(sight.places):
+                settled = self._look_at_passed(flow, sight, slot, bounds, one)
+                one = self.open[name]  # of which more is counted, perhaps
+            if not settled and bounds.stood and not at_once:
+                return
+            lost = bounds.found(one, sight.now_ms) if bounds.stood else replace(one, next_offset=one.start)
+        del self.open[name]
+        self._passing.pop(name, None)
+        flow.syncs.unwatch(*name)
+        if lost.offsets > 0 or (lost.most > 0 and bounds is not None and bounds.stood):  # or a suspicion
+            if slot is not None:
+                flow.distance.forget(slot)
+            lost = with_gaps(flow, replace(lost, at_ms=sight.now_ms))
+            self.settled.append(lost)
+            self.total[one.topic] += max(0, lost.records - one.counted)
+
+    def _look_at_passed(
+        self, flow: FlowView, sight: MirrorSight, slot: int, bounds: Passing, one: Overtaken
+    ) -> bool:
+        """Bound what was lost by what the copy lacks since, and count what is certain; true if all is."""
+        if bounds.passed_ms < 0:
+            bounds.passed_ms, bounds.passed_to = sight.now_ms, int(sight.known_to[slot])
+        start = int(flow.source.heads.start[sight.places[slot]]) if sight.places[slot] >= 0 else -1
+        if start > bounds.start:  # it had moved on when the mirror went on, or did so since
+            bounds.moved_to = min(start, bounds.passed_to)
+        if not begins_early(flow):
+            bounds.moved_to = bounds.passed_to
+        look, reach = flow.distance.newest(flow, slot), bounds.reach
+        if reach is None or sight.target_places[slot] < 0:
+            return True
+        if flow.order.flow.exactly_once or one.topic in flow.settings.compacted:
+            return True  # the copy's growth counts markers too, or does not count what was passed
+        if look is not None and look.at_ms > bounds.looked_ms and look.least >= max(one.start, bounds.start):
+            bounds.looked_ms = look.at_ms
+            most = reach.most_at(look.end)  # where the mirror would be, had nothing been lost
+            if most is not None:
+                bounds.least = max(bounds.least, look.least - most)
+            bounds.most = min(bounds.most, look.most - look.end + reach.high)
+            bounds.synced = bounds.synced or lost_since(flow, slot, bounds.start, reach, look)
+            bounds.least, bounds.most = bounds.synced or (bounds.least, bounds.most)
+            certain = min(bounds.least, bounds.range()[0])
+            if bounds.synced is None:  # looks since may yet contradict each other
+                certain = min(certain, 0 if bounds.told is None else bounds.told.offsets)
+            certain = flow.record_bounds(one.topic, one.partition, max(0, certain)).least
+            if bounds.stood and certain > one.counted:
+                self.total[one.topic] += certain - one.counted
+                self.open[one.topic, one.partition] = replace(one, counted=certain)
+        least, most = bounds.range()
+        within_ms = max(SETTLES_MS, 2 * sight.stopped_after_ms)
+        return (least == most and bounds.most < ANY) or sight.now_ms - bounds.passed_ms > within_ms
+
+
+def with_gaps(flow: FlowView, one: Overtaken) -> Overtaken:
+    """Return the same with how many of its offsets may have had no record."""
+    empty = one.offsets - flow.record_bounds(one.topic, one.partition, one.offsets).least
+    return replace(one, empty=max(empty, min(one.empty, one.offsets)))
+
+
+def _begin(offset: int, start: int, before: Overtaken | None) -> Passing:
+    """Begin with what is known of a loss, by an earlier process too, where the mirror has not moved since."""
+    if before is None or before.mirrored_to != offset or not before.offsets:
+        return Passing(offset, offset, first_start=start)
+    low, high = before.next_offset - before.within, before.next_offset
+    return Passing(offset, low, high, first_start=before.start, start=before.start, stood=True, told=before)
+
+
+def _moves(bounds: Passing, offset: int) -> bool:
+    """Tell whether the mirror writes on without having stood: what it lost or not is told from there."""
+    return bounds.passed_ms < 0 and not bounds.stood and offset != bounds.next_offset
+
+
+def _see_copy(
+    flow: FlowView, sight: MirrorSight, slot: int, bounds: Passing, start: int, *, stands: bool
+) -> bool:
+    """Bound where the mirror stands by the end of its copy; tell whether that is known."""
+    place, offset = int(sight.target_places[slot]), int(sight.known_to[slot])
+    if place < 0 or flow.order.lag_from == EQUAL_OFFSETS:
+        # It has no copy, or its copy's end is the offset and goes past what is lost with it.
+        looked_ms = sight.now_ms if place < 0 else int(flow.windows.committed_ms[slot])
+        bounds.low, bounds.high = max(bounds.low, offset), max(bounds.low, offset)
+        bounds.see_start(start, sight.now_ms, looked_ms)
+        return True
+    end = int(flow.target.heads.end[place])
+    if bounds.copy_end not in (-1, end):
+        if bounds.told is not None:
+            return False  # it has gone on, and its next offset tells where
+        bounds.low, bounds.high = offset, ANY
+    if end < 0:
+        return False
+    if offset == bounds.next_offset:  # a later look may be one at a copy that lacks what was lost
+        if not bounds.stood or bounds.reach is None:
+            bounds.reach = flow.distance.of(flow, slot) or bounds.reach
+            bounds.run = run_before(flow, slot, bounds.first_start, bounds.reach) or bounds.run
+        synced = None if bounds.run is None else most_at(flow, slot, bounds.run, end)
+        for most in (flow.distance.most_at(flow, slot, end), synced):
+            bounds.high = bounds.high if most is None else min(bounds.high, most)
+    bounds.copy_end = end
+    # Else it may have grown behind what was lost, or by the markers of the mirror's own transactions.
+    if stands and bounds.reach is not None and not flow.order.flow.exactly_once:
+        bounds.low = max(bounds.low, end - bounds.reach.high)
+    bounds.high = max(bounds.high, bounds.low)
+    bounds.see_start(start, sight.now_ms, int(flow.target.heads.sampled_ms[place]))
+    flow.syncs.watch(*flow.windows.name(slot), start)
+    return bounds.high < ANY and bounds.start >= 0
+
+
+def _stood(flow: FlowView, sight: MirrorSight, one: Overtaken, slot: int | None) -> bool:
+    """Tell by its window whether a mirror stood before what it has passed while we were away."""
+    if slot is None:
+        return False
+    rings, first = flow.windows.rings, flow.windows.rings.length - int(flow.windows.rings.filled[slot])
+    behind = np.flatnonzero(rings.offset[slot, first:] > one.mirrored_to)
+    if not len(behind) or not behind[0]:
+        return False
+    written_ms = rings.committed_ms[slot, first:]
+    since_ms, place = int(written_ms[behind[0] - 1]), int(sight.places[slot])
+    if place >= 0:  # before there was more to copy it did not stand
+        passed_ms, _ = flow.source.heads.passed_ms(np.array([place], np.int32), np.array([one.mirrored_to]))
+        since_ms = max(since_ms, int(passed_ms[0]))
+    return bool(written_ms[behind[0]] - since_ms > longest_ms(sight))

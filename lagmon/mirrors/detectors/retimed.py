@@ -1,0 +1,159 @@
+"""Records that the target stamps with its own time, and whose time on the source is lost. Pure.
+
+A target topic with LogAppendTime does that. How many records is a lower bound: what came between two polls of
+the target's end, of which one read of the settings came before the first, and another after the second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from fleet.verdicts.vocabulary import Cause
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
+from lagmon.mirrors.detectors.detector import Detector
+from lagmon.mirrors.metadata.settings import TIMESTAMP_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lagmon.cluster.state import ClusterLag
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+_CREATE, _APPEND = "CreateTime", "LogAppendTime"
+
+
+@dataclass(slots=True)
+class Stamped:
+    """A target topic that stamps records anew: its end (a sum) when that was first seen, and since."""
+
+    since_ms: int
+    first_end: int
+    end: int
+    grown_ms: int = -1
+    holds: bool = True
+
+
+@dataclass(slots=True)
+class _Counting:
+    """Polls of a copy's end, as instant and end, that count once the settings are read after them."""
+
+    from_ms: int  # what was polled up to then may be of before
+    is_based: bool = False  # whether a poll after that was seen
+    polls: list[tuple[int, int]] = field(default_factory=list)
+    kept_end: int = -1  # an end that was kept before the count was, until a poll finds all that was counted
+
+
+@dataclass(slots=True)
+class RetimedRecords(Detector):
+    """Follows the target topics of one flow that stamp records."""
+
+    _stamped: dict[str, Stamped] = field(default_factory=dict)
+    _counting: dict[str, _Counting] = field(default_factory=dict)
+
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Follow the target topics that stamp records while their source topics do not."""
+        now_ms, remote, types = sight.now_ms, flow.topics.remote, flow.settings.types
+        for topic in {name for name, side in types if side == "target"} & remote.keys():
+            restamps = types[topic, "target"] == _APPEND and types.get((topic, "source")) == _CREATE
+            if restamps or topic in self._stamped:
+                self._follow(flow, topic, now_ms, restamps=restamps)
+        for topic in list(self._stamped):
+            one = self._stamped[topic]
+            if topic not in remote or not (one.holds or now_ms - one.grown_ms <= HELD_MS):
+                del self._stamped[topic]
+
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
+        """Return the records whose time the target replaced, at least, by topic."""
+        return [
+            self._finding(flow, topic, one, now_ms)
+            for topic, one in sorted(self._stamped.items())
+            if topic in flow.topics.remote
+        ]
+
+    def kept(self) -> dict[str, Stamped]:
+        """Return what is to be kept over a restart."""
+        return {topic: replace(one) for topic, one in self._stamped.items()}
+
+    def take_up(self, flow: FlowView, kept: Mapping[str, Stamped]) -> None:
+        """Take over what an earlier process knew.
+
+        Ends are kept apart from it and a moment before: one that is lower by that is of the same topic.
+        """
+        for topic, one in kept.items():
+            _, end = _poll(flow.target, flow.topics.remote.get(topic, ""))
+            self._stamped[topic] = replace(one)
+            kept_end = end if one.first_end <= end < one.end else -1
+            self._counting[topic] = _Counting(-1, is_based=True, kept_end=kept_end)
+
+    def _follow(self, flow: FlowView, topic: str, now_ms: int, *, restamps: bool) -> None:
+        polled_ms, end = _poll(flow.target, flow.topics.remote[topic])
+        one = self._stamped.get(topic)
+        if end < 0:
+            return
+        if (
+            one is None
+            or self._is_another(topic, one, end)
+            or (restamps and not one.holds and now_ms - one.grown_ms > HELD_MS)
+        ):
+            # Of a copy that ends before it did: another topic of the name.
+            self._stamped[topic] = Stamped(now_ms, end, end, holds=restamps or one is None)
+            self._counting[topic] = _Counting(now_ms)
+            return
+        counting = self._counting[topic]
+        if restamps and not one.holds:
+            counting = self._counting[topic] = _Counting(now_ms)
+        one.holds = restamps
+        if not restamps or not counting.is_based:
+            counting.is_based = restamps and polled_ms > counting.from_ms
+            counting.polls.clear()
+            one.first_end += end - one.end  # it may have come when the target did not stamp
+            one.end = end
+            return
+        if not counting.polls or counting.polls[-1][0] < polled_ms:
+            counting.polls.append((polled_ms, end))
+        sure = [known for at_ms, known in counting.polls if at_ms <= flow.settings.asked_ms.get(topic, -1)]
+        if sure:
+            one.grown_ms = now_ms if sure[-1] > one.end else one.grown_ms
+            one.end = max(one.end, sure[-1])
+            del counting.polls[: len(sure)]
+
+    def _is_another(self, topic: str, one: Stamped, end: int) -> bool:
+        """Tell whether a copy ends before it did, so that it is another topic of the name."""
+        counting = self._counting[topic]
+        if end >= one.end:
+            counting.kept_end = -1
+        return end < (one.end if counting.kept_end < 0 else counting.kept_end)
+
+    def _finding(self, flow: FlowView, topic: str, one: Stamped, now_ms: int) -> MirrorFinding:
+        remote, records = flow.topics.remote[topic], one.end - one.first_end
+        if flow.order.flow.exactly_once:  # a marker ends a record at least
+            records = -(-records // 2)
+        seen = f"since {instant_text(one.since_ms)} at the latest" if one.holds else "until lately"
+        said = (
+            f"{remote} stamps records anew ({TIMESTAMP_TYPE}={_APPEND}, {seen}), {topic} has them as they"
+            " were made"
+        )
+        have = "have" if records > 1 else "has"
+        came = f"at least {records:,} {have} come since and {have} lost their own time"
+        return MirrorFinding(
+            code=Cause.RETIMED,
+            topic=topic,
+            partition=None,
+            at_ms=one.grown_ms if records else now_ms,
+            records=records,
+            side="target",
+            proved=records > 0,
+            sentence=f"{said} ({_CREATE}): {came if records else 'none is known to have come since'}.",
+        )
+
+
+def _poll(cluster: ClusterLag, topic: str) -> tuple[int, int]:
+    """Return when all ends of a topic had been polled at the earliest, and their sum; -1 for not known."""
+    places = cluster.places.listed_of(topic)
+    ends = cluster.heads.end[places]
+    if not len(ends) or (ends < 0).any():
+        return -1, -1
+    return int(cluster.heads.sampled_ms[places].min()), int(ends.sum())

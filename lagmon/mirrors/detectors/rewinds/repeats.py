@@ -1,0 +1,249 @@
+"""What a mirror copied again: from which offset to which it went back, and how many records came twice. Pure.
+
+A step back is an offset, or an offset sync, that lies before the one that was written last: of a worker that
+was started without its offsets, of one that takes partitions over, or of one that was frozen and wakes. Steps
+of one partition that lie within `QUIET_MS` of each other are one *repeat*. It is an event, whatever the
+verdict is: at-least-once delivery allows it, and an operator has to know.
+
+How many records came again is by how much the copy is longer than the mirror's offsets explain. Offset syncs
+tell that to the record: each is a pair of a source offset and its copy's. Without them the looks at the ends
+of both logs give bounds (mirrors/distance.py), and of a group, or where copies are the offsets, nothing does.
+Records that transactions or compaction take from the log make the number a lower bound.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from fleet.quantity import between_text, count_text
+from fleet.verdicts.vocabulary import Cause
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
+from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS, OFFSET_SYNCS
+from lagmon.mirrors.detectors.detector import Detector
+from lagmon.mirrors.metadata.id_rounds import ids_within_ms
+from lagmon.mirrors.partitions.steps_back import MOST_STEPS, StepBack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.view import FlowView
+
+    Name = tuple[str, int]  # topic and partition
+
+QUIET_MS = 60_000  # after its last step a repeat is over
+SETTLED_MS = 30_000  # within this time looks and syncs tell what came again, where they do
+KEPT_MS = 86_400_000
+MOST_KEPT = 1000  # repeats of partitions
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Records of one partition that were copied again; offsets are next offsets (N + 1)."""
+
+    topic: str
+    partition: int
+    at_ms: int  # of the first step back
+    last_ms: int  # of the newest
+    from_offset: int
+    to_offset: int
+    times: int = 1
+    records: int = 0  # at least
+    most: int | None = None  # at most; None where that is not known
+    from_start: bool = False  # it went back to where the log begins
+
+
+@dataclass(slots=True)
+class _Open:
+    """A repeat that may grow, and the bounds of the distance from offsets to the copy's end before it."""
+
+    repeat: Repeat
+    bounds: tuple[int, int] | None
+    exact: bool  # told by a sync
+    steps: Counter[bool] = field(default_factory=Counter)  # by syncs or not: both tell of the same ones
+
+    def join(self, step: StepBack) -> None:
+        """Count one step back more."""
+        was = self.repeat
+        self.steps[step.distance is not None] += 1
+        self.repeat = replace(
+            was,
+            at_ms=min(was.at_ms, step.at_ms),
+            last_ms=max(was.last_ms, step.at_ms),
+            from_offset=max(was.from_offset, step.peak),
+            to_offset=min(was.to_offset, step.back),
+            times=max(self.steps.values()),
+        )
+        if step.distance is not None and not self.exact:
+            self.bounds, self.exact = (step.distance, step.distance), True
+
+
+@dataclass(slots=True)
+class Repeats(Detector):
+    """Follows the steps back of one flow, and keeps what came again of late."""
+
+    known: tuple[Repeat, ...] = ()  # of late, oldest first
+    _looked_ms: int = -1
+    _waiting: list[StepBack] = field(default_factory=list)  # until it is known of which log they are
+    _open: dict[Name, _Open] = field(default_factory=dict)
+    _past: deque[Repeat] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+
+    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+        """Take in the steps since the last time."""
+        now_ms = sight.now_ms
+        by_syncs = [
+            replace(step, at_ms=now_ms, peak=max(step.peak, self._written(flow, step)))
+            for step in flow.syncs.take_steps_back()
+        ]
+        self._looked_ms = now_ms
+        steps = flow.windows.take_steps_back()
+        if flow.order.lag_from not in {EQUAL_OFFSETS, OFFSET_SYNCS}:  # there they are the copy's, or of syncs
+            self._waiting += steps
+        self._waiting += by_syncs
+        if self._waiting:
+            waiting = self._waiting[-MOST_STEPS:]
+            self._waiting = [one for one in waiting if not self._settle(flow, one, now_ms)]
+        for name, one in list(self._open.items()):
+            _count(flow, one, now_ms)
+            if now_ms - one.repeat.last_ms > QUIET_MS:
+                del self._open[name]
+                self._past.append(one.repeat)
+        while self._past and not 0 <= now_ms - self._past[0].last_ms <= KEPT_MS:
+            self._past.popleft()
+        self.known = tuple(one for one in self.kept() if _is_told(one, now_ms))
+
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
+        """Return them as findings where the mirror delivers exactly once: it may copy nothing again."""
+        return findings_of(self.known, flow.order.flow.target, now_ms) if flow.order.flow.exactly_once else []
+
+    def _written(self, flow: FlowView, step: StepBack) -> int:
+        """Return the next offset that was written before the step, as far as is sure; -1 where none is."""
+        commits = flow.windows.commits(flow.windows.slot(step.topic, step.partition))
+        return next((offset for offset, at_ms in reversed(commits) if at_ms <= self._looked_ms), -1)
+
+    def kept(self) -> list[Repeat]:
+        """Return what is to be kept over a restart."""
+        return [*self._past, *(one.repeat for one in self._open.values())]
+
+    def take_up(self, kept: Iterable[Repeat]) -> None:
+        """Know again what an earlier process found: of these no number grows any more."""
+        self._past.extendleft(reversed(list(kept)))
+
+    def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:  # noqa: ARG002 - needs no facts
+        """Let repeats of topics that are gone, or were re-created, grow no more."""
+        for name in [name for name in self._open if is_gone(name[0])]:
+            self._past.append(self._open.pop(name).repeat)
+
+    def _settle(self, flow: FlowView, step: StepBack, now_ms: int) -> bool:
+        """Count a step once it is known to be of the same log; true if nothing more is to be waited for."""
+        read_ms = flow.topics.ids_at_ms.get((step.topic, "source"), -1)
+        if read_ms < step.at_ms and now_ms - step.at_ms <= ids_within_ms(len(flow.source.topics)):
+            return False
+        if flow.topics.remade_ms.get((step.topic, "source"), -1) >= step.at_ms - QUIET_MS:
+            return True  # it went back with its source's log
+        name = step.topic, step.partition
+        known = self._open.get(name)
+        if known is None:
+            known = self._open[name] = _begun(flow, step)
+        known.join(step)
+        place = flow.source.places.of(step.topic)[step.partition : step.partition + 1]
+        starts = flow.source.heads.start[place].tolist()
+        if starts and known.repeat.to_offset <= starts[0]:
+            known.repeat = replace(known.repeat, from_start=True)
+        if len(self._open) > MOST_KEPT:
+            self._past.append(self._open.pop(next(iter(self._open))).repeat)
+        return True
+
+
+def _begun(flow: FlowView, step: StepBack) -> _Open:
+    repeat = Repeat(step.topic, step.partition, step.at_ms, step.at_ms, step.peak, step.back)
+    if step.distance is not None:
+        return _Open(repeat, (step.distance, step.distance), exact=True)
+    slot = flow.windows.slot(step.topic, step.partition)
+    bounds = None if slot is None else flow.distance.before(flow, slot, step.at_ms - QUIET_MS)
+    return _Open(repeat, bounds, exact=False)
+
+
+def _count(flow: FlowView, known: _Open, now_ms: int) -> None:
+    """Tell how many records came again by now; a most only once it is settled, as more may be under way."""
+    repeat = known.repeat
+    name = repeat.topic, repeat.partition
+    slot = flow.windows.slot(*name)
+    newest = flow.syncs.newest(*name) if known.exact else None
+    place = -1 if newest is None else newest.last
+    if slot is not None and (newest is None or int(flow.windows.committed_ms[slot]) > repeat.last_ms):
+        place = max(place, int(flow.windows.next_offset[slot]))
+    remade_ms = flow.topics.remade_ms.get((repeat.topic, "target"), -1)
+    if remade_ms >= 0 and remade_ms >= repeat.at_ms - KEPT_MS:
+        return  # what it held before is gone, so that what comes again may be there only once
+    high: int | None
+    if flow.order.flow.exactly_once:  # markers of its own transactions are in the copy, and no other record
+        low = high = repeat.from_offset - repeat.to_offset
+    elif known.bounds is None or flow.order.lag_from not in {CONNECT_OFFSETS, OFFSET_SYNCS}:
+        return
+    else:
+        low, high = _grown(flow, slot, known, None if newest is None else newest.distance)
+    is_past = place >= repeat.from_offset
+    so_far = low if is_past else min(low, max(0, place - repeat.to_offset))
+    is_settled = is_past and now_ms - repeat.last_ms > SETTLED_MS
+    bounded = is_settled and high is not None and repeat.topic not in flow.gapped
+    most = max(high or 0, low, repeat.records) if bounded else None
+    known.repeat = replace(repeat, records=max(repeat.records, so_far), most=most)
+
+
+def _grown(flow: FlowView, slot: int | None, known: _Open, distance: int | None) -> tuple[int, int | None]:
+    """Return by how much the copy grew more than the offsets, at least and at most."""
+    assert known.bounds is not None
+    low, high = known.bounds
+    reach = None if slot is None else flow.distance.of(flow, slot)
+    least = [one for one in (distance, None if reach is None else reach.low) if one is not None]
+    if not least:
+        return 0, None
+    more = max(0, max(least) - high)
+    if distance is not None:
+        return more, more
+    return more, None if reach is None else max(more, reach.high - low)
+
+
+def _is_told(repeat: Repeat, now_ms: int) -> bool:
+    """Tell whether records came again, or may have and nothing will tell soon."""
+    return repeat.records > 0 or (repeat.most != 0 and now_ms - repeat.last_ms > SETTLED_MS)
+
+
+def copied_text(records: int, most: int | None, where: str, target: str) -> str:
+    """Return how many records MirrorMaker copied again, as a clause."""
+    if most is None and not records:
+        return f"MirrorMaker may have copied records of {where} to {target} again"
+    if most is None:
+        count = f"at least {count_text(records, 'record')}"
+    elif records:
+        count = between_text(records, most, "record")
+    else:
+        count = f"at most {count_text(most, 'record')}"
+    return f"MirrorMaker copied {count} of {where} to {target} again"
+
+
+def findings_of(repeats: Iterable[Repeat], target: str, now_ms: int) -> list[MirrorFinding]:
+    """Return them as findings, for a mirror that delivers exactly once: it may copy nothing again."""
+    return [
+        MirrorFinding(
+            code=Cause.DUPLICATING,
+            topic=one.topic,
+            partition=one.partition,
+            at_ms=one.last_ms,
+            records=one.records,
+            records_most=one.most,
+            first_offset=one.to_offset,
+            last_offset=one.from_offset - 1,
+            sentence=(
+                f"{copied_text(one.records, one.most, f'{one.topic}-{one.partition}', target)}, though it is"
+                f" set to deliver exactly once: its next offset went back from {one.from_offset} to"
+                f" {one.to_offset} at {instant_text(one.at_ms)}."
+            ),
+        )
+        for one in repeats
+        if now_ms - one.last_ms <= HELD_MS and (one.records or now_ms - one.last_ms > SETTLED_MS)
+    ]

@@ -1,0 +1,51 @@
+"""The headroom of one partition of a flow, by its slot. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lagmon.mirrors.headroom.room import Headroom, replication_headroom
+
+if TYPE_CHECKING:
+    from lagmon.logs.time_lag import LagKind
+    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.window import MirrorWindows
+    from lagmon.mirrors.view import FlowView
+
+
+def mirror_per_s(windows: MirrorWindows, slot: int, now_ms: int) -> float | None:
+    """Return what a mirror reads of a partition in offsets per second, None where it is not known.
+
+    Over its window, up to the present: one that stands reads less the longer it does.
+    """
+    rings, filled = windows.rings, int(windows.rings.filled[slot])
+    if filled < 2:
+        return None
+    first = rings.length - filled
+    took_ms = max(now_ms, int(windows.committed_ms[slot])) - int(rings.committed_ms[slot, first])
+    read = int(windows.next_offset[slot]) - int(rings.offset[slot, first])
+    return max(0, read) * 1000 / took_ms if took_ms > 0 else None
+
+
+def room_of(
+    flow: FlowView, sight: MirrorSight, slot: int, produced_ms: int, produced: LagKind
+) -> Headroom | None:
+    """Return a partition's headroom, None where its log start is not known.
+
+    `produced_ms` is when the record was written that is to be read next, -1 where that is not known, and
+    `produced` what that is worth.
+    """
+    name = flow.windows.name(slot)
+    start = int(flow.source.heads.start[sight.places[slot]])
+    if start < 0:
+        return None
+    return replication_headroom(
+        start=start,
+        next_offset=int(sight.next_record[slot]),
+        now_ms=sight.now_ms,
+        start_looks=flow.starts.of(name, start=start, now_ms=sight.now_ms),
+        mirror_per_s=mirror_per_s(flow.windows, slot, sight.now_ms),
+        produced_ms=produced_ms,
+        produced=produced,
+        retention_ms=flow.retention_ms.get(name[0]),
+    )

@@ -1,0 +1,85 @@
+"""How soon retention reaches what a mirror that is not well has not copied yet, in a sentence. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import duration_text
+from lagmon.groups.rules.words import How, Status
+from lagmon.logs.time_lag import LagKind, written
+from lagmon.mirrors.headroom.of_slot import room_of
+from lagmon.mirrors.partitions.sight import LOOK_MS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.headroom.room import Headroom
+    from lagmon.mirrors.snapshot import FlowSnapshot
+    from lagmon.mirrors.view import FlowView
+
+_WAITING = (Status.WARN, Status.STOP, Status.STALL)
+_CLOSEST = 20  # partitions of each kind that are looked at: by retention.ms, and by speed
+_WORTH = {
+    How.BY_RETENTION: "in {}",
+    How.BY_RECORD_TIME: "in about {}",
+    How.AT_MOST: "in {} at most",
+    How.BY_SPEED: "in {} at the present rates",
+}
+
+
+class Soonest:
+    """Tells it of one flow, made anew at most once in the time between two looks at the logs."""
+
+    def __init__(self) -> None:
+        self._at_ms = -1
+        self._said = ""
+
+    def sentence(self, flow: FlowView, found: FlowSnapshot) -> str:
+        """Return when that is, and where; "" where nothing waits, or it is not in sight or not known."""
+        sight = found.sight
+        waits = sight.used & (sight.lag > 0) & ~sight.not_committing & np.isin(sight.rows.status, _WAITING)
+        if not waits.any():
+            self._at_ms = -1
+            return ""
+        if self._at_ms < 0 or not 0 <= found.now_ms - self._at_ms < LOOK_MS:
+            self._at_ms, self._said = found.now_ms, _said(flow, found, np.flatnonzero(waits))
+        return self._said
+
+
+def _said(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> str:
+    rooms = [(room, slot) for slot, room in _rooms(flow, found, waits) if room.how in _WORTH]
+    if not rooms:
+        return ""
+    room, slot = min(rooms, key=lambda one: (one[0].seconds, one[1]))
+    topic, partition = flow.windows.name(slot)
+    seconds = room.seconds or 0.0
+    when = _WORTH[room.how].format(duration_text(round(seconds))) if seconds >= 1 else "at any time now"
+    return f"Retention reaches what waits in {topic}-{partition} {when}."
+
+
+def _rooms(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> list[tuple[int, Headroom]]:
+    """Return the headroom of those of these slots that may be closest."""
+    sight = found.sight
+    by_age: list[tuple[float, int]] = []
+    by_speed: list[tuple[float, int]] = []
+    lag_s = sight.lag_s[waits].tolist()
+    records = (sight.next_record[waits] - flow.source.heads.start[sight.places[waits]]).tolist()
+    moving, retention_ms = flow.starts.moving, flow.retention_ms
+    for slot, seconds, left in zip(waits.tolist(), lag_s, records, strict=True):
+        name = flow.windows.name(slot)
+        longest_ms = retention_ms.get(name[0], -1)
+        if longest_ms >= 0:
+            by_age.append((longest_ms - seconds * 1000, slot))
+        if name in moving:
+            by_speed.append((left, slot))
+    slots = sorted({slot for some in (by_age, by_speed) for _, slot in sorted(some)[:_CLOSEST]})
+    if not slots:
+        return []
+    produced_ms, kinds = written(flow.source.heads, sight.places[slots], sight.next_record[slots])
+    told = [
+        (slot, room_of(flow, found.sight, slot, at_ms, LagKind(kind)))
+        for slot, at_ms, kind in zip(slots, produced_ms.tolist(), kinds.tolist(), strict=True)
+    ]
+    return [(slot, room) for slot, room in told if room is not None]

@@ -1,0 +1,370 @@
+"""Where one mirror stands at an instant: lag, time lag and verdict of each partition with an offset.
+
+Pure. The windows are those of groups' and so are the rules; what differs is this:
+
+- A mirror says how far it is only when its worker writes its offsets, once a minute by default: *cadence*,
+  seen over the flow's own partitions. Lag is where the log ended when the offset was written, less the
+  offset. It is told against the present end only where the mirror has stood for longer than twice the
+  cadence and a look at the log's end; nothing is called stopped before.
+- One offset is enough: the pace is the flow's, and whoever wrote it ran at that time. Where an offset is no
+  sign of life (a look at the copy, an answer about a group), or a single group's pace is all that there is,
+  one is not.
+- A tail without a record (transaction markers, aborted records, compacted offsets) is no lag, once the log
+  was read there (mirrors/tails.py). What other partitions do tells nothing about it. Where it could not be
+  read, it is not known whether the partition is behind.
+- An offset that stands while the target's end advances is not being committed: no stall.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.groups.rules.policy import Policy
+from lagmon.groups.rules.window import Positions, Windows
+from lagmon.groups.rules.words import Reason
+from lagmon.groups.sweep import Sweep, sweep
+from lagmon.logs.time_lag import NO_ANSWER_S, LagKind, lag_s, written
+from lagmon.mirrors.partitions.cadence import observed_cadence_ms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.logs.heads import Heads
+    from lagmon.mirrors.partitions.window import MirrorWindows
+
+    Longs = NDArray[np.int64]
+    Int32s = NDArray[np.int32]
+    Flags = NDArray[np.bool_]
+
+LOOK_MS = 12_000  # between two looks at a log's end, at most
+STALE_MS = 60_000  # what was read longer ago counts as not known
+LEAST_MS = 30_000  # what stands for less is never called stopped
+GROWS_MS = 20_000  # for how long lags grow at least: a full window of offsets each 3 s spans 27 s
+STOPPED = (Reason.STOPPED, Reason.STOPPED_EMPTY, Reason.STALLED)
+_NEEDS_READING = (*STOPPED, Reason.HISTORY_SHORT)  # said only of who has a record to copy
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorSight:
+    """Every slot of a flow at one instant; rows are slots, and `used` tells which of them are any."""
+
+    now_ms: int
+    used: Flags
+    rows: Sweep
+    lag: Longs  # records, -1 not known
+    tail: Longs  # records of a quiet tail
+    lag_s: NDArray[np.float64]
+    lag_kind: NDArray[np.uint8]
+    places: Int32s  # on the source, -1 where it has none
+    target_places: Int32s
+    not_committing: Flags  # stands while the target's end advances
+    known_to: Longs  # the next offset, or the end of the quiet tail behind it
+    next_record: Longs  # where its next record may be: the same, or the end of a gap that was looked at
+    deleted: Longs  # records from there on that the source has deleted
+    behind_since_ms: Longs  # when the newest offset was written first, or later the first record behind it
+    cadence_ms: int
+    stopped_after_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Places of a flow's slots on both sides, and the logs there."""
+
+    source: Heads
+    target: Heads
+    places: Int32s
+    target_places: Int32s
+    recreated_ms: Longs  # when the source's topic was seen to be made anew, -1 never
+    readable_from: Longs | None = None  # where there may be a record again, -1 not known (mirrors/tails.py)
+    unread: Flags | None = None  # whether it is not known if there is one at all
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorPace:
+    """How one mirror goes about it.
+
+    `configured_ms` is how often its worker is said to write offsets, for as long as too few are seen;
+    `read_to_ms` up to when they are read, -1 not yet; `committed_only` whether it leaves open transactions;
+    `tails` whether its offsets stop short of a quiet tail; `commits` whether they are written apart from
+    the copying, so that one may go on without the other; `least_ms` is for how long nothing counts as
+    stopped, or as not known, because it is asked for no more often. `floor_ms` is how often a worker of these
+    settings writes offsets at most, 0 where that is not known: one that crashes again and again writes them
+    at each of its ends, and only for as long as that goes on.
+    """
+
+    configured_ms: int
+    read_to_ms: int
+    committed_only: bool
+    tails: bool = True
+    commits: bool = True
+    least_ms: int = 0
+    floor_ms: int = 0
+
+    @property
+    def is_told(self) -> bool:
+        """Tell whether offsets are a Connect worker's, which writes them at times of its own."""
+        return self.tails and self.commits
+
+
+def see(windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int) -> MirrorSight:
+    """Judge every slot.
+
+    Keeps in `windows` what it finds out about lags when offsets were written, and about tails.
+    """
+    return _Look.of(windows, sides, pace, now_ms).sight(pace)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What several steps need of one flow at one instant."""
+
+    windows: MirrorWindows
+    sides: Sides
+    now_ms: int
+    count: int
+    used: Flags
+    at: Int32s  # places on the source, 0 where there is none: only of those in use it is a place
+    head: Longs  # up to where the mirror can read
+    gap_end: Longs  # where a gap behind its newest offset ends, -1 where none is known
+    unread: Flags  # whether what lies behind its newest offset has to be read first
+    cadence_ms: int
+
+    @classmethod
+    def of(cls, windows: MirrorWindows, sides: Sides, pace: MirrorPace, now_ms: int) -> _Look:
+        count = len(windows)
+        at = np.where(sides.places >= 0, sides.places, 0)
+        end, stable = _of(sides.source.end, at), _of(sides.source.stable, at)
+        return cls(
+            windows,
+            sides,
+            now_ms,
+            count,
+            (sides.places >= 0) & (windows.next_offset[:count] >= 0),
+            at,
+            np.where(pace.committed_only & (stable >= 0), np.minimum(stable, end), end),
+            sides.readable_from
+            if sides.readable_from is not None and pace.tails
+            else np.full(count, -1, np.int64),
+            sides.unread if sides.unread is not None and pace.tails else np.zeros(count, np.bool_),
+            observed_cadence_ms(windows, pace.configured_ms, pace.floor_ms),
+        )
+
+    def sight(self, pace: MirrorPace) -> MirrorSight:
+        windows, sides, count, used = self.windows, self.sides, self.count, self.used
+        stopped_ms = max(LEAST_MS, pace.least_ms, 2 * self.cadence_ms + 2 * LOOK_MS)
+        self._measure()
+        if pace.tails:
+            self._settle_tails()
+        known_to = np.maximum(windows.next_offset[:count], windows.rest[:count])
+        next_record = np.maximum(known_to, self.gap_end)
+        start = np.where(used, _of(sides.source.start, self.at), -1)
+        passed = self._passed()
+        behind_since_ms = self._behind_since(passed)
+        rows = self._judge(pace, stopped_ms, passed, behind_since_ms)
+        if pace.tails:
+            self._tell_back(rows)
+            rows.reason[self.unread & self.used & np.isin(rows.reason, _NEEDS_READING)] = Reason.UNREAD
+        lag, seconds, kinds = self._lags(rows)
+        # What was not copied yet when offsets were written is a matter of the instant, and where the log
+        # ended then is known no better than by two looks.
+        keeps_up = (rows.reason == Reason.GROWING) & (seconds * 1000 <= LOOK_MS)
+        rows.reason[keeps_up] = Reason.MOVING
+        return MirrorSight(
+            now_ms=self.now_ms,
+            used=used,
+            rows=rows,
+            lag=np.where(used, lag, -1),
+            tail=np.where(used, known_to - windows.next_offset[:count], 0),
+            lag_s=np.where(used, seconds, -1.0),
+            lag_kind=kinds,
+            places=sides.places,
+            target_places=sides.target_places,
+            not_committing=self._not_committing(rows) & used & pace.commits,
+            known_to=known_to,
+            next_record=next_record,
+            deleted=np.where(used & (start >= 0), np.maximum(start - next_record, 0), 0),
+            behind_since_ms=behind_since_ms,
+            cadence_ms=self.cadence_ms,
+            stopped_after_ms=stopped_ms,
+        )
+
+    def _passed(self) -> tuple[Longs, Flags]:
+        """Return when each log passed the next record, as `Heads.passed_ms` does; -1 where it is not known.
+
+        A source that was never listed has no place at all, not even for what stands in for none.
+        """
+        passed_ms, exact = np.full(self.count, -1, np.int64), np.zeros(self.count, np.bool_)
+        rows = np.flatnonzero(self.used)
+        passed_ms[rows], exact[rows] = self.sides.source.passed_ms(self.at[rows], self._next_record()[rows])
+        return passed_ms, exact
+
+    def _next_record(self) -> Longs:
+        """Return where the next record may be behind each newest offset, which a quiet tail lifts."""
+        newest: Longs = self.windows.rings.offset[: self.count, -1]
+        return np.maximum(newest, self.gap_end)
+
+    def _measure(self) -> None:
+        """Fill in the lags of commits whose time the looks at the log's end have passed by now."""
+        rings = self.windows.rings
+        for column in range(rings.length):
+            lag, times = rings.lag[: self.count, column], rings.committed_ms[: self.count, column]
+            slots = np.flatnonzero(self.used & (lag < 0) & (times > 0))
+            if len(slots):
+                ends = self.sides.source.end_at(self.at[slots], times[slots])
+                offsets = rings.offset[slots, column]
+                rings.lag[slots, column] = np.where(ends >= 0, np.maximum(ends - offsets, 0), -1)
+
+    def _settle_tails(self) -> None:
+        """Count tails that were read, and hold no record, as copied; no longer where the log lost its end."""
+        windows, used, head = self.windows, self.used, self.head
+        rest, end = windows.rest[: self.count], _of(self.sides.source.end, self.at)
+        windows.unsettle(np.flatnonzero(used & (end >= 0) & (rest > end)))
+        known_to = np.maximum(windows.next_offset[: self.count], rest)
+        slots = np.flatnonzero(used & (head > known_to) & (self.gap_end >= head))
+        if len(slots):
+            windows.settle(slots, head[slots])
+
+    def _tell_back(self, rows: Sweep) -> None:
+        """Have partitions be such as went back, not stopped, for which only what they had passed is left.
+
+        Where an old offset was written late there is nothing to copy: only its next offset or its copy tells.
+        """
+        offset, times = (
+            one[: self.count] for one in (self.windows.rings.offset, self.windows.rings.committed_ms)
+        )
+        peak, newest = offset.max(axis=1), offset[:, -1]
+        for slot in np.flatnonzero(
+            self.used & (newest < peak) & (self.head <= peak) & np.isin(rows.reason, STOPPED)
+        ).tolist():
+            back = int(np.flatnonzero(offset[slot] == peak[slot])[-1]) + 1
+            if (offset[slot, back:] == newest[slot]).all():  # else it went on from there, and stands now
+                rows.reason[slot] = Reason.REWOUND
+                rows.since_ms[slot], rows.limit_ms[slot] = times[slot, back], -1
+                rows.before[slot], rows.after[slot] = peak[slot], newest[slot]
+
+    def _behind_since(self, passed: tuple[Longs, Flags]) -> Longs:
+        """Return since when an offset could have been written anew: not before there was more to copy.
+
+        What was written while we were away may have been so at any time: there it is the offset's own, from
+        when it was another one: groups commit the same one again.
+        """
+        heads = self.sides.source
+        seen_ms = self.windows.moved_ms[: self.count]
+        passed_ms, exact = passed
+        away = ~exact & np.isin(passed_ms, [back_ms for _, back_ms in heads.away])
+        since_ms = np.where(away, seen_ms, np.maximum(seen_ms, passed_ms))
+        none = (_of(heads.end, self.at) >= 0) & (passed_ms < 0)  # as far as it was looked at
+        return np.where(none, self.now_ms, since_ms)
+
+    def _judge(
+        self, pace: MirrorPace, stopped_ms: int, passed: tuple[Longs, Flags], behind_since_ms: Longs
+    ) -> Sweep:
+        count, rings, source = self.count, self.windows.rings, self.sides.source
+        end, start, sampled = (_of(one, self.at) for one in (source.end, source.start, source.sampled_ms))
+        passed_ms, exact = passed
+        absent = self.sides.places < 0
+        seen_ms, untold = self.windows.committed_ms[:count], np.full(count, -1, np.int64)
+        # A mirror that moves has copied more than it has written offsets for: that the log starts behind its
+        # newest is no loss yet.
+        fresh = self.now_ms - behind_since_ms <= 2 * self.cadence_ms + LOOK_MS
+        start = np.where(fresh, np.minimum(start, rings.offset[:count, -1]), start)
+        # What was read longer ago than a mirror may stand does not tell that it stands.
+        stale_ms = max(pace.least_ms, min(STALE_MS, stopped_ms))
+        return sweep(
+            Windows(
+                rings.offset[:count],
+                rings.committed_ms[:count],
+                rings.lag[:count],
+                rings.filled[:count],
+                rings.live[:count],
+            ),
+            Positions(
+                head=np.where(absent, -1, self.head),
+                end=np.where(absent, -1, end),
+                head_at_ms=np.where(absent, -1, sampled),
+                start=start,
+                passed_ms=passed_ms,
+                passed_exact=exact,
+                seen_ms=seen_ms,
+                # Where nothing is written but looked at, each is known up to its own look.
+                commits_read_to_ms=np.full(count, pace.read_to_ms, np.int64) if pace.commits else seen_ms,
+                remade_ms=self.sides.recreated_ms,
+                members=untold,
+                readable_from=self.gap_end,
+                others_moved_ms=untold,  # tasks copy their partitions side by side
+                moved_ms=untold,
+                known_before=untold,
+                left_ms=untold,
+                back_ms=untold,
+                hangs_ms=untold,  # mirrors/left_out/held.py
+            ),
+            now_ms=self.now_ms,
+            policy=Policy(
+                stale_after_ms=stale_ms,
+                head_stale_after_ms=stale_ms,
+                stopped_after_ms=stopped_ms,
+                usual_gaps=0,
+                grown_lags=3,
+                grown_rises=1,
+                grown_for_ms=GROWS_MS,
+                grown_by_ms=0,
+                empty_is_read=False,  # what was not copied of the old one is to be told
+                paced=pace.is_told,
+            ),
+        )
+
+    def _lags(self, rows: Sweep) -> tuple[Longs, NDArray[np.float64], NDArray[np.uint8]]:
+        """Return lag in records and seconds: as it was at the newest offset, of what stands as it is now."""
+        rings, source, count = self.windows.rings, self.sides.source, self.count
+        seconds, kinds = np.full(count, NO_ANSWER_S), np.full(count, LagKind.NONE, np.uint8)
+        there = np.flatnonzero(self.used)
+        seconds[there], kinds[there] = lag_s(source, self.at[there], self._next_record()[there], self.now_ms)
+        lag = rows.lag.copy()
+        standing = (rows.since_ms >= 0) & (self.now_ms - rows.since_ms > 2 * self.cadence_ms + LOOK_MS)
+        standing &= ~np.isin(rows.reason, (Reason.GROWING, Reason.REWOUND))  # theirs is another instant
+        moving = np.flatnonzero((lag > 0) & ~standing & (rows.reason != Reason.DELETED_UNREAD))
+        seconds[lag < 0], kinds[lag < 0] = -1.0, LagKind.NONE
+        if not len(moving):
+            return lag, seconds, kinds
+        known = rings.lag[moving] >= 0
+        told = known.any(axis=1)
+        column = rings.length - 1 - np.argmax(known[:, ::-1], axis=1)
+        at_commit = rings.lag[moving, column]
+        written_ms, kind = written(source, self.at[moving], rings.offset[moving, column])
+        was_s = np.maximum(rings.committed_ms[moving, column] - written_ms, 0) / 1000.0
+        was_s[at_commit == 0] = 0.0
+        kind[at_commit == 0] = LagKind.EXACT
+        lag[moving] = np.where(told, at_commit, -1)
+        seconds[moving] = np.where(told, was_s, -1.0)
+        kinds[moving] = np.where(told, kind, LagKind.NONE)
+        return lag, seconds, kinds
+
+    def _not_committing(self, rows: Sweep) -> Flags:
+        """Tell which slots stand while the target's end has advanced since."""
+        found = np.zeros(self.count, np.bool_)
+        target = self.sides.target
+        stands = np.flatnonzero(np.isin(rows.reason, STOPPED) & (self.sides.target_places >= 0))
+        if not len(stands):
+            return found
+        places, committed_ms = self.sides.target_places[stands], self.windows.committed_ms[stands]
+        now, looked_ms = target.end[places], target.sampled_ms[places]
+        oldest, _ = target.oldest_ms(places)
+        # What a mirror copied between its last offsets and its own end is there by then.
+        later_ms = committed_ms + self.cadence_ms + LOOK_MS
+        first, later = (
+            np.where(ends >= 0, ends, oldest)  # from before all looks that are kept
+            for ends in (target.end_at(places, committed_ms), target.end_at(places, later_ms))
+        )
+        # Of a target that does not answer it is not known how it went on. One that stands has copied the less
+        # of what came since, the longer it does.
+        advances = (looked_ms > later_ms) & (first >= 0) & (now > later)
+        found[stands] = advances & (2 * (now - first) >= rows.lag[stands])
+        return found
+
+
+def _of(values: Longs, at: Int32s) -> Longs:
+    """Return the values at these places; -1 throughout where there is no place at all yet."""
+    return values[at] if len(values) else np.full(len(at), -1, np.int64)

@@ -1,0 +1,294 @@
+"""How far one mirror has come, partition by partition: windows of the offsets that its worker writes. Pure.
+
+N is the last source offset that was mirrored, so what is kept is N + 1, the next one. A *slot* is one source
+partition. Times are epoch milliseconds by our clock, the worker's or broker's brought to it by the reader.
+
+Commits that come closely one after another (a worker that writes its offsets with each transaction) take one
+column together, the newest: so a window always spans more than the time between two looks at the log's end.
+
+Rest: N stops short of transaction markers, aborted records and compacted offsets at the end of a log, until
+another record is written. Once the log was read and holds nothing else there, the window's newest offset is
+lifted to the end at that time. It is put back when the mirror moves on.
+
+Where a mirror's offset is taken away, it begins anew: should it come again, that is a step back to 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.arrays.growing import more_rows
+from lagmon.groups.rings import Rings
+from lagmon.mirrors.partitions.steps_back import MOST_STEPS, StepBack
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    Longs = NDArray[np.int64]
+
+MOST_OFFSET = (1 << 63) - 2  # the largest with a next one
+NEAR_MS = 3_000  # commits closer than this share a column: ten columns span more than two looks at the end
+_FIRST = 64
+
+
+class MirrorWindows:
+    """The windows of one flow."""
+
+    def __init__(self) -> None:
+        self.rings = Rings()
+        self.next_offset = np.full(_FIRST, -1, np.int64)  # N + 1
+        self.committed_ms = np.full(_FIRST, -1, np.int64)  # when the newest was written
+        self.moved_ms = np.full(_FIRST, -1, np.int64)  # when the newest that was another one was
+        self.rest = np.full(_FIRST, -1, np.int64)  # up to where a quiet tail counts as read
+        self.turns = np.zeros(_FIRST, np.int32)  # how often it was given out and back
+        self.resets = 0
+        self._slots: dict[tuple[str, int], int] = {}
+        self._names: list[tuple[str, int] | None] = []
+        self._free: list[int] = []
+        self._anew: set[int] = set()
+        self._taken_away: dict[tuple[str, int], tuple[list[int], list[int]]] = {}  # offsets, and their times
+        self._steps_back: list[StepBack] = []
+        self._live_ms = -1  # when the newest that was read as it came was written
+        self._confirmed_ms: dict[int, int] = {}  # when an offset was known to be of the log that there is
+
+    def __len__(self) -> int:
+        """Return one more than the largest slot ever given out."""
+        return len(self._names)
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Return what changes when a slot is given out or back."""
+        return len(self._names), int(self.turns.sum())
+
+    def slots(self) -> Iterator[tuple[str, int, int]]:
+        """Yield topic, partition and slot of each."""
+        return ((topic, partition, slot) for (topic, partition), slot in self._slots.items())
+
+    def slot(self, topic: str, partition: int) -> int | None:
+        """Return the slot of a partition, None where the mirror has no offset there."""
+        return self._slots.get((topic, partition))
+
+    def name(self, slot: int) -> tuple[str, int]:
+        """Return topic and partition of a slot."""
+        found = self._names[slot]
+        assert found is not None
+        return found
+
+    def commits(self, slot: int | None) -> list[tuple[int, int]]:
+        """Return the offsets in a slot's window and their times, oldest first, quiet tails not as read."""
+        if slot is None:
+            return []
+        rings, filled = self.rings, int(self.rings.filled[slot])
+        columns = slice(rings.length - filled, rings.length)
+        rest, offset = int(self.rest[slot]), int(self.next_offset[slot])
+        found = rings.offset[slot, columns].tolist(), rings.committed_ms[slot, columns].tolist()
+        return [(offset if one == rest else one, at_ms) for one, at_ms in zip(*found, strict=True)]
+
+    def take(self, topic: str, partition: int, offset: int, at_ms: int, *, live: bool) -> None:
+        """Take in that the record at this offset is mirrored; `live` where that is read as it came."""
+        slot, offset = self.begin(topic, partition), min(offset, MOST_OFFSET)
+        self._put_back(slot)
+        anew = slot in self._anew
+        if anew:
+            self._anew.remove(slot)
+            if offset + 1 < self.next_offset[slot]:  # else it went on in the new log where it was in the old
+                self.rings.clear(np.array([slot], np.int32))
+        if offset + 1 != self.next_offset[slot]:
+            if not anew and (live or at_ms > self._live_ms >= 0):  # else it was read before
+                self._note_step(topic, partition, int(self.next_offset[slot]), offset + 1, at_ms)
+            self.moved_ms[slot] = at_ms
+            self.rest[slot] = -1
+        if live:
+            self._live_ms = max(self._live_ms, at_ms)
+        self.next_offset[slot] = offset + 1
+        self.committed_ms[slot] = at_ms
+        rings, filled = self.rings, int(self.rings.filled[slot])
+        near = filled > 1 and at_ms - rings.committed_ms[slot, -2] < NEAR_MS
+        # A step back is never lost, nor to where it went.
+        if near and rings.offset[slot, -2] <= rings.offset[slot, -1] <= offset + 1:
+            rings.offset[slot, -1], rings.committed_ms[slot, -1], rings.lag[slot, -1] = offset + 1, at_ms, -1
+        else:
+            one = np.array([slot], np.int32)
+            rings.append(one, np.array([offset + 1]), np.array([at_ms]), np.full(1, -1, np.int64), live=live)
+        if self.rest[slot] >= 0:
+            self._lift(slot)
+
+    def begin(self, topic: str, partition: int) -> int:
+        """Return the slot of a partition, a new one where it has none."""
+        slot = self._slots.get((topic, partition))
+        return self._begin(topic, partition) if slot is None else slot
+
+    def take_looks(self, slots: NDArray[np.intp], next_offsets: Longs, at_ms: Longs) -> None:
+        """Take in, as `take` does live, the next offset of many slots at once, of each once."""
+        special = self.rest[slots] >= 0
+        if self._anew:
+            special |= np.isin(slots, list(self._anew))
+        for one in np.flatnonzero(special).tolist():
+            self.take(*self.name(int(slots[one])), int(next_offsets[one]) - 1, int(at_ms[one]), live=True)
+        slots, next_offsets, at_ms = slots[~special], next_offsets[~special], at_ms[~special]
+        moved = next_offsets != self.next_offset[slots]
+        for one in np.flatnonzero(next_offsets < self.next_offset[slots]).tolist():
+            topic, partition = self.name(int(slots[one]))
+            peak, back = int(self.next_offset[slots[one]]), int(next_offsets[one])
+            self._note_step(topic, partition, peak, back, int(at_ms[one]))
+        self._live_ms = max(self._live_ms, int(at_ms.max(initial=-1)))
+        self.moved_ms[slots[moved]] = at_ms[moved]
+        self.next_offset[slots], self.committed_ms[slots] = next_offsets, at_ms
+        rings = self.rings
+        near = (rings.filled[slots] > 1) & (at_ms - rings.committed_ms[slots, -2] < NEAR_MS)
+        last, newest = rings.offset[slots, -2], rings.offset[slots, -1]
+        near &= (last <= newest) & (newest <= next_offsets)
+        same = slots[near]
+        rings.offset[same, -1], rings.committed_ms[same, -1] = next_offsets[near], at_ms[near]
+        rings.lag[same, -1] = -1
+        others = slots[~near].astype(np.int32)
+        unknown = np.full(len(others), -1, np.int64)
+        rings.append(others, next_offsets[~near], at_ms[~near], unknown, live=True)
+
+    def reset(self, topic: str, partition: int, at_ms: int = -1) -> None:
+        """Take in that the mirror's offset was taken away, and when where that is known: it begins anew."""
+        slot = self._slots.get((topic, partition))
+        if slot is None:
+            return
+        self.resets += 1
+        self._put_back(slot)
+        rings = self.rings
+        first = rings.length - int(rings.filled[slot])
+        offsets, times = rings.offset[slot, first:].tolist(), rings.committed_ms[slot, first:].tolist()
+        taken_ms = max(times[-1], at_ms)
+        self._note_step(topic, partition, int(self.next_offset[slot]), 0, taken_ms)
+        self.forget(topic, partition)
+        self._taken_away[topic, partition] = [*offsets, 0], [*times, taken_ms]
+
+    def take_steps_back(self) -> list[StepBack]:
+        """Return where offsets went back since this was asked last."""
+        steps, self._steps_back = self._steps_back, []
+        return steps
+
+    def _note_step(self, topic: str, partition: int, peak: int, back: int, at_ms: int) -> None:
+        if back < peak and len(self._steps_back) < MOST_STEPS:
+            self._steps_back.append(StepBack(topic, partition, peak, back, at_ms))
+
+    def forget(self, topic: str, partition: int) -> None:
+        """Forget an offset that says nothing any more; none was taken away."""
+        self._taken_away.pop((topic, partition), None)
+        slot = self._slots.pop((topic, partition), None)
+        if slot is None:
+            return
+        self.turns[slot] += 1
+        self._names[slot] = None
+        self._free.append(slot)
+        self._clear(slot)
+
+    def forget_until(self, names: Iterable[tuple[str, int]], at_ms: int) -> None:
+        """Forget what was written of these partitions up to an instant: it is of logs that are gone."""
+        for name in names:
+            slot = self._slots.get(name)
+            if slot is None:
+                self._taken_away.pop(name, None)
+                continue
+            filled = int(self.rings.filled[slot])
+            times = self.rings.committed_ms[slot, self.rings.length - filled :]
+            since = int(np.count_nonzero(times > at_ms))
+            if not since or self.committed_ms[slot] <= at_ms:
+                self.forget(*name)
+            elif since < filled:
+                self._put_back(slot)
+                self.rest[slot] = -1
+                self.keep_newest(slot, since)
+
+    def begin_anew(self, topics: Container[str]) -> None:
+        """Take in that topics were made anew: the next offset of a partition belongs to another log."""
+        slots = {slot for (topic, _), slot in self._slots.items() if topic in topics}
+        self.unsettle(np.array([slot for slot in slots if self.rest[slot] >= 0], np.int64))
+        self._anew |= slots
+        self._taken_away = {name: one for name, one in self._taken_away.items() if name[0] not in topics}
+
+    def confirm(self, slot: int, at_ms: int) -> None:
+        """Take in that an offset is one of the log that was there at this instant, whenever written."""
+        self._anew.discard(slot)
+        self._confirmed_ms[slot] = at_ms
+
+    def confirmed_ms(self, slot: int) -> int:
+        """Return up to when a slot's offset is known to be one of the log that is there."""
+        return max(int(self.committed_ms[slot]), self._confirmed_ms.get(slot, -1))
+
+    def confirmed(self) -> dict[tuple[str, int], int]:
+        """Return, by partition, when an offset was known to be one of the log that was there then."""
+        return {self.name(slot): at_ms for slot, at_ms in self._confirmed_ms.items()}
+
+    def keep_newest(self, slot: int, columns: int) -> None:
+        """Forget all but so many of a slot's newest offsets: those before are of another log."""
+        rings, first = self.rings, self.rings.length - columns
+        for array in (rings.offset, rings.committed_ms, rings.lag):
+            array[slot, :first] = -1
+        rings.filled[slot] = min(int(rings.filled[slot]), columns)
+        rings.live[slot] = min(int(rings.live[slot]), columns)
+
+    def settle(self, slots: NDArray[np.integer], ends: Longs) -> None:
+        """Count all up to these ends as read: a quiet tail, which N passes only when more is written.
+
+        Not of a mirror that has gone back: what it had passed before is no tail, and may be copied again.
+        """
+        for slot, end in zip(slots.tolist(), ends.tolist(), strict=True):
+            self._put_back(slot)
+            if self.rings.offset[slot].max() <= self.next_offset[slot]:
+                self.rest[slot] = end
+                self._lift(slot)
+
+    def unsettle(self, slots: NDArray[np.integer]) -> None:
+        """Take back that all up to an end counts as read: the log that was read there is no more."""
+        for slot in slots.tolist():
+            self._put_back(slot)
+            self.rest[slot] = -1
+
+    def _lift(self, slot: int) -> None:
+        row = self.rings.offset[slot]
+        row[self._newest(slot)] = self.rest[slot]
+
+    def _put_back(self, slot: int) -> None:
+        if self.rest[slot] >= 0:
+            row = self.rings.offset[slot]
+            row[row == self.rest[slot]] = self.next_offset[slot]
+
+    def _newest(self, slot: int) -> NDArray[np.bool_]:
+        row = self.rings.offset[slot]
+        filled = np.arange(self.rings.length) >= self.rings.length - self.rings.filled[slot]
+        found: NDArray[np.bool_] = filled & (row == self.next_offset[slot])
+        return found
+
+    def _begin(self, topic: str, partition: int) -> int:
+        if self._free:
+            slot = self._free.pop()
+            self._names[slot] = (topic, partition)
+        else:
+            slot = len(self._names)
+            self._names.append((topic, partition))
+            self._hold(slot + 1)
+        self.turns[slot] += 1
+        self._slots[topic, partition] = slot
+        away = self._taken_away.pop((topic, partition), None)
+        if away is not None:
+            offsets, times = (np.array(one, np.int64) for one in away)
+            unknown = np.full(len(offsets), -1, np.int64)
+            self.rings.append(np.full(len(offsets), slot, np.int32), offsets, times, unknown, live=True)
+        return slot
+
+    def _hold(self, slots: int) -> None:
+        self.rings.hold(slots)
+        if slots > len(self.next_offset):
+            rows = max(slots, len(self.next_offset) * 5 // 4)
+            for name in ("next_offset", "committed_ms", "moved_ms", "rest"):
+                more_rows(self, name, rows, -1)
+            more_rows(self, "turns", rows, 0)
+
+    def _clear(self, slot: int) -> None:
+        self.rings.clear(np.array([slot], np.int32))
+        self._anew.discard(slot)
+        self._confirmed_ms.pop(slot, None)
+        for array in (self.next_offset, self.committed_ms, self.moved_ms, self.rest):
+            array[slot] = -1

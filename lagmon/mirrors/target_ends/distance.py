@@ -1,0 +1,335 @@
+"""From a mirror's offsets to the ends of its copies: bounds, out of each look at a copy's end. Pure.
+
+While each record is copied once, a copy's end is the mirror's offset at that instant and a constant, the
+*distance*. At a look at the copy's end the mirror's offset was at least the newest that was written by then,
+and at most what is written later or where the source's log ended later. So each look bounds the distance from
+both sides, and all looks together narrow it: to one number as soon as the mirror has once read all that there
+was. Where a look contradicts those before it (records that were left out, a copy that was made anew), bounds
+begin anew with that look.
+
+Markers of transactions make the distance fall as offsets go on. So its upper bound holds for all that comes
+later, and the lower one only where it was told: what it fell by since, nothing tells. But what a copy got
+since a look is known, so how far the mirror is at most follows from a look before, and as many markers as
+may have come among the records since: no more than these are, as each marker ends a record at least that is
+copied, unless aborted ones are not copied or compaction takes them. Mostly there are far fewer: no more,
+record by record, than from a look long before to one of the last ones. Between these the copy went on by a
+number that is known, and the mirror by what both looks leave room for. Where the distance was not seen to
+fall lately, its bounds tell the same, from where the upper one was told first to where the lower one was
+last, behind it. As many come as chance has it: of an expected number twice its root more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.mirrors.progress.beginnings import begins_early
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.facts import FlowFacts
+    from lagmon.mirrors.partitions.sight import MirrorSight
+
+    Flags = NDArray[np.bool_]
+    Longs = NDArray[np.int64]
+    Name = tuple[str, int]  # topic and partition
+
+EVERY_MS = 4_000  # ends are read each ten seconds
+KEPT = 4  # looks: what was seldom before may have become often, and tells itself by later ones
+ANCHOR_MS = 600_000
+LEAST_RECORDS = 50  # between the looks that told the bounds
+_ARRAYS = (
+    "_known",
+    "_fell",
+    "_gapped",
+    "_low",
+    "_high",
+    "_told_at",
+    "_seen",
+    "_looks",
+    "_anchors",
+    "_end",
+    "_looked_ms",
+    "_read_ms",
+    "_before",
+)
+_FAR = np.iinfo(np.int64).max
+WRITING_MS = 2_000  # an offset written so soon after a look may have been settled on before it
+READING_MS = 2_000  # ends are read within this from the instant that a look is told by, where nothing tells
+
+
+@dataclass(frozen=True, slots=True)
+class PastLook:
+    """How far the mirror was at most at a look, and how many markers there may be behind that."""
+
+    most: int
+    end: int  # of its copy
+    gaps: int = 0  # at most ...
+    records: int = 0  # ... among so many records, 0 where nothing tells
+    copies_all: bool = False  # whether a gap is a marker, and each of these ends a record that is copied
+
+    def most_at(self, end: int) -> int | None:
+        """Return which offset it is at, at most, where its copy ends there; None where nothing tells."""
+        came = end - self.end
+        if came <= 0:
+            return None if came else self.most
+        found = [came + 1] if self.copies_all else []
+        if self.records:
+            gaps = self.gaps * came / self.records
+            # A transaction is as long as it happens to be: of few markers there may be half as many more.
+            found.append(math.ceil(gaps + 2 * math.sqrt(gaps)))
+        return self.most + came + min(found) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The bounds of a distance, in records, and looks that tell how far the mirror is at most."""
+
+    low: int
+    high: int
+    looks: tuple[PastLook, ...] = ()
+
+    def most_at(self, end: int) -> int | None:
+        """Return which offset the mirror is at, at most, where its copy ends there; None where not known."""
+        found = [one.most_at(end) for one in self.looks]
+        return min((most for most in found if most is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyLook:
+    """A look at a copy's end, and between which offsets the mirror was then."""
+
+    least: int
+    most: int
+    end: int
+    at_ms: int
+
+
+def copies_all(flow: FlowFacts, slot: int) -> bool:
+    """Tell whether each gap of a partition is a marker that ends a record which the mirror copies."""
+    return not flow.committed_only and flow.windows.name(slot)[0] not in flow.settings.compacted
+
+
+class DistanceBounds:
+    """Keeps the bounds of each slot of a flow, in records; `copy's end - next offset` lies between them."""
+
+    def __init__(self) -> None:
+        self._known, self._fell, self._gapped = (np.zeros(0, np.bool_) for _ in range(3))
+        self._losing: Flags = np.zeros(0, np.bool_)  # slots whose copies lack what the source deleted
+        self._low, self._high = (np.zeros(0, np.int64) for _ in range(2))
+        self._told_at = np.zeros((2, 0), np.int64)  # the copy's ends where the upper and the lower one were
+        self._seen = np.zeros((4, 0), np.int64)  # the newest look that was used, as CopyLook has it
+        self._looks = np.zeros((2, KEPT, 0), np.int64)  # of looks at other ends each `most` and the end
+        # Looks long before: an upper bound of the distance, the copy's end and when; the newer one is last.
+        self._anchors = np.zeros((3, 2, 0), np.int64)
+        self._end = np.zeros(0, np.int64)  # of the copy, at a look that is not used yet
+        self._looked_ms = np.zeros(0, np.int64)  # when that was, or the last that was used
+        self._read_ms = np.zeros(0, np.int64)  # when its ends had been read
+        self._before = np.zeros((3, 0), np.int64)  # bounds before the copy last grew by more, and when it did
+        self._turns = np.zeros(0, np.int32)  # of the windows' slots
+        self._open_losses: Collection[Name] = ()
+        self._noted_ms = -EVERY_MS
+
+    def note_losses(self, names: Collection[Name]) -> None:
+        """Take in the partitions of which the source deleted records that are not replicated yet."""
+        self._open_losses = names
+
+    def of(self, flow: FlowFacts, slot: int) -> Reach | None:
+        """Return the bounds of a slot, None where no look has told any yet."""
+        if not self._is_followed(flow, slot) or not self._known[slot]:
+            return None
+        low, high = int(self._low[slot]), int(self._high[slot])
+        last = [(most, end) for most, end in self._looks[:, :, slot].T.tolist() if end >= 0]
+        spans = [
+            # Of what came in none of so many there may be one in as many more.
+            (max(0, above - (end - most)) + 1, end - since)
+            for above, since, _ in self._anchors[:, :, slot].T.tolist()
+            for most, end in last
+            if 0 <= since < end
+        ]
+        gaps, records = min(spans, key=lambda one: one[0] / one[1], default=(0, 0))
+        copies = copies_all(flow, slot)
+        looks = [PastLook(most, end, gaps, records, copies) for most, end in last]
+        since, until = self._told_at[:, slot].tolist()
+        if until - since >= LEAST_RECORDS and not self._fell[slot]:
+            looks.append(PastLook(until - low, until, high - low, until - since))
+        return Reach(low, high, tuple(looks))
+
+    def before(self, flow: FlowFacts, slot: int, since_ms: int) -> tuple[int, int] | None:
+        """Return the bounds before a copy grew by more than the offsets since then; else those of now."""
+        if not self._is_followed(flow, slot) or not self._known[slot]:
+            return None
+        low, high, at_ms = self._before[:, slot].tolist()
+        return (low, high) if at_ms >= since_ms >= 0 else (int(self._low[slot]), int(self._high[slot]))
+
+    def _is_followed(self, flow: FlowFacts, slot: int) -> bool:
+        """Tell whether what is known of a slot is of the partition that has it now."""
+        return slot < len(self._turns) and self._turns[slot] == flow.windows.turns[slot]
+
+    def has_gaps(self, flow: FlowFacts, slot: int) -> bool:
+        """Tell whether a slot's copy was seen to lack offsets, as by markers, that were not deleted unread.
+
+        Its distance fell while nothing was deleted, or it lacked more than all that the source ever deleted.
+        """
+        return self._is_followed(flow, slot) and bool(self._gapped[slot])
+
+    def newest(self, flow: FlowFacts, slot: int) -> CopyLook | None:
+        """Return the newest look at a slot's copy that was used, None where there is none."""
+        if not self._is_followed(flow, slot) or self._seen[3, slot] < 0:
+            return None
+        return CopyLook(*self._seen[:, slot].tolist())
+
+    def most_at(self, flow: FlowFacts, slot: int, end: int) -> int | None:
+        """Return which offset the mirror is at, at most, where its copy ends there; None where not known."""
+        reach = self.of(flow, slot)
+        followed = self._is_followed(flow, slot)
+        if reach is None and followed and int(self._looks[1, -1, slot]) == end >= 0:
+            return int(self._looks[0, -1, slot])
+        return None if reach is None else reach.most_at(end)
+
+    def forget(self, slot: int) -> None:
+        """Begin anew with a slot's next look: its copy lacks records from here on."""
+        if slot < len(self._known):
+            self._known[slot] = False
+
+    def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
+        """Take in what was looked at since the last time; of slots given out since, all looks that are kept.
+
+        Not before the offsets are read: by some of them looks would be bounded once and for all.
+        """
+        if 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
+            return
+        self._noted_ms = sight.now_ms
+        if flow.read_to_ms < 0:
+            return
+        there = sight.used & (sight.places >= 0) & (sight.target_places >= 0) & (sight.tail == 0)
+        anew = self._follow_slots(flow, len(sight.used))
+        self._losing = sight.deleted > 0
+        open_slots = (flow.windows.slot(*name) for name in self._open_losses)
+        self._losing[[one for one in open_slots if one is not None and one < len(self._losing)]] = True
+        self._look_back(flow, sight, np.flatnonzero(there & anew))
+        self._use(flow, sight, np.flatnonzero(there & (self._end >= 0)))
+        self._take(flow, sight, np.flatnonzero(there))
+
+    def _follow_slots(self, flow: FlowFacts, count: int) -> Flags:
+        """Forget those that were given out since, to whatever partition; return which."""
+        turns = flow.windows.turns[:count]
+        if np.array_equal(turns, self._turns):
+            return np.zeros(count, np.bool_)
+        more = count - len(self._turns)
+        anew: Flags = turns != np.concatenate((self._turns, np.zeros(more, np.int32)))
+        self._turns = turns.copy()
+        for array in _ARRAYS:
+            kept = getattr(self, array)
+            grown = np.concatenate((kept, np.zeros((*kept.shape[:-1], more), kept.dtype)), axis=-1)
+            grown[..., anew] = 0 if kept.dtype == np.bool_ else -1
+            setattr(self, array, grown)
+        return anew
+
+    def _look_back(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
+        """Bound by the looks that are kept of before, the oldest first."""
+        if not len(slots):
+            return
+        source = flow.source.heads.state(sight.places[slots])
+        target = flow.target.heads.state(sight.target_places[slots])
+        row = np.arange(len(slots))
+        starts = flow.source.heads.start[sight.places[slots]]
+        source_ends, source_ms = source.ends, source.times + np.int64(source.origin_ms)
+        for ends, times in zip(target.ends, target.times, strict=True):
+            looked_ms = times + np.int64(target.origin_ms)
+            read_ms = looked_ms + READING_MS
+            later = (source_ends >= 0) & (source_ms >= read_ms)
+            ended = np.where(later.any(axis=0), source_ends[later.argmax(axis=0), row], -1)
+            at = ends >= 0
+            self._bound(flow, slots[at], ends[at], (looked_ms[at], read_ms[at]), (starts[at], ended[at]))
+
+    def _use(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
+        """Bound by a look that the source has been looked at after, or an offset was written after."""
+        source, places = flow.source.heads, sight.places[slots]
+        looked_ms, read_ms = self._looked_ms[slots], self._read_ms[slots]
+        later = source.sampled_ms[places] >= read_ms
+        logs = np.where(later, source.start[places], -1), np.where(later, source.end[places], -1)
+        used = self._bound(flow, slots, self._end[slots], (looked_ms, read_ms), logs)
+        self._end[used] = -1
+
+    def _bound(
+        self,
+        flow: FlowFacts,
+        slots: NDArray[np.intp],
+        ends: Longs,
+        times_ms: tuple[Longs, Longs],
+        source_logs: tuple[Longs, Longs],
+    ) -> NDArray[np.intp]:
+        """Bound by looks at the copies' ends; return of which slots that could be told.
+
+        `times_ms` are when the looks began and when the ends had been read, `source_logs` where the source's
+        logs start, and where they ended at some look after, -1 where that is not known.
+        """
+        offsets, times = flow.windows.rings.offset[slots], flow.windows.rings.committed_ms[slots]
+        known, (looked_ms, read_ms) = (times >= 0) & (offsets >= 0), times_ms
+        starts, source_ends = source_logs
+        written = np.where(known & (times > read_ms[:, None] + WRITING_MS), offsets, _FAR)
+        most = np.minimum(written.min(axis=1, initial=_FAR), np.where(source_ends >= 0, source_ends, _FAR))
+        least = np.where(known & (times < looked_ms[:, None]), offsets, -1).max(axis=1, initial=-1)
+        use = (most < _FAR) & (least >= 0) & (most >= least)
+        slots, ends, least, most = (one[use] for one in (slots, ends, least, most))
+        looked_ms, starts = looked_ms[use], starts[use]
+        low, high = ends - most, ends - least
+        rose = ~self._known[slots] | (low > self._high[slots])
+        fell = ~rose & (high < self._low[slots])
+        more = slots[rose & self._known[slots]]
+        self._before[:, more] = self._low[more], self._high[more], looked_ms[rose & self._known[slots]]
+        self._gapped[slots] |= fell & ~self._losing[slots] & (ends >= self._seen[2, slots])
+        if begins_early(flow):  # what was deleted unread is before the log's start
+            self._gapped[slots] |= (starts >= 0) & (ends < least - starts)
+        self._anchor(slots, np.stack((high, ends, looked_ms)), high - low, rose, fell)
+        self._keep(slots, most, ends, rose, fell)
+        fits = ~(rose | fell)
+        # Of equal bounds the upper one is of the first look, the lower of the last.
+        self._told_at[0, slots] = np.where(fits & (self._high[slots] <= high), self._told_at[0, slots], ends)
+        self._told_at[1, slots] = np.where(fits & (self._low[slots] > low), self._told_at[1, slots], ends)
+        self._low[slots] = np.where(fits, np.maximum(self._low[slots], low), low)
+        self._high[slots] = np.where(fits, np.minimum(self._high[slots], high), high)
+        self._seen[:, slots] = least, most, ends, looked_ms
+        self._known[slots] = True
+        return slots
+
+    def _anchor(self, slots: NDArray[np.intp], look: Longs, width: Longs, rose: Flags, fell: Flags) -> None:
+        """Keep, of the looks, two of long before that markers can be counted from."""
+        before, (high, ends, at_ms) = self._anchors[:, 1, slots], look
+        self._anchors[:, :, slots[rose]] = -1
+        # A fall is of markers, which the one before tells of, or of records that were left out, and are past.
+        is_due = ~rose & (ends > before[1]) & (at_ms - before[2] >= ANCHOR_MS)
+        self._fell[slots] = fell | (self._fell[slots] & ~rose & ~is_due)
+        moves = fell | is_due
+        self._anchors[:, 0, slots[moves]] = before[:, moves]
+        # What leaves less than half the room soon tells more, though of fewer records.
+        puts = rose | moves | (before[0] - high >= np.maximum(width, 1))
+        self._anchors[:, 1, slots[puts]] = look[:, puts]
+
+    def _keep(self, slots: NDArray[np.intp], most: Longs, ends: Longs, rose: Flags, fell: Flags) -> None:
+        """Keep the last looks; of those at the same end what bounds it best."""
+        was_most, was_end = self._looks[:, -1, slots]
+        same = (was_end == ends) & ~fell & ~(rose & self._known[slots])
+        self._looks[:, :, slots[(rose | fell) & ~same]] = -1
+        self._looks[:, :-1, slots[rose & same]] = -1
+        self._looks[0, -1, slots[same]] = np.minimum(was_most, most)[same]
+        others = slots[~same]
+        self._looks[:, :-1, others] = self._looks[:, 1:, others]
+        self._looks[:, -1, others] = most[~same], ends[~same]
+
+    def _take(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
+        """Keep the newest look at each copy's end until it can be used."""
+        heads, places = flow.target.heads, sight.target_places[slots]
+        new = (heads.sampled_ms[places] > self._looked_ms[slots]) & (heads.end[places] >= 0)
+        self._end[slots[new]] = heads.end[places[new]]
+        looked_ms = heads.sampled_ms[places[new]]
+        read_ms = np.int64(flow.target.ends_read_ms)
+        self._looked_ms[slots[new]] = looked_ms
+        self._read_ms[slots[new]] = np.where(read_ms >= looked_ms, read_ms, looked_ms + READING_MS)

@@ -1,0 +1,187 @@
+"""What a flow's topics on the target held at the last few looks, by their names on the source. Pure.
+
+The logs of a cluster forget a topic as soon as it is another one, and a look at the new one may come before
+its id is read. So the last looks are kept here, and those before the old id was read last are surely of it.
+
+With each stands where the mirror was. Who has a topic copied anew takes its offsets away, or sets them back
+to the log's start, and may delete the copy only then: for as long as they are so, it is where it was before.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import count_text
+from fleet.verdicts.vocabulary import Cause
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors.answers.findings import MirrorFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.facts import FlowFacts
+    from lagmon.mirrors.partitions.sight import MirrorSight
+
+    Longs = NDArray[np.int64]
+
+LOOKS = 6
+EVERY_MS = 4_000  # ends are read each ten seconds: no look is left out
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What was known of a topic's partitions at a look, -1 for what was not.
+
+    `known` has four rows, with a column for each partition.
+    """
+
+    at_ms: int
+    known: Longs
+
+    @property
+    def starts(self) -> Longs:
+        """Where the logs began."""
+        starts: Longs = self.known[0]
+        return starts
+
+    @property
+    def ends(self) -> Longs:
+        """Where the logs ended."""
+        ends: Longs = self.known[1]
+        return ends
+
+    @property
+    def next_offsets(self) -> Longs:
+        """Where the mirror was in the source's logs, or had been before its offsets were taken away."""
+        offsets: Longs = self.known[2]
+        return offsets
+
+    @property
+    def offsets_ms(self) -> Longs:
+        """Up to when the mirror's offsets were read as they told that."""
+        instants: Longs = self.known[3]
+        return instants
+
+
+class TargetEnds:
+    """Keeps the last looks at each topic."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, deque[Held]] = {}
+        self._noted_ms = -EVERY_MS
+
+    def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
+        """Take note of what is known now."""
+        if 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
+            return
+        self._noted_ms = sight.now_ms
+        target, remote = flow.target, flow.topics.remote
+        sampled_ms = target.heads.sampled_ms
+        offsets = _next_offsets(flow, sight)
+        read_ms = np.where(offsets < 0, -1, flow.read_to_ms)
+        known = np.stack((target.heads.start, target.heads.end, offsets, read_ms))
+        for topic, name in remote.items():
+            places = target.places.listed_of(name)
+            if not places or name not in target.topics:
+                continue  # what it held stays, until it is there again
+            at_ms = int(sampled_ms[places].max())
+            looks = self._held.setdefault(topic, deque(maxlen=LOOKS))
+            if at_ms >= 0 and (not looks or looks[-1].at_ms < at_ms):
+                now = Held(at_ms, known.take(places, axis=1))
+                if looks:
+                    _keep_next_offsets(now, looks[-1])
+                looks.append(now)
+        for topic in self._held.keys() - remote.keys():
+            del self._held[topic]
+
+    def made_anew(self, topic: str, known_ms: int) -> Held | None:
+        """Return the last look that surely was at the old topic, and forget all; None where there is none."""
+        looks = self._held.pop(topic, deque())
+        return next((held for held in reversed(looks) if held.at_ms <= known_ms), None)
+
+    def looks(self) -> dict[str, deque[Held]]:
+        """Return the last looks at each topic, oldest first, as they are: to be read and nothing else."""
+        return dict(self._held)
+
+    def take_up(self, held: Mapping[str, Held]) -> None:
+        """Know again what an earlier process saw last; what was seen since is newer."""
+        for topic, one in held.items():
+            self._held[topic] = deque([one, *self._held.get(topic, ())], maxlen=LOOKS)
+
+
+def _next_offsets(flow: FlowFacts, sight: MirrorSight) -> Longs:
+    """Return by place of the target where the mirror is, -1 where that is not known or its log's start."""
+    found = np.full(len(flow.target.heads.end), -1, np.int64)
+    if flow.read_to_ms >= 0:
+        slots = np.flatnonzero((sight.places >= 0) & (sight.target_places >= 0))
+        offsets, starts = flow.windows.next_offset[slots], flow.source.heads.start[sight.places[slots]]
+        found[sight.target_places[slots]] = np.where(offsets > np.maximum(starts, 0), offsets, -1)
+    return found
+
+
+def _keep_next_offsets(now: Held, before: Held) -> None:
+    """Take for where the mirror is, where that is not known, where it was at the look before."""
+    both = slice(min(len(now.ends), len(before.ends)))
+    unknown = now.next_offsets[both] < 0
+    for row in (2, 3):
+        now.known[row, both][unknown] = before.known[row, both][unknown]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyNames:
+    """A topic by its names on both sides, its target, and whether each offset of its copy has a record."""
+
+    topic: str
+    remote: str
+    target: str
+    dense: bool
+
+
+def lost_copies(names: CopyNames, held: Held, *, now_ms: int) -> list[MirrorFinding]:
+    """Return what was lost with a topic of the target that was re-created, by partition.
+
+    That is at least what it held at the last look: more may have come between that look and the deletion.
+    """
+    starts = np.maximum(held.starts, 0).tolist()
+    return [
+        _lost_copy(names, partition, (start, end), held_ms=held.at_ms, now_ms=now_ms)
+        for partition, (start, end) in enumerate(zip(starts, held.ends.tolist(), strict=True))
+        if end > start
+    ]
+
+
+def _lost_copy(
+    names: CopyNames, partition: int, bounds: tuple[int, int], *, held_ms: int, now_ms: int
+) -> MirrorFinding:
+    start, end = bounds
+    least = end - start if names.dense else 1  # markers and compaction leave offsets without a record
+    return MirrorFinding(
+        code=Cause.TOPIC_RECREATED,
+        topic=names.topic,
+        partition=partition,
+        at_ms=now_ms,
+        records=least,
+        first_offset=start,
+        last_offset=end - 1,
+        side="target",
+        sentence=(
+            f"{names.remote} on {names.target} was re-created (seen at {instant_text(now_ms)}): at least "
+            f"{count_text(least, 'record')} of its partition {partition} "
+            f"{'is' if least == 1 else 'are'} gone. It held offsets {start} to {end - 1} at the last poll "
+            f"before, at {instant_text(held_ms)}. The mirror does not send them again."
+        ),
+    )
+
+
+def all_of_it(one: MirrorFinding) -> MirrorFinding:
+    """Return a loss of a copy to which nothing can have come after the last poll: the number is exact."""
+    assert one.records is not None
+    sentence = one.sentence.replace("at least ", "", 1)
+    sentence = f"{sentence} Nothing more was on the source for it to copy."
+    return replace(one, records_most=one.records, sentence=sentence)

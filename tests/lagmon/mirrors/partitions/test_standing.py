@@ -1,0 +1,86 @@
+"""An offset stands where there was more to copy for long enough; its copy, where two looks found the same end."""
+
+from __future__ import annotations
+
+import pytest
+
+from lagmon.mirrors.partitions.standing import standing
+from tests.lagmon.mirror_flows import Mirrored, S
+
+
+@pytest.fixture
+def flow():
+    """Give a mirror that writes offsets each second; what was behind the last one is deleted."""
+    one = Mirrored({"orders": 1})
+    one.look()
+
+    def second():
+        one.write(100)
+        one.commit()
+
+    return one.go(60, each=second)
+
+
+def seen(one):
+    """Return whether the offset stands, and the copy, when all but 50 records are deleted."""
+    one.starts = {("orders", 0): one.ends["orders", 0] - 50}
+    one.look()
+    found = standing(one.flow, one.sight().sight)
+    return bool(found.offset[0]), bool(found.copy[0])
+
+
+def test_a_mirror_that_copies_nothing_stands_with_its_copy(flow):
+    flow.go(40, each=lambda: flow.write(100, copied=False))
+    assert seen(flow) == (True, True)
+
+
+def test_of_a_mirror_that_copies_on_only_the_offset_stands(flow):
+    flow.go(40, each=lambda: flow.write(100))
+    assert seen(flow) == (True, False)
+
+
+def test_nothing_stands_before_there_was_more_to_copy(flow):
+    flow.go(300)
+    flow.write(100, copied=False)
+    flow.go(10)
+    assert seen(flow) == (False, False)
+    flow.go(30)
+    assert seen(flow) == (True, True)
+
+
+def test_what_came_in_a_gap_between_two_looks_at_the_copy_is_no_growth_since(flow):
+    # Copied just after the last offset; then neither the copy nor anything else is looked at for ten minutes.
+    flow.write(100)
+    flow.now += 600 * S
+    flow.write(100, copied=False)
+    flow.look()
+    flow.go(20, each=lambda: flow.write(100, copied=False))
+    assert seen(flow) == (True, True)
+
+
+@pytest.mark.parametrize("away", ["offsets", "copy"])
+def test_nothing_stands_by_what_is_not_read(flow, away):
+    read_to_ms = flow.flow.read_to_ms
+    if away == "copy":
+        flow.b.heads.note = lambda *_: None
+    flow.go(100, each=lambda: flow.write(100, copied=False))
+    flow.starts = {("orders", 0): flow.ends["orders", 0] - 50}
+    flow.look()
+    if away == "offsets":
+        flow.flow.read_to_ms = read_to_ms
+    found = standing(flow.flow, flow.sight().sight)
+    assert not found.offset[0]
+    assert not found.copy[0]
+
+
+def test_where_there_is_no_copy_the_offset_tells():
+    one = Mirrored({"orders": 1}, target={"elsewhere": 1})
+    one.look()
+
+    def second():
+        one.write(100, copied=False)
+        one.commit()
+
+    one.go(60, each=second)
+    one.go(40, each=lambda: one.write(100, copied=False))
+    assert seen(one) == (True, True)
