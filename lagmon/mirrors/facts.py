@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.mirrors.answers.orders import EQUAL_OFFSETS, GROUP
+from lagmon.mirrors.answers.orders import GROUP
 from lagmon.mirrors.metadata.settings import MirrorSettings, retention_of
 from lagmon.mirrors.metadata.topics import MirrorTopics
 from lagmon.mirrors.partitions.window import MirrorWindows
@@ -67,7 +67,7 @@ class FlowFacts:
     @property
     def committed_only(self) -> bool:
         """Tell whether the mirror leaves out records of transactions that were not committed."""
-        return self.order.flow.isolation_level == "read_committed" and self.order.lag_from != EQUAL_OFFSETS
+        return self.order.flow.isolation_level == "read_committed" and self.order.progress.commits
 
     @property
     def asks_groups(self) -> bool:
@@ -121,7 +121,7 @@ class FlowFacts:
         Where target topics keep the source's names, one may be there without a mirror. A mirror that is not
         MirrorMaker 2 has none of its versions.
         """
-        if self.order.lag_from in (GROUP, EQUAL_OFFSETS):
+        if not self.order.progress.is_mirror_maker:
             return True
         if remote in self.target.topics and not self.order.flow.keeps_names:
             return True

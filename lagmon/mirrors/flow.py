@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS, OFFSET_SYNCS
 from lagmon.mirrors.detectors.left_out import held as mirror_held
 from lagmon.mirrors.detectors.recreated.unlisted import UnlistedTopics
 from lagmon.mirrors.detectors.registry import Detectors
@@ -150,15 +149,14 @@ class MirrorFlow(FlowView):
             detector.forget(self, is_gone)
 
     def _pace(self) -> MirrorPace:
-        flow, lag_from = self.order.flow, self.order.lag_from
-        looks = lag_from == EQUAL_OFFSETS  # there nothing is written: the target's end is looked at
+        flow, progress = self.order.flow, self.order.progress
         flush_ms = min(int(flow.offset_flush_interval_s * 1000), LONGEST_FLUSH_MS)
         return MirrorPace(
-            LOOK_MS if looks else flush_ms,
+            flush_ms if progress.commits else LOOK_MS,
             self.read_to_ms,
             self.committed_only,
-            tails=lag_from in (CONNECT_OFFSETS, OFFSET_SYNCS),
-            commits=not looks,
+            tails=progress.is_mirror_maker,
+            commits=progress.commits,
             least_ms=self.source.policy.stopped_after_ms if self.asks_groups else 0,
             floor_ms=flush_ms if self.order.flush_is_said else 0,
         )

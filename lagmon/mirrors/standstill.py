@@ -24,7 +24,6 @@ from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors import words as mirror_words
-from lagmon.mirrors.answers.orders import EQUAL_OFFSETS, OFFSET_SYNCS
 from lagmon.mirrors.partitions.sight import LOOK_MS, STALE_MS, STOPPED
 from lagmon.mirrors.partitions.tails import RESTING_LOOKS
 from lagmon.mirrors.tasks.carriers import carriers, may_carry, passed_over, reached
@@ -125,12 +124,8 @@ def failed_sentence(flow: FlowView, found: FlowSnapshot, left: Slots) -> str:
     if not some.any():
         return said
     count, records = int(np.count_nonzero(some)), int(waits[some].sum())
-    verb = "waits" if count == 1 else "wait"
     topics = _topics({flow.windows.name(slot)[0] for slot in left[some].tolist()})
-    return (
-        f"{said} {count_text(count, 'partition')} of {topics} {verb}, with {count_text(records, 'record')} "
-        "to copy."
-    )
+    return f"{said} Lag {count_text(records, 'record')} on {count_text(count, 'partition')} of {topics}."
 
 
 def why(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> tuple[Cause, str]:
@@ -138,9 +133,10 @@ def why(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> tupl
     still = _of(flow, found, used, stands)
     count, records = len(stands), int(still.records.sum())
     said = (
-        f"{count_text(count, 'partition')} of {_topics(still.topics)} stood since "
-        f"{instant_text(still.begun_ms)}, {duration_text((found.now_ms - still.begun_ms) / 1000)}, with "
-        f"{count_text(records, 'record')} to copy"
+        f"No progress for {duration_text((found.now_ms - still.begun_ms) / 1000)} on"
+        f" {count_text(count, 'partition')} of {_topics(still.topics)} (since "
+        f"{instant_text(still.begun_ms)}),"
+        f" lag {count_text(records, 'record')}"
     )
     if _failed_explains(flow, still):
         return Cause.TASK_FAILED, f"{said}. {mirror_words.failed(flow.states)}"
@@ -149,8 +145,8 @@ def why(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> tupl
     lacking = _lacking(flow, found, still)
     for one, explains in lacking:
         if explains:
-            return Cause(one.code), f"{said}. {one.sentence} The whole task waits for that."
-    harmless = [f"{one.sentence} The mirror moved on with that." for one, _ in lacking[:1]]
+            return Cause(one.code), f"{said}. {one.sentence} Its task waits for that with all its partitions."
+    harmless = [f"{one.sentence} The mirror moved since, so that is not why." for one, _ in lacking[:1]]
     return _why_running(flow, found, still, said, harmless)
 
 
@@ -161,11 +157,11 @@ def _why_running(
     unassigned = flow.states.sentence(UNASSIGNED)
     if still.is_whole:
         newest = instant_text(still.newest_ms)
-        told = f"No partition moves: {said}. The mirror's newest offset is of {newest}."
+        told = f"{said}. No other partition moves: the mirror's newest offset is from {newest}."
         if flow.order.flow.handling.drops and _are_tails(flow, found, still):
             told += f" {mirror_words.down_or_dropped(flow.order)}"
         return Cause.MIRROR_DOWN, " ".join([told, *filter(None, [unassigned]), *harmless])
-    told = f"{said}, while other partitions of the flow move."
+    told = f"{said}. Other partitions of the flow move."
     known = carriers(flow, still.slots, still.slack_ms)
     if known is not None:
         told += f" {_who_carries(flow, still, known)}"
@@ -213,7 +209,7 @@ def _of(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> _Sta
 
 def _slack_ms(flow: FlowView, found: FlowSnapshot) -> int:
     # What is told by where copies end counts as of a look at both logs, which may be the next but one.
-    looks = 2 if flow.order.lag_from in (EQUAL_OFFSETS, OFFSET_SYNCS) else 1
+    looks = 1 if flow.order.progress.resumes else 2
     return found.sight.cadence_ms + looks * LOOK_MS
 
 

@@ -19,8 +19,8 @@ def unseen(now_ms: int, text: str) -> tuple[FlowSnapshot, MirrorVerdict]:
     pace = MirrorPace(LOOK_MS, -1, committed_only=False)
     sight = see(MirrorWindows(), Sides(Heads(), Heads(), none, none, never), pace, now_ms=now_ms)
     sentence = (
-        f"The lag monitor fails at this flow ({text}), so nothing is known of it by offsets; please report "
-        "that, with what --log-level debug tells."
+        f"Unknown: the lag monitor failed on this flow ({text}); please report it with the output of "
+        "--log-level debug."
     )
     return FlowSnapshot(now_ms, -1, sight, (), ()), MirrorVerdict(
         Status.UNKNOWN, Verdict.UNKNOWN, None, sentence, -1, -1.0, 0, np.zeros(0, np.intp)

@@ -26,7 +26,6 @@ from lagmon.groups.rules.words import RANK, Reason, Status
 from lagmon.mirrors import standstill as mirror_standstill
 from lagmon.mirrors import words as mirror_words
 from lagmon.mirrors.answers import facts as mirror_facts
-from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
 from lagmon.mirrors.detectors.left_out import held as mirror_held
 from lagmon.mirrors.detectors.left_out import unread as mirror_unread
 from lagmon.mirrors.detectors.retention import emptied as mirror_emptied
@@ -174,7 +173,7 @@ def _not_known(flow: MirrorFlow, found: FlowSnapshot) -> str:
         return flow.problem or mirror_words.reading(flow)
     order = flow.order.flow
     needed = [(order.source, flow.source)]
-    if flow.order.lag_from == EQUAL_OFFSETS:
+    if not flow.order.progress.commits:
         needed.append((order.target, flow.target))
     return next((mirror_words.unlisted(alias, one) for alias, one in needed if not one.topics), "")
 
@@ -212,7 +211,7 @@ def _decide_milder(
     back = used[reason[used] == Reason.REWOUND]
     behind = used[reason[used] == Reason.GROWING]
     idle = used[sight.not_committing[used] | _passed_unsaid(found, used)]
-    if flow.order.lag_from == EQUAL_OFFSETS:
+    if not flow.order.progress.commits:
         idle = idle[:0]  # there are none to be written
         same = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)]
         again, open_steps = [slot for slot in same if slot not in found.fell_with_source], []
@@ -274,16 +273,12 @@ def _passed_unsaid(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.bo
 def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
     topic, partition = flow.windows.name(int(slots[0]))
     since_ms = int(flow.windows.committed_ms[slots].max())  # since then for none of them
-    one = len(slots) == 1
-    what = (
-        f"{topic}-{partition}"
-        if one
-        else f"{count_text(len(slots), 'partition')}, {topic}-{partition} among them,"
-    )
+    what = f"{topic}-{partition}"
+    if len(slots) > 1:
+        what = f"{count_text(len(slots), 'partition')} ({what} among them)"
     return (
-        f"{what} {'reaches' if one else 'reach'} {flow.order.flow.target}, and the mirror has written no "
-        f"offset for {'it' if one else 'them'} since {instant_text(since_ms)}: a restart of the mirror "
-        "will copy all that again."
+        f"No offset stored for {what} since {instant_text(since_ms)}, though records reach "
+        f"{flow.order.flow.target}: a restart of the mirror will replicate them again."
     )
 
 
@@ -309,7 +304,7 @@ def row_sentence(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     if lost is not None and lost.copied_most and sight.rows.reason[slot] == Reason.DELETED_UNREAD:
         is_known = "is" if lost.most == 1 else "are"
         told += (
-            f" {between_text(lost.copied, lost.copied_most).capitalize()} of them had come to"
+            f" {between_text(lost.copied, lost.copied_most).capitalize()} of them had reached"
             f" {flow.order.flow.target}: {between_text(lost.records, lost.most)} {is_known} known to be lost."
         )
     step = found.rewinds.get(flow.windows.name(slot))
@@ -318,5 +313,5 @@ def row_sentence(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     if slot in found.fell_with_source:
         told += mirror_words.LOST_WITH_SOURCE
     if sight.not_committing[slot]:
-        told += " The topic's end on the target advances meanwhile."
+        told += " The log end on the target still advances."
     return told

@@ -13,7 +13,6 @@ from fleet.quantity import between_text, count_text, duration_text
 from lagmon.groups.rules.admin_words import seen_by_asking
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import Reason
-from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
 from lagmon.mirrors.detectors.rewinds.steps import Rewound
 from lagmon.mirrors.tasks.states import FAILED
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 SHOWN = 3  # names in a sentence
 LONGEST = 60  # characters of each
 SHOWN_PARTITIONS = 5
-LOST_WITH_SOURCE = " The source's log lost what was there before, so what it copies there is new."
+LOST_WITH_SOURCE = " The source's log lost the records that were there, so the mirror replicates new ones."
 
 
 def reading(flow: FlowView) -> str:
@@ -42,15 +41,15 @@ def reading(flow: FlowView) -> str:
     order = flow.order
     match order.lag_from:
         case "group":
-            return f"The commits of groups on {order.offsets_cluster} are not read up to the present yet."
+            return f"Group commits on {order.offsets_cluster} are not read to the end yet."
         case "equal-offsets":
-            return f"The logs of {order.flow.source} and {order.flow.target} are not looked at yet."
+            return f"The logs of {order.flow.source} and {order.flow.target} are not polled yet."
         case "connect-offsets" if not order.offsets_topic:
             return (
-                "Nothing tells in which topic the worker of this mirror keeps its offsets (its "
-                f"offset.storage.topic): write it under flows.{order.name}.offsets."
+                "The offsets topic of the mirror's worker is unknown (its offset.storage.topic); "
+                f"set flows.{order.name}.offsets."
             )
-    return f"The mirror's offsets, {order.offsets_topic} on {order.offsets_cluster}, are not read yet."
+    return f"The mirror's offsets topic {order.offsets_topic} on {order.offsets_cluster} is not read yet."
 
 
 def unlisted(alias: str, cluster: ClusterLag) -> str:
@@ -58,8 +57,8 @@ def unlisted(alias: str, cluster: ClusterLag) -> str:
     if not cluster.listed:
         return f"The topics of {alias} are not listed yet."
     return (
-        f"{alias} shows no topic: it has none, or the principal may not see them; grant it Describe on the "
-        f"topics of {alias} (`mirrorwatch check --acls` prints how)."
+        f"No topic of {alias} is visible: it has none, or the principal lacks Describe on them; grant it "
+        "(`mirrorwatch check --acls` prints how)."
     )
 
 
@@ -71,13 +70,13 @@ def nothing(flow: FlowView) -> str:
             return flow.problem or f"No group on {order.offsets_cluster} matches {order.group}."
         case "equal-offsets":
             return (
-                f"No topic of the flow has a copy with records on {order.flow.target}: the mirror has copied "
-                "nothing yet, or under another name (see flows.A->B.policy)."
+                f"No target topic of the flow has records on {order.flow.target}: the mirror has replicated "
+                "nothing yet, or under other names (see flows.A->B.policy)."
             ).replace("A->B", order.name)
     named = f" of the connector {order.connector}" if order.connector else ""
     return (
-        f"{order.offsets_topic} on {order.offsets_cluster} holds no offset{named} for {order.flow.source}: "
-        "the mirror has copied nothing yet, or keeps its offsets in another topic."
+        f"{order.offsets_topic} on {order.offsets_cluster} has no offset{named} for {order.flow.source}: "
+        "the mirror has replicated nothing yet, or stores its offsets in another topic."
     )
 
 
@@ -94,11 +93,10 @@ def well(flow: FlowView, found: FlowSnapshot, used: NDArray[np.intp]) -> str:
             moved = "was last seen to move" if flow.asks_groups else "last committed"
             when = f"{who} {moved} (every {every}, {'asked' if flow.asks_groups else 'read'} {age} ago)"
         case "equal-offsets":
-            when = f"{flow.order.flow.target} was last looked at (every {every}, the last time {age} ago)"
+            when = f"{flow.order.flow.target} was last polled (every {every}, {age} ago)"
         case _:
-            when = f"the mirror last wrote its offsets (every {every}, read {age} ago)"
-    do = "moves or has" if len(used) == 1 else "move or have"
-    said = f"{count_text(len(used), 'partition')} {do} nothing to copy: {behind} behind when {when}."
+            when = f"the mirror last stored its offsets (every {every}, read {age} ago)"
+    said = f"Lag {behind} on {count_text(len(used), 'partition')} when {when}."
     return f"{said} {flow.note}" if flow.note else said
 
 
@@ -106,14 +104,14 @@ def known_by(order: MirrorOrder) -> str:
     """Return by what a number is known that the mirror's own progress decides."""
     match order.lag_from:
         case "group":
-            return "by what its group has committed so far"
+            return "by its group's commits alone"
         case "equal-offsets":
-            return "by where the copies end"
-    return "by the offsets that the mirror has written so far"
+            return "by the target's log ends alone"
+    return "by its stored offsets alone"
 
 
 def overtaken(order: MirrorOrder, lost: Sequence[Overtaken]) -> str:
-    """Return what was deleted unread by a mirror that stands, with what would be by its offsets alone."""
+    """Return what was deleted before a stalled mirror read it, and what its offsets alone would show."""
     least, most = sum(one.records for one in lost), sum(one.most for one in lost)
     copied, copied_most = sum(one.copied for one in lost), sum(one.copied_most for one in lost)
     shown = ", ".join(
@@ -125,62 +123,60 @@ def overtaken(order: MirrorOrder, lost: Sequence[Overtaken]) -> str:
     by = known_by(order)
     alone = (
         f". {by[0].upper()}{by[1:]} it would be {least + copied_most}, but"
-        f" {between_text(copied, copied_most)} of them had come to {order.flow.target}."
+        f" {between_text(copied, copied_most)} of them had reached {order.flow.target}."
         if copied_most
         else f", {by}."
     )
     return (
-        f"Retention has overtaken the mirror: {order.flow.source} deleted"
-        f" {between_text(least, most, 'record')} before {'it was' if most == 1 else 'they were'} copied"
-        f" ({shown}{more}){alone}"
+        f"Records lost: retention on {order.flow.source} deleted {between_text(least, most, 'record')} before"
+        f" the mirror replicated {'it' if most == 1 else 'them'} ({shown}{more}){alone}"
     )
 
 
 def perhaps_overtaken(order: MirrorOrder, records: int, partitions: int) -> str:
     """Return that a log starts behind where the mirror may stand, where no look tells what is lost."""
     return (
-        f"In {count_text(partitions, 'partition')} the log on {order.flow.source} starts behind the mirror's "
-        f"newest offset: up to {count_text(records, 'record')} may have been deleted uncopied."
+        f"On {count_text(partitions, 'partition')} the log on {order.flow.source} starts after the mirror's "
+        f"newest offset: up to {count_text(records, 'record')} may be lost to retention."
     )
 
 
 def failed(states: MirrorStates) -> str:
     """Return which task has failed and what that means, "" where none has."""
     said = states.sentence(FAILED)
-    return f"{said} What it carries does not move until it is started again." if said else ""
+    return f"{said} Its partitions do not move until it is restarted." if said else ""
 
 
 def carried(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -> str:
     """Return which tasks carry what stands, so many partitions of so many."""
-    who = names(tuple(map(str, tasks)), "Task", "Tasks")
-    do = "carries" if len(tasks) == 1 else "carry"
-    them = ("it" if of == 1 else "them") if partitions == of else f"{partitions:,} of them"
-    rest = "" if partitions == of else ", and none the others"
-    return f"{who} of {connector} {do} {them}{rest}, as its worker tells."
+    who = names(tuple(map(str, tasks)), "task", "tasks")
+    them = ("It is" if of == 1 else "They are") if partitions == of else f"{partitions:,} of them are"
+    rest = "" if partitions == of else ", the others to none"
+    return f"{them} assigned to {who} of {connector}{rest}."
 
 
 def passed_over(order: MirrorOrder, tasks: int, partitions: int) -> str:
     """Return that the tasks which carry what stands go on with others, and what that means."""
     said = (
-        "That task goes on with others, so it is not the task that stands"
+        "That task replicates other partitions, so it does not hang"
         if tasks == 1
-        else "Those tasks go on with others, so it is not the tasks that stand"
+        else "Those tasks replicate other partitions, so they do not hang"
     )
     it, drops = "it" if partitions == 1 else "them", order.flow.handling.drops
     if not drops:
-        why = f"the mirror may not read {it}, or not reach a leader, or something on the way leaves {it} out"
+        why = f"the mirror lacks READ on {it}, or cannot reach a leader, or something drops {it} on the way"
         return f"{said}: {why}."
     return (
-        f"{said}: the mirror applies {', '.join(drops)}, which may leave out all records of {it}, unless it"
-        f" may not read {it} or does not reach a leader. An audit (mirrorwatch checksum) tells."
+        f"{said}: the mirror applies {', '.join(drops)}, which may drop all records of {it}; or it lacks READ"
+        f" on {it}, or cannot reach a leader. Run mirrorwatch checksum to find out."
     )
 
 
 def dropped_tails(order: MirrorOrder) -> str:
     """Return that a transform may have dropped the last records of partitions, which offsets cannot prove."""
     return (
-        "They are the last records of their partitions, and no more came since. The mirror applies "
-        f"{', '.join(order.flow.handling.drops)}, which may drop them; or the task that carries them hangs. "
+        "They are the last records of their partitions. The mirror applies "
+        f"{', '.join(order.flow.handling.drops)}, which may drop them; or their task hangs. "
         "Run mirrorwatch checksum to find out."
     )
 
@@ -189,17 +185,16 @@ def down_or_dropped(order: MirrorOrder) -> str:
     """Return what else leaves the last records of a flow behind in which nothing is written any more."""
     return (
         f"Or it runs, and {', '.join(order.flow.handling.drops)} drops these records: nothing else was"
-        " written that would show it."
+        " written that could show it."
     )
 
 
 def uncarried(order: MirrorOrder, connector: str, partitions: int, dealt_ms: int) -> str:
     """Return that no task carries what stands."""
-    it, is_seen = ("it", "it is seen") if partitions == 1 else ("them", "they are seen")
+    it = "it" if partitions == 1 else "them"
     return (
-        f"No task of {connector} carries {it}, as its worker tells (dealt out last at"
-        f" {instant_text(dealt_ms)}): the mirror's topics and topics.exclude leave {it} out, or {is_seen} no"
-        f" longer on {order.flow.source}."
+        f"No task of {connector} is assigned to {it} (assignment of {instant_text(dealt_ms)}): the mirror's"
+        f" topics and topics.exclude leave {it} out, or it no longer sees {it} on {order.flow.source}."
     )
 
 
@@ -215,27 +210,28 @@ def waiting(missing: Sequence[Missing]) -> str:
 def rewound(step: Step) -> str:
     """Return what a step back means, as a sentence behind the row's."""
     if step.means is Rewound.REPEATED:
-        return f" They come again: {step.proof}."
+        return f" They are replicated again: {step.proof}."
     if step.means is Rewound.RESTARTED:
-        return f" They come again, no more than once the mirror is killed and starts again: {step.proof}."
+        return f" They are replicated again, as after a kill and restart: {step.proof}."
     if step.means is Rewound.LATE:  # while it is below the highest: else it is past that
         return LOST_WITH_SOURCE
     again = count_text(step.peak - step.back, "record")
     return (
-        f" Whether it copies the {again} from {step.back} again, or an old offset was written late, shows by"
-        " how much its copy grows and by its next offsets."
+        f" Its next offsets show whether it replicates {again} from {step.back} again, or stored an old "
+        "offset"
+        " late."
     )
 
 
 def row(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     """Return why a partition's verdict was given: what reads here is the mirror, not a group."""
     order, rows = flow.order, found.sight.rows
-    if order.lag_from == EQUAL_OFFSETS and rows.reason[slot] == Reason.BEYOND_END:
+    if not order.progress.commits and rows.reason[slot] == Reason.BEYOND_END:
         return _ahead(flow, found, slot)
     if flow.asks_groups:  # then nothing tells when a group committed
         rows = seen_by_asking(rows, np.full(len(rows.reason), -1))
     told = rows.sentence(slot)
-    for said, meant in (*_OF_GROUPS, *(_OF_LOOKS if order.lag_from == EQUAL_OFFSETS else ())):
+    for said, meant in (*_OF_GROUPS, *(_OF_LOOKS if not order.progress.commits else ())):
         told = told.replace(said, meant)
     return told
 
@@ -263,10 +259,12 @@ def _ahead(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     facts = rows.facts(slot)
     more = count_text(facts.offset - facts.before, "record")
     return (
-        f"The copy on {order.target} ends at {facts.offset}, and the log on {order.source} ended at "
-        f"{facts.before} when it was read afterwards: the copy has {more} that the source does not have. "
-        "The two logs are not the same: the source lost its end or was made anew, or another writes into "
-        "the copy, or offsets are not equal here (then choose another lag_from)."
+        f"The log on {order.target} has {more} more than the source: it ends at {facts.offset}, and the log "
+        "on "
+        f"{order.source} ended at {facts.before} when it was polled afterwards. The source lost its end or "
+        "was "
+        "re-created, or another producer writes to the target topic, or offsets are not equal here (then set "
+        "another lag_from)."
     )
 
 

@@ -114,7 +114,7 @@ def test_what_was_aborted_is_no_lag_of_a_mirror_at_rest_and_no_loss_where_it_is_
     # and markers no look tells.
     delete_records(client, topic, before={0: then + 7})
     reaches(one, deadline_s=STANDS_S, log_start_offset=then + 7, headroom_records=-7)
-    may = "up to 7 records may have been deleted uncopied"
+    may = "up to 7 records may be lost to retention"
     eventually(lambda: may in told(one)["sentence"], STANDS_S, what=may, every_s=0.5)
     running.thaw()
     reaches(one, deadline_s=STANDS_S, status="OK", lag_records=0, next_offset=then + 20)

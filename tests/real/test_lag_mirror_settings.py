@@ -96,7 +96,7 @@ def test_it_keeps_up_dies_and_comes_back(stage):
     eventually(well, 150, what="healthy, with a lag of late", every_s=0.5)
     mirror.kill()
     found = service.becomes("stalled", cause="mirror_down", deadline_s=180)
-    assert "No partition moves" in found["sentence"]
+    assert "No other partition moves" in found["sentence"]
     traffic.pause()
     written = ends_of(a, topic)
     mirror.start()

@@ -47,9 +47,9 @@ def may_lose(flow: MirrorFlow, found: FlowSnapshot) -> str:
     """Return what it means that source topics were made anew while it is not known how the mirror went on."""
     one = found.undecided[-1]
     return (
-        f"{one.topic} on {flow.order.flow.source} was made anew, seen at {instant_text(one.at_ms)}: "
-        "if it had grown longer than the old one was before the mirror read it, the mirror passes over "
-        "its beginning. Its next offsets show that."
+        f"{one.topic} on {flow.order.flow.source} was re-created (seen at {instant_text(one.at_ms)}): "
+        "if it grew longer than the old one before the mirror read it, the mirror skips its start. "
+        "Its next offsets show that."
     )
 
 
@@ -59,7 +59,4 @@ def _remade(flow: MirrorFlow, remade: list[Recreation]) -> str:
     name = one.topic if one.side == "source" else flow.topics.remote.get(one.topic, one.topic)
     others = len(remade) - 1
     more = f", and {others} more {'topic' if others == 1 else 'topics'} lately" if others else ""
-    return (
-        f"{name} on {side} was made anew (seen at {instant_text(one.at_ms)}{more}): nothing is known to be "
-        "lost by that."
-    )
+    return f"{name} on {side} was re-created (seen at {instant_text(one.at_ms)}{more}): no loss is known."

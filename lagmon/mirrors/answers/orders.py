@@ -23,6 +23,28 @@ CONNECT_OFFSETS, GROUP, EQUAL_OFFSETS, OFFSET_SYNCS = KINDS = (
     "equal-offsets",
     "offset-syncs",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the offsets of a kind of progress mean.
+
+    `commits`: they are written apart from the records; else the target's log end is the offset.
+    `resumes`: the mirror continues at them after a restart. `is_mirror_maker`: they are MirrorMaker 2's, stop
+    short of a quiet tail, and a target partition holds what the source partition of its number does.
+    """
+
+    commits: bool
+    resumes: bool
+    is_mirror_maker: bool
+
+
+PROGRESS = {
+    CONNECT_OFFSETS: Progress(commits=True, resumes=True, is_mirror_maker=True),
+    GROUP: Progress(commits=True, resumes=True, is_mirror_maker=False),
+    EQUAL_OFFSETS: Progress(commits=False, resumes=False, is_mirror_maker=False),
+    OFFSET_SYNCS: Progress(commits=True, resumes=False, is_mirror_maker=True),
+}
 COMMITS_TOPIC = "__consumer_offsets"
 _PLAIN = (
     "source",
@@ -76,6 +98,11 @@ class MirrorOrder:
         return self.flow.name
 
     @property
+    def progress(self) -> Progress:
+        """Return what its offsets mean."""
+        return PROGRESS[self.lag_from]
+
+    @property
     def clusters(self) -> frozenset[str]:
         """Return the aliases of the clusters with its topics, its copies and what tells how far it is."""
         return frozenset((self.flow.source, self.flow.target, self.offsets_cluster))
@@ -114,7 +141,7 @@ def order_of(
     of several connectors, so there the name counts. `topics_read` is whether the mirror's configuration says
     which topics it carries, and not an operator.
     """
-    if lag_from in (GROUP, EQUAL_OFFSETS):
+    if not PROGRESS[lag_from].is_mirror_maker:
         flow = replace(flow, heartbeats_replicated=False)  # which only MirrorMaker 2 copies past its filter
     match lag_from:
         case "group":

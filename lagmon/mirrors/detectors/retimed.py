@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from fleet.quantity import count_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
@@ -132,12 +133,15 @@ class RetimedRecords(Detector):
         if flow.order.flow.exactly_once:  # a marker ends a record at least
             records = -(-records // 2)
         seen = f"since {instant_text(one.since_ms)} at the latest" if one.holds else "until lately"
-        said = (
-            f"{remote} stamps records anew ({TIMESTAMP_TYPE}={_APPEND}, {seen}), {topic} has them as they"
-            " were made"
-        )
-        have = "have" if records > 1 else "has"
-        came = f"at least {records:,} {have} come since and {have} lost their own time"
+        settings = f"{TIMESTAMP_TYPE}={_APPEND}, {seen}"
+        if records:
+            said = (
+                f"At least {count_text(records, 'record')} of {remote} lost their own timestamps: the target"
+            )
+            said += f" stamps them ({settings}), while {topic} has {_CREATE}."
+        else:
+            said = f"{remote} stamps records ({settings}), while {topic} has {_CREATE}; no record is known to"
+            said += " have arrived since."
         return MirrorFinding(
             code=Cause.RETIMED,
             topic=topic,
@@ -146,7 +150,7 @@ class RetimedRecords(Detector):
             records=records,
             side="target",
             proved=records > 0,
-            sentence=f"{said} ({_CREATE}): {came if records else 'none is known to have come since'}.",
+            sentence=said,
         )
 
 

@@ -55,8 +55,8 @@ def _said(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> str:
     room, slot = min(rooms, key=lambda one: (one[0].seconds, one[1]))
     topic, partition = flow.windows.name(slot)
     seconds = room.seconds or 0.0
-    when = _WORTH[room.how].format(duration_text(round(seconds))) if seconds >= 1 else "at any time now"
-    return f"Retention reaches what waits in {topic}-{partition} {when}."
+    when = _WORTH[room.how].format(duration_text(round(seconds))) if seconds >= 1 else "any time now"
+    return f"Retention deletes unreplicated records of {topic}-{partition} {when}."
 
 
 def _rooms(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> list[tuple[int, Headroom]]:

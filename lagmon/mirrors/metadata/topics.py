@@ -166,7 +166,7 @@ class MirrorTopics:
             if count:
                 some = "1 partition" if count == 1 else f"{count} partitions"
                 where = some if with_offset.get(topic) else "any partition"
-                said = f"The mirror has written no offset for {where} of {topic}, where there are records"
+                said = f"No offset of the mirror for {where} of {topic}, which has records"
                 found["not_mirrored", topic] = said
         since = self._lacking_since([key for key in found if key[0] != "not_mirrored"], listed_ms)
         since |= {("not_mirrored", topic): since_ms for topic, since_ms in oldest.items()}
@@ -187,12 +187,12 @@ class MirrorTopics:
         """Return what the newest lists show that the target lacks of a topic: the cause, and in words."""
         there = target.get(remote)
         if there is None:
-            said = f"There is no topic {remote} on {self.flow.target}, the copy of {topic}"
+            said = f"Target topic {remote} of {topic} is missing on {self.flow.target}"
             return "topic_missing", said
         if source.get(topic, 0) <= there:
             return None
-        here = f"There are {source[topic]} partitions of {topic}"
-        return "partition_missing", f"{here}, of {remote} on {self.flow.target} only {there}"
+        few = f"{remote} on {self.flow.target} has only {there} of the {source[topic]} partitions of {topic}"
+        return "partition_missing", few
 
     def _lacking_since(self, keys: Sequence[_Key], listed_ms: tuple[int, int]) -> dict[_Key, int]:
         """Return since when the target lacks what its newest list lacks, where that list can tell."""

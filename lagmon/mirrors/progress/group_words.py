@@ -22,15 +22,15 @@ _NO_LITERAL = re.compile(r"\\.|[\[(].*?[\])]|[^\w.-]|\.[*+?]")
 
 def none_ever(order: MirrorOrder) -> str:
     """Say that the source has no commits at all."""
-    return f"No group has ever committed on {order.flow.source}: the mirror has copied nothing yet."
+    return f"No group has ever committed on {order.flow.source}: the mirror has replicated nothing yet."
 
 
 def none_matches(order: MirrorOrder, close: Sequence[str]) -> str:
     """Say that no group matches, and which names come close."""
     like = f" Close to it: {', '.join(short(one) for one in close)}." if close else ""
     return (
-        f"No group on {order.flow.source} with an offset matches {order.group}: the mirror has copied "
-        f"nothing yet, or its group is called otherwise (flows.{order.name}.group).{like}"
+        f"No group on {order.flow.source} with an offset matches {order.group}: the mirror has replicated "
+        f"nothing yet, or its group has another name (flows.{order.name}.group).{like}"
     )
 
 
@@ -39,7 +39,7 @@ def none_of_topics(order: MirrorOrder, found: Iterable[str]) -> str:
     who = names(tuple(sorted(set(found))), "The group", "The groups")
     return (
         f"{who} on {order.flow.source}, by the pattern {order.group}: no offset on a topic of {order.name}. "
-        f"The mirror has copied nothing yet, or its group is another (flows.{order.name}.group)."
+        f"The mirror has replicated nothing yet, or its group is another (flows.{order.name}.group)."
     )
 
 

@@ -116,7 +116,7 @@ class MirrorStates:
         newest = found[0]
         trace = f": {newest.trace}" if newest.trace else ""
         said = f"{newest.name} of {self.connector} is {state} {newest.since}{_more(found)}"
-        return f"{said}, as its worker tells{trace if trace.endswith('.') else f'{trace}.'}"
+        return f"{said}{trace if trace.endswith('.') else f'{trace}.'}"
 
     def halted(self) -> Trouble | None:
         """Return what somebody halted: the connector where it is, or the task of which that is newest."""
@@ -130,10 +130,10 @@ class MirrorStates:
             return ""
         if one.task is None:
             said = f"The connector {self.connector} is {one.state} {one.since}"
-            return f"{said}, as its worker tells: it carries nothing until it is resumed."
+            return f"{said}: it replicates nothing until it is resumed."
         more = _more(self.in_state(*HALTED))
         said = f"{one.name} of {self.connector} is {one.state} {one.since}{more}"
-        return f"{said}, as its worker tells: what it carries does not move until it is resumed."
+        return f"{said}: its partitions do not move until it is resumed."
 
 
 def _more(found: Sequence[Trouble]) -> str:

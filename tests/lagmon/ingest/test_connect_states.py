@@ -112,13 +112,13 @@ def test_who_is_halted_is_the_connector_where_it_is_and_else_its_tasks():
     tasks = [Trouble(task, PAUSED, 1_000 * task, "", Start.SEEN) for task in (0, 1, 2)]
     states.look(tasks, 9_000)
     assert states.halted_sentence() == (
-        f"Task 2 of {NAME} is PAUSED since 1970-01-01 00:00:02 UTC, and 2 more, as its worker tells: what it "
-        "carries does not move until it is resumed."
+        f"Task 2 of {NAME} is PAUSED since 1970-01-01 00:00:02 UTC, and 2 more: its partitions do not "
+        "move until it is resumed."
     )
     states.look([*tasks, Trouble(None, PAUSED, 500, "", Start.BEFORE)], 9_000)
     assert states.halted_sentence() == (
-        f"The connector {NAME} is PAUSED since 1970-01-01 00:00:00 UTC or longer, as its worker tells: it "
-        "carries nothing until it is resumed."
+        f"The connector {NAME} is PAUSED since 1970-01-01 00:00:00 UTC or longer: it "
+        "replicates nothing until it is resumed."
     )
 
 

@@ -74,7 +74,7 @@ def test_a_copy_that_was_made_after_the_newest_list_does_not_explain_why_the_mir
     flow.go(5, each=flow.busy, look=1)
     flow.go(90, each=flow.frozen)
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
-    assert "There is no topic" not in flow.verdict().sentence
+    assert "Target topic" not in flow.verdict().sentence
     assert flow.b.list_awaited == {"A->B"}
     flow.list_target(lacks=True)
     assert told(flow) == (Verdict.STALLED, Cause.TOPIC_MISSING)
@@ -94,7 +94,7 @@ def test_a_copy_is_missing_from_the_first_list_that_can_tell_up_to_the_newest(fl
         flow.list_source()
         (found,) = flow.lacking()
         assert (found.since_ms, found.seen_ms, found.due) == (since_ms, since_ms, False)
-        assert found.sentence.endswith(f"the copy of new, as of {duration_text(10 * number)} ago.")
+        assert found.sentence.endswith(f"is missing on B, as of {duration_text(10 * number)} ago.")
     flow.list_target(lacks=True)
     (found,) = flow.lacking()
     assert (found.since_ms, found.due) == (since_ms, True)

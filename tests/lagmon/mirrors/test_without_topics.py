@@ -83,7 +83,7 @@ def test_a_source_that_shows_no_topic_may_lack_a_right():
     one = Beginning("connect-offsets", NOT_LISTED, LOOKED_AT)
     one.a.note_topics({})
     assert one.ask()["sentence"] == (
-        "A shows no topic: it has none, or the principal may not see them; grant it Describe on the topics of A "
+        "No topic of A is visible: it has none, or the principal lacks Describe on them; grant it "
         "(`mirrorwatch check --acls` prints how)."
     )
 

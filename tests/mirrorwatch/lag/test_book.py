@@ -183,7 +183,7 @@ def test_what_keeps_a_mirror_from_moving_is_told_on_once_retention_has_overtaken
     )
     assert [one.cause for one in found.findings] == [Cause.OVERTAKEN]
     assert found.sentence.count(f"is {state} since") == 1
-    assert "Retention has overtaken the mirror" in found.sentence
+    assert "Records lost: retention on" in found.sentence
     flow = seen(offsets=found)
     worst = judge(flow, now_at=running.flow.now_at)
     assert (worst.verdict, worst.cause) == (Verdict.LOSING, Cause.OVERTAKEN)

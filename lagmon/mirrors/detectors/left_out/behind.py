@@ -137,13 +137,10 @@ def stayed_behind(
     passed, came = now[0] - before[0], now[1] - before[1]
     remote, target = flow.topics.remote.get(topic, topic), flow.order.flow.target
     name, offsets = f"{topic}-{partition}", f" ({before[0]} to {now[0] - 1})"
-    others = "Markers of transactions, aborted records and gaps of compaction do so too; an audit"
+    others = "Transaction markers, aborted records and compaction"
     if partition is None:
         name, offsets = topic, ""
-        others = (
-            "So it is where offsets of its group are moved forward, or records are left out; markers of "
-            "transactions, aborted records and gaps of compaction do so too. An audit"
-        )
+        others = "Group offsets that were moved forward, transaction markers, aborted records and compaction"
     return MirrorFinding(
         code=Cause.FILTERED,
         topic=topic,
@@ -154,9 +151,9 @@ def stayed_behind(
         last_offset=None if partition is None else now[0] - 1,
         proved=False,
         sentence=(
-            f"Of {name} the mirror passed {count_text(passed, 'offset')}{offsets} since "
-            f"{instant_text(before[2])}, and {remote} on {target} grew by {came:,}: at least "
-            f"{passed - came:,} stayed behind. {others} (mirrorwatch checksum) tells whether records are "
-            "missing."
+            f"At least {count_text(passed - came, 'record')} of {name} may be missing on {target}: since "
+            f"{instant_text(before[2])} the mirror passed {count_text(passed, 'offset')}{offsets}, and "
+            f"{remote} "
+            f"grew by {came:,}. {others} leave such gaps too; run mirrorwatch checksum to find out."
         ),
     )

@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 
 
 _MAY_NOT_READ = (
-    "No transform of it is known that may leave records out, so it may not be able to read them: look at its "
-    "rights on the topic on the source, and at its log."
+    "No transform that drops records is known: check the mirror's READ permission on the topic on the "
+    "source, "
+    "and its log."
 )
 
 
@@ -109,17 +110,18 @@ class Filtered(Detector):
         remote, target = flow.topics.remote[topic], flow.order.flow.target
         since = instant_text(self._since_ms[topic])
         drops, doubts = flow.order.flow.handling.drops, _doubts_of(flow)
-        may = f"It applies {', '.join(drops)}, which may leave records out." if drops else _MAY_NOT_READ
+        may = f"It applies {', '.join(drops)}, which may drop records." if drops else _MAY_NOT_READ
         found = []
         for partition, place in enumerate(flow.source.places.listed_of(topic)):
             start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
             if end > start:
                 least = max(1, flow.record_bounds(topic, partition, end - start).least)
                 sentence = (  # more may have come since the last poll
-                    f"{topic}-{partition} has at least {count_text(least, 'record')} on "
-                    f"{flow.order.flow.source}, {start} to {end - 1}, and its copy {remote} on {target} has "
-                    "never had any: the mirror copies other topics and none of these, since "
-                    f"{since} at the latest. {may}{doubts}"
+                    f"At least {count_text(least, 'record')} of {topic}-{partition} on "
+                    f"{flow.order.flow.source} ({start} to {end - 1}) did not reach {target}: {remote} "
+                    "never had "
+                    f"a record, while the mirror replicates other topics (since {since} at the latest). "
+                    f"{may}{doubts}"
                 )
                 found.append(
                     MirrorFinding(
@@ -154,10 +156,10 @@ def _doubts_of(flow: FlowView) -> str:
     order = flow.order.flow
     doubts = ""
     if order.isolation_level == "read_committed":
-        doubts += " They may all be of aborted transactions, which it does not copy."
+        doubts += " They may all be of aborted transactions, which it does not replicate."
     if not begins_early(flow):
         reset = order.offset_reset
-        doubts += f" With auto.offset.reset={reset} it leaves out what came before it began to read."
+        doubts += f" With auto.offset.reset={reset} it skips what was written before it started to read."
     return doubts
 
 

@@ -73,11 +73,11 @@ def sentence(flow: FlowView, found: Sequence[Held]) -> str:
         return ""
     one = max(found, key=lambda each: each.records)
     others = len(found) - 1
-    such = f" ({count_text(others, 'more partition')} {'is' if others == 1 else 'are'} held as well)"
+    such = f" ({count_text(others, 'more partition')} {'is' if others == 1 else 'are'} blocked too)"
     waits = "waits" if one.records == 1 else "wait"
     hangs = hangs_text(f"offset {one.stable} of {one.topic}-{one.partition}", one.since_ms, one.now_ms)
     return (
-        f"A transaction on {flow.order.flow.source} {hangs} The mirror reads committed records only, and"
-        f" {count_text(one.records, 'record')} behind its last stable offset {waits}{such if others else ''}."
-        " kafka-transactions.sh finds it and aborts it."
+        f"A transaction on {flow.order.flow.source} {hangs} The mirror reads committed records only:"
+        f" {count_text(one.records, 'record')} after its last stable offset {waits}{such if others else ''}."
+        " Abort it with kafka-transactions.sh."
     )

@@ -256,7 +256,6 @@ def _finding(flow: FlowView, name: Name, asked: _Asked, now_ms: int) -> MirrorFi
     (topic, partition), base, run, ends = name, asked.base, asked.run, flow.order.flow
     remote = flow.topics.remote.get(topic, topic)
     passed, records = run.first - base.last, base.distance - run.distance
-    stayed = f"at least {count_text(records, 'record')}"
     return MirrorFinding(
         code=Cause.FILTERED,
         topic=topic,
@@ -267,11 +266,13 @@ def _finding(flow: FlowView, name: Name, asked: _Asked, now_ms: int) -> MirrorFi
         last_offset=run.first - 1,
         proved=False,
         sentence=(
-            f"By its offset syncs the mirror passed {count_text(passed, 'offset')} of {topic}-{partition}, "
-            f"{base.last} to {run.first - 1}, while {remote} on {ends.target} grew by {passed - records:,}, "
-            f"from {base.last + base.distance} to {run.first + run.distance}. {ends.source} has a record at "
-            f"{asked.offset}, right before where that shows: {stayed} may not have been copied, as where a "
-            "transform leaves records out, or the copy may have lost the end of its log. An audit "
-            "(mirrorwatch checksum) tells which are missing."
+            f"At least {count_text(records, 'record')} of {topic}-{partition} may be missing on "
+            f"{ends.target}: "
+            f"by its offset syncs the mirror passed {count_text(passed, 'offset')} ({base.last} to "
+            f"{run.first - 1}), and {remote} grew by {passed - records:,} ({base.last + base.distance} to "
+            f"{run.first + run.distance}). {ends.source} has a record at {asked.offset}, right before the "
+            "gap. "
+            "A transform may drop records, or the target lost its log end; run mirrorwatch checksum to list "
+            "what is missing."
         ),
     )

@@ -56,9 +56,9 @@ def sentence(flow: FlowView, topics: tuple[str, ...]) -> str:
         return ""
     shown, more = ", ".join(topics[:_SHOWN]), len(topics) - _SHOWN
     names = f"{shown} and {more:,} more" if more > 0 else shown
-    it = "it" if len(topics) == 1 else "them"
     return (
-        f"The mirror also copies {count_text(len(topics), 'topic')} of {flow.order.flow.source} that its"
-        f" configuration leaves out as it was read here, so that nothing watches {it}: {names}. Have the"
-        " configuration read again (SIGHUP), or the mirror restarted if it still runs with another one."
+        f"Not watched: the mirror replicates {count_text(len(topics), 'topic')} of {flow.order.flow.source}"
+        f" that its configuration leaves out, as Mirrorwatch read it: {names}. Reload Mirrorwatch (SIGHUP), "
+        "or"
+        " restart the mirror if it still runs with an older configuration."
     )

@@ -16,7 +16,6 @@ import numpy as np
 from lagmon.arrays.growing import more_rows
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors.answers.findings import HELD_MS
-from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
 from lagmon.mirrors.detectors.detector import Detector
 from lagmon.mirrors.detectors.lost_ends.cut import Cut
 from lagmon.mirrors.detectors.lost_ends.passage import decide
@@ -61,7 +60,7 @@ class SourceCuts(Detector):
 
     def observe(self, flow: FlowView, sight: MirrorSight) -> None:
         """Take note of logs that are too short by now, and decide what can be decided."""
-        if flow.order.lag_from == EQUAL_OFFSETS:
+        if not flow.order.progress.commits:
             self._follow_copies(flow, sight)
             return
         self._look(flow, sight)

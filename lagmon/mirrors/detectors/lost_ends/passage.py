@@ -21,7 +21,6 @@ from fleet.quantity import count_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import MirrorFinding
-from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, GROUP
 from lagmon.mirrors.detectors.lost_ends.steps import came_again
 from lagmon.mirrors.detectors.recreated.beginnings import (
     sighted,
@@ -53,7 +52,7 @@ def decide(flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> None:
     assert slot is not None
     rings = flow.windows.rings
     since = rings.offset[slot][rings.committed_ms[slot] > cut.written_ms]
-    if (since < cut.next_offset).any() or flow.order.lag_from not in (CONNECT_OFFSETS, GROUP):
+    if (since < cut.next_offset).any() or not flow.order.progress.resumes:
         cut.is_decided = True  # it went back: mirrors/rewinds/rewinds.py
         return
     places = int(sight.places[slot]), int(sight.target_places[slot])
@@ -111,10 +110,11 @@ def _repeated(
         first_offset=cut.lowest - again.records,
         last_offset=cut.lowest - 1,
         sentence=(
-            f"Of {topic}-{partition}, at least {count_text(again.records, 'record')} came to"
-            f" {flow.order.flow.target} again: the log on {flow.order.flow.source} lost its end, as by an"
-            f" unclean election (it ended at {cut.lowest}, seen at {instant_text(cut.lowest_ms)}), before the"
-            f" mirror's offset, {cut.next_offset}; {again.proof}."
+            f"At least {count_text(again.records, 'record')} of {topic}-{partition} reached"
+            f" {flow.order.flow.target} again: the log on {flow.order.flow.source} lost its end, as after an"
+            f" unclean leader election (it ended at {cut.lowest}, seen at {instant_text(cut.lowest_ms)}), "
+            "before"
+            f" the mirror's offset, {cut.next_offset}; {again.proof}."
         ),
     )
 
@@ -136,11 +136,12 @@ def _finding(flow: FlowView, name: Name, cut: Cut, seen: Sighted, *, went_on: in
         last_offset=cut.next_offset - 1,
         proved=cut.is_decided,
         sentence=(
-            f"The log of {topic}-{partition} on {flow.order.flow.source} lost its end, as by an unclean"
-            f" election: it ended at {cut.lowest}, seen at {instant_text(cut.lowest_ms)}, when the mirror had"
-            f" copied up to {cut.next_offset}. It has grown past that again, and the mirror went on there: at"
-            f" least {count_text(records, 'record')}, {cut.lowest} to {cut.next_offset - 1},"
-            f" {'was' if records == 1 else 'were'} not copied. Its copy grew by {grew:,} while its offset"
-            f" went from {cut.next_offset} to {seen.low}.{doubt}"
+            f"At least {count_text(records, 'record')} of {topic}-{partition} ({cut.lowest} to"
+            f" {cut.next_offset - 1}) {'was' if records == 1 else 'were'} not replicated: the log on"
+            f" {flow.order.flow.source} lost its end, as after an unclean leader election. It ended at"
+            f" {cut.lowest} (seen at {instant_text(cut.lowest_ms)}) when the mirror was at "
+            f"{cut.next_offset}, and"
+            f" the mirror continued there once the log had grown past that. The target grew by {grew:,} while"
+            f" its offset went from {cut.next_offset} to {seen.low}.{doubt}"
         ),
     )

@@ -32,7 +32,7 @@ class Again:
     def proof(self) -> str:
         """Return it as a clause."""
         could = count_text(self.new, "record")
-        return f"its copy has grown by {self.grew:,} since, while no more than {could} could be new"
+        return f"the target has grown by {self.grew:,} since, while no more than {could} could be new"
 
 
 def came_again(cut: Cut, *, start: int, end: int, copy_end: int) -> Again | None:
@@ -53,5 +53,5 @@ def judge_cut(step: Step, cut: Cut, ends: Ends) -> Step:
     again = came_again(cut, start=ends.start, end=ends.source, copy_end=ends.copy)
     if again is None:
         return step.unproved(Rewound.LATE)
-    proof = f"the source's log was seen to end at {cut.lowest} before that; {again.proof}"
+    proof = f"the source's log ended at {cut.lowest} before that; {again.proof}"
     return replace(step, means=Rewound.REPEATED, records=again.records, proof=proof, cut=cut.lowest)

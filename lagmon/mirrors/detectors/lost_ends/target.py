@@ -40,8 +40,9 @@ def end_lost(
         side="target",
         proved=False,
         sentence=(
-            f"Partition {partition} of {remote} on {target} {seen}: the end of its log is lost, as by an "
-            f"unclean election of a leader, and {between_text(least, most, 'record')} with it, which the "
-            "mirror does not copy again. An audit (mirrorwatch checksum) tells which are missing."
+            f"Partition {partition} of {remote} on {target} lost its log end, as after an unclean leader "
+            f"election: it {seen}. {between_text(least, most, 'record').capitalize()} may be missing, and "
+            "the "
+            "mirror does not replicate them again. Run mirrorwatch checksum to list them."
         ),
     )

@@ -24,8 +24,8 @@ def suspicion(
         f"{remade.topic}-{partition} on {followed.source_name} was re-created (seen at "
         f"{instant_text(remade.at_ms)}). The mirror's first offset, {maybe_old}, was written before that "
         f"was seen: if it is of the old log, at least {count_text(records, 'record')} of the new one, "
-        f"{seen.start} to {maybe_old - 1}, {'was' if records == 1 else 'were'} not copied. By how much "
-        "the copy grew fits both; a checksum of the topic tells."
+        f"{seen.start} to {maybe_old - 1}, {'was' if records == 1 else 'were'} not replicated. The "
+        "growth of the target fits both; run mirrorwatch checksum to find out."
     )
     return _passed(remade, partition, seen, (maybe_old, None), least=records, proved=False, sentence=sentence)
 
@@ -43,8 +43,8 @@ def _doubt(remade: Remade, base: Base, seen: Sighted, followed: Followed, place:
     least, most = seen.target_end - after, seen.target_end - before
     fits = least <= seen.high - seen.start and most >= seen.low - seen.start
     if fits and 0 <= before <= base.target_end <= after:
-        grew = f"the copy was growing, by {after - before:,}, when offset {base.next_offset} was written"
-        return f" Or all was copied: {grew}."
+        grew = f"the target was growing, by {after - before:,}, when offset {base.next_offset} was written"
+        return f" Or all was replicated: {grew}."
     return ""
 
 
@@ -67,14 +67,14 @@ def finding(
     least = base.next_offset - seen.start
     if followed.transactional:
         least = -(-least // 2)  # each marker of a transaction ends a record at least
-    went = "the mirror went on in the middle of the new log"
+    went = "the mirror continued in the middle of the new log"
     moved = f"went from {base.next_offset} to {seen.low}"
     if seen.low == base.next_offset:
         went, moved = f"the mirror is where the new log ends, at {base.next_offset}", "stayed there"
     sentence = (
         f"{remade.topic}-{partition} on {followed.source_name} was re-created (seen at "
         f"{instant_text(remade.at_ms)}), and {went}: {between_text(least, most, 'record')}, from offset "
-        f"{seen.start} on, {'was' if most == 1 else 'were'} not copied. Its copy "
+        f"{seen.start} on, {'was' if most == 1 else 'were'} not replicated. The target "
         f"grew by {seen.target_end - base.target_end:,} while its offset {moved}.{doubt}"
     )
     return _passed(

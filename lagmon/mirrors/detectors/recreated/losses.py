@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lagmon.mirrors.answers.findings import HELD_MS
-from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP
+from lagmon.mirrors.answers.orders import CONNECT_OFFSETS
 from lagmon.mirrors.detectors.detector import Detector
 from lagmon.mirrors.detectors.recreated import beginnings as mirror_remade
 from lagmon.mirrors.detectors.recreated.followed import Followed, Remade
@@ -64,7 +64,7 @@ class RecreatedTopics(Detector):
             self._unread[topic] = known_ms, now_ms
             return
         self._keep_copies(topic, lambda one: one.at_ms <= known_ms)
-        if flow.order.lag_from not in (CONNECT_OFFSETS, GROUP):
+        if not flow.order.progress.resumes:
             return  # only N of its own tells where the mirror went on
         followed, places = _followed(flow, topic), _places(flow, topic)
         gone = self._gone.pop(topic, None)
@@ -86,7 +86,7 @@ class RecreatedTopics(Detector):
             return
         remote = flow.topics.remote[topic]
         dense = not flow.order.flow.exactly_once and topic not in flow.settings.compacted
-        if flow.order.lag_from == EQUAL_OFFSETS:  # the copy has the gaps of its source
+        if not flow.order.progress.commits:  # the copy has the gaps of its source
             dense &= topic not in flow.transactions.topics
         names = CopyNames(topic, remote, flow.order.flow.target, dense=dense)
         found = lost_copies(names, held, now_ms=now_ms)
@@ -94,7 +94,7 @@ class RecreatedTopics(Detector):
         if dense:
             self._held_ms |= {(topic, one.partition or 0): held.at_ms for one in found}
         # Not where it is now: it may have gone back before the new id could be read.
-        equal = flow.order.lag_from == EQUAL_OFFSETS
+        equal = not flow.order.progress.commits
         for partition, offset in enumerate((held.ends if equal else held.next_offsets).tolist()):
             slot = flow.windows.slot(topic, partition)
             if offset >= 0:
@@ -233,7 +233,7 @@ class RecreatedTopics(Detector):
 
 def _began_anew(flow: FlowView, name: tuple[str, int], slot: int, since_ms: int) -> bool:
     """Tell whether the mirror's offset went to its log's start, or was taken away, and it moved on since."""
-    if flow.order.lag_from == EQUAL_OFFSETS:
+    if not flow.order.progress.commits:
         return False  # there each copy that is made anew begins at one
     topic, partition = name
     places = flow.source.places.listed_of(topic)

@@ -36,18 +36,17 @@ def sentence(flow: FlowView, sight: MirrorSight, slots: Slots) -> str:
     source, records = flow.order.flow.source, int(sight.deleted[slots].sum())
     since_ms = int(flow.windows.moved_ms[slots].max())  # since then for none of them
     heads, places = flow.source.heads, sight.places[slots]
-    one, several = records == 1, len(slots) > 1
-    what = f"The log of {topic}-{partition} on {source}"
+    several = len(slots) > 1
+    logs, are, start = ("logs", "are", "start") if several else ("log", "is", "starts")
+    where = f"{topic}-{partition}"
     if several:
-        what = (
-            f"The logs of {count_text(len(slots), 'partition')} on {source}, {topic}-{partition} among them,"
-        )
-    are = "are empty" if several else "is empty"
+        where = f"{count_text(len(slots), 'partition')} ({where} among them)"
+    empty = f"{are} empty"
     if (heads.end[places] > heads.start[places]).any():  # behind a transaction that is open
-        are = f"{'hold' if several else 'holds'} nothing that the mirror may read"
+        empty = f"{'have' if several else 'has'} nothing that the mirror may read"
     return (
-        f"{what} {are} and {'start' if several else 'starts'} behind the mirror's newest offset, which is of"
-        f" {instant_text(since_ms)}: up to {count_text(records, 'record')} may have been deleted before the"
-        f" mirror, if it is down, copied {'it' if one else 'them'}; or"
-        f" {'it was a marker' if one else 'they were markers'} of transactions, which none copies."
+        f"The {logs} of {where} on {source} {empty} and {start} after the mirror's newest offset (from"
+        f" {instant_text(since_ms)}). Up to {count_text(records, 'record')} may be lost, if the mirror is "
+        "down;"
+        " or these offsets were transaction markers, which are not replicated."
     )

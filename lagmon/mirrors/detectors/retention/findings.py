@@ -8,7 +8,6 @@ from fleet.quantity import between_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
-from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
 from lagmon.mirrors.progress.beginnings import begins_early
 
 if TYPE_CHECKING:
@@ -28,17 +27,17 @@ def _finding(flow: FlowView, one: Overtaken) -> MirrorFinding:
     came = "none" if not one.copied_most else between_text(one.copied, one.copied_most)
     behind = f" (the next record is at {one.mirrored_to + one.gap})" if one.gap else ""
     had = (
-        f"the mirror had written {one.mirrored_to} as its next offset{behind}, and {came} of what is behind"
-        f" that had come to {target}"
+        f"the mirror had stored {one.mirrored_to} as its next offset{behind}, and {came} of the records"
+        f" after it had reached {target}"
     )
-    if flow.order.lag_from == EQUAL_OFFSETS:
-        had = f"its copy on {target} ended at {one.mirrored_to}"
+    if not flow.order.progress.commits:
+        had = f"its log on {target} ended at {one.mirrored_to}"
     lost = between_text(one.records, one.most, "record")
     begins = f"its log starts at {one.start}"
     if not begins_early(flow):
         reset = flow.order.flow.offset_reset
         begins = (
-            f"with auto.offset.reset={reset} the mirror goes on at the log's end, at {one.start} or behind"
+            f"with auto.offset.reset={reset} the mirror continues at the log end, at {one.start} or later"
         )
     return MirrorFinding(
         code=Cause.OVERTAKEN,
@@ -50,9 +49,8 @@ def _finding(flow: FlowView, one: Overtaken) -> MirrorFinding:
         first_offset=one.next_offset if one.records else one.start - one.most,
         last_offset=one.start - 1,
         sentence=(
-            f"{flow.order.flow.source} deleted {lost} of"
-            f" {one.topic}-{one.partition} before {were} copied: {begins}, seen at"
-            f" {instant_text(one.first_at_ms)}, {had}."
+            f"Retention on {flow.order.flow.source} deleted {lost} of {one.topic}-{one.partition} before"
+            f" {were} replicated: {begins} (seen at {instant_text(one.first_at_ms)}), {had}."
         ),
         proved=one.records > 0,
     )

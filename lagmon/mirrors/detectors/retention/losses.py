@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
 from lagmon.mirrors.detectors.detector import Detector
 from lagmon.mirrors.detectors.retention import emptied as mirror_emptied
 from lagmon.mirrors.detectors.retention.findings import findings_of
@@ -255,7 +254,7 @@ def _see_copy(
 ) -> bool:
     """Bound where the mirror stands by the end of its copy; tell whether that is known."""
     place, offset = int(sight.target_places[slot]), int(sight.known_to[slot])
-    if place < 0 or flow.order.lag_from == EQUAL_OFFSETS:
+    if place < 0 or not flow.order.progress.commits:
         # It has no copy, or its copy's end is the offset and goes past what is lost with it.
         looked_ms = sight.now_ms if place < 0 else int(flow.windows.committed_ms[slot])
         bounds.low, bounds.high = max(bounds.low, offset), max(bounds.low, offset)

@@ -21,7 +21,6 @@ from fleet.quantity import between_text, count_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
-from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS, OFFSET_SYNCS
 from lagmon.mirrors.detectors.detector import Detector
 from lagmon.mirrors.metadata.id_rounds import ids_within_ms
 from lagmon.mirrors.partitions.steps_back import MOST_STEPS, StepBack
@@ -100,7 +99,7 @@ class Repeats(Detector):
         ]
         self._looked_ms = now_ms
         steps = flow.windows.take_steps_back()
-        if flow.order.lag_from not in {EQUAL_OFFSETS, OFFSET_SYNCS}:  # there they are the copy's, or of syncs
+        if flow.order.progress.resumes:  # else they are the target's, or of syncs
             self._waiting += steps
         self._waiting += by_syncs
         if self._waiting:
@@ -182,7 +181,7 @@ def _count(flow: FlowView, known: _Open, now_ms: int) -> None:
     high: int | None
     if flow.order.flow.exactly_once:  # markers of its own transactions are in the copy, and no other record
         low = high = repeat.from_offset - repeat.to_offset
-    elif known.bounds is None or flow.order.lag_from not in {CONNECT_OFFSETS, OFFSET_SYNCS}:
+    elif known.bounds is None or not flow.order.progress.is_mirror_maker:
         return
     else:
         low, high = _grown(flow, slot, known, None if newest is None else newest.distance)

@@ -79,11 +79,11 @@ class Replays:
             return ""
         topic, partition = min(found, key=lambda name: (-found[name].records, name))
         step, others = found[topic, partition], len(found) - 1
-        more = f" (and such of {count_text(others, 'more partition')})" if others else ""
+        more = f" (and of {count_text(others, 'more partition')})" if others else ""
         return (
-            f"{count_text(step.records, 'record')} of {topic}-{partition} came to {flow.order.flow.target}"
+            f"{count_text(step.records, 'record')} of {topic}-{partition} reached {flow.order.flow.target}"
             f" again{more}: the mirror went back from {step.peak} to {step.back} at"
-            f" {instant_text(step.at_ms)}, no further than one does that is killed and starts again."
+            f" {instant_text(step.at_ms)}, as after a kill and restart."
         )
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fleet.quantity import count_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
-from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
 from lagmon.mirrors.detectors.detector import Detector
 from lagmon.mirrors.detectors.lost_ends.passage import is_same_log
 from lagmon.mirrors.detectors.lost_ends.steps import judge_cut
@@ -64,7 +64,7 @@ class Rewinds(Detector):
             for name, one in self._found.items()
             if now_ms - one[1].at_ms <= HELD_MS and not _copied_anew(flow, name[0], one[0].at_ms)
         }
-        slots = [] if flow.order.lag_from == EQUAL_OFFSETS else _with_a_fall(flow, sight)
+        slots = _with_a_fall(flow, sight) if flow.order.progress.commits else []
         if not slots and not self.steps:
             return
         named = {
@@ -191,7 +191,6 @@ def _with_a_fall(flow: FlowView, sight: MirrorSight) -> list[int]:
 def _finding(flow: FlowView, name: Name, step: Step, at_ms: int) -> MirrorFinding:
     topic, partition = name
     # The first offset after a step is written some time after the mirror started again, perhaps further back.
-    came = "at least 1 record came" if step.records == 1 else f"at least {step.records} records came"
     first, last = step.back, step.peak - 1
     if step.cut >= 0:  # where it began again is not known, and behind the cut all is new
         first, last = step.cut - step.records, step.cut - 1
@@ -205,7 +204,9 @@ def _finding(flow: FlowView, name: Name, step: Step, at_ms: int) -> MirrorFindin
         first_offset=first,
         last_offset=last,
         sentence=(
-            f"Of {topic}-{partition}, {came} to {flow.order.flow.target} again: the mirror's offset went back"
-            f" from {step.peak} to {step.back} at {instant_text(step.at_ms)}, and {step.proof}."
+            f"At least {count_text(step.records, 'record')} of {topic}-{partition} reached"
+            f" {flow.order.flow.target} again: the mirror's offset went back from {step.peak} to "
+            f"{step.back} at"
+            f" {instant_text(step.at_ms)}, and {step.proof}."
         ),
     )

@@ -111,7 +111,7 @@ def _several(offsets: Sequence[int], times: Sequence[int], distances: Floats) ->
     came = offsets[tops[-1]] - offsets[tops[0]]
     proof = (
         f"{len(falls) - 1} times before that since {instant_text(times[0])}; while it came from"
-        f" {offsets[tops[0]]} to {offsets[tops[-1]]}, by {came:,}, the copy grew by {came + more:,}"
+        f" {offsets[tops[0]]} to {offsets[tops[-1]]}, by {came:,}, the target grew by {came + more:,}"
     )
     return _repeated(
         Step(offsets[falls[-1] - 1], offsets[falls[-1]], times[falls[-1]], Rewound.OPEN), more, proof
@@ -129,7 +129,8 @@ def _past(step: Step, before: Distance | None, after: Distance | None, newest: i
     if 2 * more < went or more <= spread:
         return step.unproved(Rewound.LATE)
     proof = (
-        f"by the time it was at {newest}, the copy had grown by {newest - step.peak + more}, which is {more}"
+        f"by the time it was at {newest}, the target had grown by {newest - step.peak + more}, which is "
+        f"{more}"
         " more than the offsets"
     )
     return _repeated(step, min(more, went), proof)
@@ -138,7 +139,7 @@ def _past(step: Step, before: Distance | None, after: Distance | None, newest: i
 def _going_on(step: Step, offsets: Sequence[int], distances: Floats, *, has_copy: bool) -> Step:
     """Judge a mirror that writes offsets below the highest: it copies there."""
     if not has_copy:
-        return _repeated(step, offsets[-1] - step.back, f"it went on from there to {offsets[-1]}")
+        return _repeated(step, offsets[-1] - step.back, f"it continued from there to {offsets[-1]}")
     known = np.flatnonzero(~np.isnan(distances))
     if len(known) < 2:
         return step
@@ -148,7 +149,7 @@ def _going_on(step: Step, offsets: Sequence[int], distances: Floats, *, has_copy
     came = offsets[last] - began
     if came <= 0 or 2 * grew < came:
         return step
-    proof = f"while it went on from {began} to {offsets[last]}, the copy grew by {grew:,}"
+    proof = f"while it continued from {began} to {offsets[last]}, the target grew by {grew:,}"
     return _repeated(step, min(came, grew), proof)
 
 
@@ -164,7 +165,9 @@ def _silent(step: Step, before: Distance | None, ends: Ends) -> Step:
     went = step.peak - step.back
     if not before.spread < again <= went + before.spread or 2 * again < min(went, grew):
         return step
-    proof = f"its copy has grown by {grew} since, while no more than {count_text(new, 'record')} could be new"
+    proof = (
+        f"the target has grown by {grew} since, while no more than {count_text(new, 'record')} could be new"
+    )
     return _repeated(step, min(again, went), proof)
 
 

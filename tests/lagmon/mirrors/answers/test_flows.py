@@ -77,7 +77,7 @@ def test_the_flow_is_unknown_and_says_why_and_the_other_is_told_as_ever(two, whe
     assert (found["A->B"]["verdict"], found["A->B"]["partitions"]) == ("healthy", 2)
     assert (found["A->C"]["verdict"], found["A->C"]["cause"]) == ("unknown", None)
     assert found["A->C"]["sentence"].startswith(
-        "The lag monitor fails at this flow (IndexError: no such place at test_flows.py:"
+        "Unknown: the lag monitor failed on this flow (IndexError: no such place at test_flows.py:"
     )
     assert (found["A->C"]["partitions"], found["A->C"]["read_to_ms"], found["A->C"]["worst"]) == (0, None, [])
     assert set(two.wrong) == {("A->C", "no such place")}

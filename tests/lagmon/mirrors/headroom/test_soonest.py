@@ -8,7 +8,7 @@ from fleet.verdicts.vocabulary import Cause
 from tests.lagmon.mirror_flows import Mirrored, S, busy, busy_for_a_minute
 
 HOUR = 3600 * S
-REACHES = "Retention reaches what waits in"
+REACHES = "Retention deletes unreplicated records of"
 
 
 def standing(seconds=120, *, retention_ms=HOUR):
@@ -25,8 +25,8 @@ def standing(seconds=120, *, retention_ms=HOUR):
     [
         (HOUR, "in 58 min."),
         (7 * 24 * HOUR, "in 6 d 23 h."),
-        (60 * S, "at any time now."),
-        (0, "at any time now."),
+        (60 * S, "any time now."),
+        (0, "any time now."),
     ],
 )
 def test_a_mirror_that_stands_is_told_with_the_time_that_is_left(retention_ms, when):

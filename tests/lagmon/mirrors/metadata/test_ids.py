@@ -11,6 +11,7 @@ import pytest
 from fleet.errors import RefusedError, UnavailableError
 from lagmon.ingest.watching import ClusterWatch
 from lagmon.logs import position_looks
+from lagmon.mirrors.detectors.recreated.losses import RecreatedTopics
 from lagmon.mirrors.metadata import ids as mirror_ids
 from lagmon.mirrors.metadata.ids import SETTINGS_OF, MirrorIds
 from runtime.kafka.admin import TopicDescription
@@ -80,16 +81,16 @@ async def test_ids_come_each_round_and_settings_of_some_topics_in_turn(asked):
     assert asked.cluster.waited_s == pytest.approx(10)
 
 
-async def test_a_flow_hears_of_a_new_id_before_the_cluster_forgets_the_old_topics_ends(asked):
+async def test_a_flow_hears_of_a_new_id_before_the_cluster_forgets_the_old_topics_ends(asked, monkeypatch):
     await asked.run()
     flow, known = asked.flow, []
-    begun = flow.flow.detectors.recreated.note_source
+    begun = RecreatedTopics.note_source
 
-    def note(of, topic, **when):
+    def note(recreated, of, topic, **when):
         known.append(int(flow.a.heads.end[flow.a.places.of(topic)[0]]))
-        begun(of, topic, **when)
+        begun(recreated, of, topic, **when)
 
-    flow.flow.detectors.recreated = SimpleNamespace(note_source=note)
+    monkeypatch.setattr(RecreatedTopics, "note_source", note)
     asked.cluster.ids = "two"
     await asked.run()
     assert set(known) == {0}  # ends that are forgotten are -1

@@ -164,8 +164,8 @@ def test_a_loss_behind_aborted_records_says_where_the_next_record_was():
     one.go(30)
     (found,) = one.sight().findings
     assert (
-        f"the mirror had written {stood} as its next offset (the next record is at {first}), and none of what"
-        " is behind that had come to B"
+        f"the mirror had stored {stood} as its next offset (the next record is at {first}), and none of the"
+        " records after it had reached B"
     ) in found.sentence
     assert "By the" not in one.verdict().sentence
 

@@ -155,7 +155,7 @@ def test_some_partitions_that_stand_while_others_move_are_a_stuck_task(flow):
 def test_offsets_that_stand_while_the_target_advances_are_not_committed_and_no_stall(flow):
     flow.go(90, each=lambda: busy(flow, commits=()))
     assert told(flow) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
-    assert "copy all that again" in flow.verdict().sentence
+    assert "replicate them again" in flow.verdict().sentence
 
 
 def test_one_that_stops_to_copy_after_it_stopped_to_commit_is_a_stall(flow):
@@ -288,7 +288,7 @@ def test_a_topic_made_anew_is_told_by_its_id_and_is_no_repetition(flow):
     # Nothing of the old log is left in the windows: nothing went back.
     assert flow.flow.windows.rings.offset[flow.slot()].max() == flow.ends["orders", 0] == 1050
     assert told(flow) == (Verdict.HEALTHY, None)
-    assert "orders on A was made anew" in flow.verdict().sentence
+    assert "orders on A was re-created" in flow.verdict().sentence
     flow.go(900, each=lambda: busy(flow), step=5)
     assert "made anew" not in flow.verdict().sentence
 
@@ -306,7 +306,7 @@ def test_a_partition_that_the_target_lacks_explains_what_stands():
     one.go(60, each=lambda: both(one))
     one.go(90, each=lambda: [one.write(100, partition=number, copied=False) for number in (0, 1)])
     assert told(one) == (Verdict.STALLED, Cause.PARTITION_MISSING)
-    assert "A.orders on B only 1" in one.verdict().sentence
+    assert "A.orders on B has only 1 of" in one.verdict().sentence
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,6 @@ def test_a_topic_that_it_leaves_out_whole_is_a_suspicion_by_what_came_since():
     (found,) = one.sight().findings
     assert (found.code, found.records, found.first_offset, found.proved) == (Cause.FILTERED, 400, 5000, False)
     assert found.sentence.endswith(
-        "With auto.offset.reset=latest it leaves out what came before it began to read."
+        "With auto.offset.reset=latest it skips what was written before it started to read."
     )
     assert told(one) == (Verdict.HEALTHY, None)

@@ -68,8 +68,7 @@ def test_a_copy_that_ends_where_its_source_does_has_no_lag(linked):
     assert told(linked) == (Verdict.HEALTHY, None)
     assert linked.verdict().lag == 0
     assert linked.verdict().sentence == (
-        "2 partitions move or have nothing to copy: 0 records behind when B was last looked at (every 12 s, the "
-        "last time 0 s ago)."
+        "Lag 0 records on 2 partitions when B was last polled (every 12 s, 0 s ago)."
     )
 
 
@@ -128,10 +127,9 @@ def test_a_copy_that_has_more_than_its_source_is_not_without_lag(linked):
     assert linked.row()["reason"] == Reason.BEYOND_END.name.lower()
     assert linked.row()["lag_records"] is None
     assert linked.verdict().sentence == (
-        "orders-0: The copy on B ends at 6007, and the log on A ended at 6000 when it was read afterwards: the "
-        "copy has 7 records that the source does not have. The two logs are not the same: the source lost its "
-        "end or was made anew, or another writes into the copy, or offsets are not equal here (then choose "
-        "another lag_from)."
+        "orders-0: The log on B has 7 records more than the source: it ends at 6007, and the log on A ended at"
+        " 6000 when it was polled afterwards. The source lost its end or was re-created, or another producer"
+        " writes to the target topic, or offsets are not equal here (then set another lag_from)."
     )
 
 
@@ -161,7 +159,7 @@ def test_what_retention_took_before_a_copy_that_stands_had_it_is_told_and_counte
     assert told(linked) == (Verdict.STALLED, Cause.OVERTAKEN)
     lost = [(one.partition, one.records, one.first_offset) for one in linked.sight().findings]
     assert lost == [(0, 500, stood), (1, 700, stood)]
-    assert linked.sight().findings[0].sentence.endswith("its copy on B ended at 6000.")
+    assert linked.sight().findings[0].sentence.endswith("its log on B ended at 6000.")
     linked.go(60, each=lambda: busy(linked))
     assert told(linked) == (Verdict.HEALTHY, None)
     assert linked.flow.detectors.retention.total["orders"] == 1200
@@ -205,7 +203,7 @@ def test_without_copies_it_is_said_that_there_are_none():
     one.look()
     verdict = one.go(30).verdict()
     assert verdict.verdict is Verdict.UNKNOWN
-    assert verdict.sentence.startswith("No topic of the flow has a copy with records on B")
+    assert verdict.sentence.startswith("No target topic of the flow has records on B")
 
 
 def test_looks_that_fail_on_either_side_are_not_known_and_never_a_stall(linked):
@@ -261,7 +259,7 @@ def test_nothing_is_said_before_both_clusters_were_looked_at():
     verdict = one.verdict()
     assert (verdict.verdict, verdict.sentence) == (
         Verdict.UNKNOWN,
-        "The logs of A and B are not looked at yet.",
+        "The logs of A and B are not polled yet.",
     )
 
 

@@ -112,7 +112,7 @@ def test_why_nothing_is_read_is_said_until_it_is():
     following.tell("B cannot be reached.")
     assert one.verdict().sentence == "B cannot be reached."
     following.tell("")
-    assert one.verdict().sentence == "The logs of A and B are not looked at yet."
+    assert one.verdict().sentence == "The logs of A and B are not polled yet."
 
 
 NO_TOPIC = (
@@ -127,7 +127,11 @@ NOT_KNOWN = (
     ("topics", "said", "after_s"),
     [
         ({"orders": 1}, f"{NO_TOPIC} or it keeps them elsewhere (set flows.A->B.offsets)", 0),
-        ({}, f"{NOT_KNOWN} B shows no topic: it has none, or the principal may not see them;", 0),
+        (
+            {},
+            f"{NOT_KNOWN} No topic of B is visible: it has none, or the principal lacks Describe on them;",
+            0,
+        ),
         (None, f"{NOT_KNOWN} The topics of B are not listed yet", 60),
     ],
 )

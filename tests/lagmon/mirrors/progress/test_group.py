@@ -91,7 +91,7 @@ def test_a_group_that_keeps_up_is_a_mirror_without_lag(mm1):
     assert mm1.verdict().lag == 0
     assert mm1.flow.groups == ("mm1-a",)
     assert mm1.verdict().sentence.startswith(
-        "2 partitions move or have nothing to copy: 0 records behind when the group mm1-a last committed (every"
+        "Lag 0 records on 2 partitions when the group mm1-a last committed (every"
     )
 
 
@@ -238,8 +238,8 @@ def test_without_a_group_that_matches_the_names_that_come_close_are_told():
     one.look()
     assert told(one) == (Verdict.UNKNOWN, None)
     assert one.verdict().sentence == (
-        "No group on A with an offset matches mirormaker-.*: the mirror has copied nothing yet, or its group is "
-        "called otherwise (flows.A->B.group). Close to it: mirrormaker-eu."
+        "No group on A with an offset matches mirormaker-.*: the mirror has replicated nothing yet, or its group "
+        "has another name (flows.A->B.group). Close to it: mirrormaker-eu."
     )
 
 
@@ -266,7 +266,9 @@ def test_a_cluster_without_any_commit_says_so():
     one.a.note_topics({"orders": 2})
     one.a.begin_commits(HOMES)
     one.progress.follow(one.now)
-    assert one.verdict().sentence == ("No group has ever committed on A: the mirror has copied nothing yet.")
+    assert one.verdict().sentence == (
+        "No group has ever committed on A: the mirror has replicated nothing yet."
+    )
 
 
 def test_commits_that_are_read_anew_take_nothing_away_and_nothing_twice(mm1):

@@ -185,7 +185,7 @@ def stands(*assigned, moves=(0,), ago_s=0):
 def test_the_task_is_named_that_carries_what_stands():
     one = stands("orders-0", "orders-1,heartbeats-0", ago_s=3600)
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
-    assert f"Task 1 of {MINE} carries it, as its worker tells." in one.verdict().sentence
+    assert f"It is assigned to task 1 of {MINE}." in one.verdict().sentence
 
 
 def test_what_no_task_carries_is_not_mirrored():
@@ -194,8 +194,8 @@ def test_what_no_task_carries_is_not_mirrored():
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
     sentence = one.verdict().sentence
     assert (
-        f"No task of {MINE} carries it, as its worker tells (dealt out last at {instant_text(begun_ms)}): the"
-        " mirror's topics and topics.exclude leave it out, or it is seen no longer on A."
+        f"No task of {MINE} is assigned to it (assignment of {instant_text(begun_ms)}): the mirror's topics and"
+        " topics.exclude leave it out, or it no longer sees it on A."
     ) in sentence
     dealt(one.flow.assignments, "orders-0", "orders-1", at_ms=one.now)
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
@@ -236,7 +236,7 @@ def test_a_task_that_has_failed_explains_what_it_carries_and_nothing_else(failed
         one.flow.states.look([Trouble(failed, FAILED, one.now, "", start)], one.now)
     assert told(one) == (Verdict.STALLED, cause)
     assert f"Task {failed} of {MINE} is FAILED" in one.verdict().sentence  # a fact in any case
-    named = f"Task 1 of {MINE} carries it" in one.verdict().sentence
+    named = f"It is assigned to task 1 of {MINE}." in one.verdict().sentence
     assert named == (cause is Cause.TASK_STUCK)
 
 
@@ -279,11 +279,9 @@ def test_a_task_that_goes_on_with_others_does_not_stand(drops, cause):
     one.flow.order = replace(one.flow.order, flow=flow)
     assert told(one) == (Verdict.STALLED, cause)
     sentence = one.verdict().sentence
-    said = (
-        f"Task 1 of {MINE} carries it, as its worker tells. That task goes on with others, so it is not the"
-    )
+    said = f"It is assigned to task 1 of {MINE}. That task replicates other partitions, so it does not hang"
     assert said in sentence
-    assert ("the mirror applies mask" in sentence) == ("(mirrorwatch checksum)" in sentence) == bool(drops)
+    assert ("the mirror applies mask" in sentence) == ("mirrorwatch checksum" in sentence) == bool(drops)
 
 
 def test_a_task_moves_only_what_it_moved_after_these_stood_and_were_dealt_out():
@@ -334,6 +332,6 @@ def test_of_two_tasks_both_have_to_go_on_with_others():
     dealt(one.flow.assignments, "orders-0,orders-1", "payments-0,payments-1", at_ms=one.now)
     one.go(120, each=lambda: go([("orders", 0), ("payments", 0)]))
     assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
-    assert "Those tasks go on with others, so it is not the tasks that stand: " in one.verdict().sentence
+    assert "Those tasks replicate other partitions, so they do not hang: " in one.verdict().sentence
     one.go(120, each=lambda: go([("orders", 0)]))
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)

@@ -121,7 +121,7 @@ def test_a_topic_that_the_mirror_cannot_read_waits_and_is_not_known_to_be_left_o
     assert suspected == {(Cause.FILTERED, "fresh")}
     (finding,) = one.sight().findings
     assert "300 records" in finding.sentence
-    assert "it may not be able to read them: look at its rights on the topic" in finding.sentence
+    assert "check the mirror's READ permission on the topic" in finding.sentence
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
     # It may read them now, and copies them all.
     one.target_ends["A.fresh", 0] = one.ends["fresh", 0]

@@ -70,7 +70,7 @@ def test_a_transaction_that_hangs_is_a_stall_with_what_waits_behind_it(name):
     assert HUNG in seen(one, 120)
     said = one.verdict().sentence
     assert f"A transaction on A is open at offset {at} of {name[0]}-0, seen since " in said
-    assert f"{one.ends[name] - at:,} records behind its last stable offset wait." in said
+    assert f"{one.ends[name] - at:,} records after its last stable offset wait." in said
     assert one.sight().held[0].since_ms - began <= 10 * S
     assert movement_document(one.flow, one.sight(), canary_topic="")["standing"] == [name[0]]
     assert movement_document(one.flow, one.sight(), canary_topic=name[0])["standing"] == [name[0]]

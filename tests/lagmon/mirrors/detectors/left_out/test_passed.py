@@ -76,8 +76,8 @@ def test_a_record_that_is_left_out_of_a_topic_that_never_rests_is_a_suspicion():
     (finding,) = one.sight().findings
     assert (finding.code, finding.proved, finding.side) == (Cause.FILTERED, False, "source")
     for words in (
-        "passed 100 offsets of orders-0, 6700 to 6799, while A.orders on B grew by 97, from 6700 to 6797",
-        "A has a record at 6798, right before where that shows: at least 3 records may not have been copied",
+        "the mirror passed 100 offsets (6700 to 6799), and A.orders grew by 97 (6700 to 6797)",
+        "A has a record at 6798, right before the gap.",
     ):
         assert words in finding.sentence
     assert one.verdict().verdict is Verdict.HEALTHY
@@ -326,8 +326,8 @@ def test_a_copy_that_lost_its_end_is_told_as_one_and_the_source_is_not_asked(why
     (finding,) = one.sight().findings
     assert (finding.code, finding.proved, finding.side) == (Cause.UNEXPLAINED, False, "target")
     assert (finding.records, finding.records_most, finding.first_offset) == (400, 500, None)
-    assert "Partition 0 of A.orders on B ended at 6700 by an offset sync, and at 6300 by" in finding.sentence
-    assert "between 400 and 500 records with it" in finding.sentence
+    assert "it ended at 6700 by an offset sync, and at 6300 by" in finding.sentence
+    assert "Between 400 and 500 records may be missing" in finding.sentence
     assert one.asked == []
     one.go(60)  # a rest shows the same, and it is told once
     assert [each.code for each in one.sight().findings] == [Cause.UNEXPLAINED]

@@ -8,7 +8,7 @@ from fleet.mm2.filters import TopicFilter
 from fleet.verdicts.vocabulary import Verdict
 from tests.lagmon.mirror_flows import Mirrored, told
 
-TOLD = "The mirror also copies 1 topic of A that its configuration leaves out as it was read here"
+TOLD = "Not watched: the mirror replicates 1 topic of A that its configuration leaves out"
 
 
 def changed(topics=("orders", "payments"), **how):
@@ -35,8 +35,8 @@ def test_a_topic_that_is_copied_though_it_is_left_out_is_told_and_changes_no_ver
     assert one.sight().unwatched == ("payments",)
     assert told(one) == (Verdict.HEALTHY, None)
     assert one.verdict().sentence.endswith(
-        f"{TOLD}, so that nothing watches it: payments. Have the configuration read again (SIGHUP), or the"
-        " mirror restarted if it still runs with another one."
+        f"{TOLD}, as Mirrorwatch read it: payments. Reload Mirrorwatch (SIGHUP), or restart the mirror if it"
+        " still runs with an older configuration."
     )
 
 
@@ -44,8 +44,8 @@ def test_of_many_some_are_named():
     one = changed(("orders", *(f"topic-{number:04}" for number in range(2000))))
     one.go(60, each=copying(one), step=20)
     assert (
-        "copies 2,000 topics of A that its configuration leaves out as it was read here, so that nothing"
-        " watches them: topic-0000, topic-0001, topic-0002 and 1,997 more." in one.verdict().sentence
+        "replicates 2,000 topics of A that its configuration leaves out, as Mirrorwatch read it:"
+        " topic-0000, topic-0001, topic-0002 and 1,997 more." in one.verdict().sentence
     )
 
 

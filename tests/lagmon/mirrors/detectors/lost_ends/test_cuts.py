@@ -83,8 +83,11 @@ def test_what_is_new_below_the_offset_at_which_a_mirror_goes_on_is_lost():
     (found,) = (each for each in one.sight().findings if each.topic == "orders")
     assert found.verdict is Verdict.LOSING
     assert (found.first_offset, found.last_offset) == (6100 - records, 6099)
-    assert f"at least {records} records, {6100 - records} to 6099, were not copied" in found.sentence
-    assert "lost its end, as by an unclean election: it ended at" in found.sentence
+    assert (
+        f"At least {records} records of orders-0 ({6100 - records} to 6099) were not replicated"
+        in found.sentence
+    )
+    assert "lost its end, as after an unclean leader election. It ended at" in found.sentence
     one.pass_(1000)
     assert one.found() == []
 
@@ -152,8 +155,8 @@ def test_what_was_there_before_the_cut_comes_again_where_a_mirror_begins_anew(ra
     assert copied // 2 < records <= copied
     (found,) = (each for each in one.sight().findings if each.topic == "orders")
     assert found.last_offset < copied
-    assert "came to B again" in found.sentence
-    assert f"at least {records:,} records" in found.sentence.replace(f"{records} ", f"{records:,} ")
+    assert "reached B again" in found.sentence
+    assert f"At least {records:,} records" in found.sentence.replace(f"{records} ", f"{records:,} ")
 
 
 def test_where_a_link_cuts_its_copy_with_the_source_nothing_comes_again():

@@ -103,7 +103,7 @@ def test_a_topic_that_a_running_mirror_copies_whole_again_lost_nothing(ids_at, b
     one.run(180)
     assert one.target_ends[COPY] == one.ends[TOPIC]
     assert (told(one), one.seen) == ((Verdict.HEALTHY, None), [])
-    assert "and 1 more topic lately): nothing is known to be lost by that." in one.verdict().sentence
+    assert "and 1 more topic lately): no loss is known." in one.verdict().sentence
 
 
 @pytest.mark.parametrize("ids_at", [(4, 26), (26, 4)])

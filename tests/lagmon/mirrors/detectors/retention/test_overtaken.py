@@ -377,18 +377,18 @@ def test_a_finding_has_the_numbers_that_a_person_checks_it_by(flow):
     flow.go(10)
     (one,) = flow.sight().findings
     assert one.sentence.startswith(
-        "A deleted 1 record of orders-0 before it was copied: its log starts at 6123"
+        "Retention on A deleted 1 record of orders-0 before it was replicated: its log starts at 6123 (seen"
     )
     assert one.sentence.endswith(
-        "the mirror had written 6000 as its next offset, and 122 of what is behind that had come to B."
+        "the mirror had stored 6000 as its next offset, and 122 of the records after it had reached B."
     )
     assert (
-        "Retention has overtaken the mirror: A deleted 1 record before it was copied (1 of orders-0). By the "
-        "offsets that the mirror has written so far it would be 123, but 122 of them had come to B."
+        "Records lost: retention on A deleted 1 record before the mirror replicated it (1 of orders-0). By its "
+        "stored offsets alone it would be 123, but 122 of them had reached B."
     ) in flow.verdict().sentence
     (row,) = (row for row in flow.flow_rows() if row["partition"] == 0)
     assert row["overtaken_records"] == 1
-    assert "122 of them had come to B: 1 is known to be lost." in row["sentence"]
+    assert "122 of them had reached B: 1 is known to be lost." in row["sentence"]
 
 
 def test_an_old_loss_does_not_make_a_mirror_stand_that_only_writes_no_offsets():
@@ -475,10 +475,12 @@ def test_a_number_that_is_not_known_is_told_with_its_bounds():
     one.go(30)
     (told_of,) = one.sight().findings
     assert told_of.sentence.startswith(
-        "A deleted between 625 and 1,300 records of orders-0 before they were copied: its log starts at 7300"
+        "Retention on A deleted between 625 and 1,300 records of orders-0 before they were replicated: its log"
     )
-    assert told_of.sentence.endswith("and up to 675 of what is behind that had come to B.")
-    assert "A deleted between 625 and 1,300 records before they were copied" in one.verdict().sentence
+    assert told_of.sentence.endswith("and up to 675 of the records after it had reached B.")
+    assert (
+        "A deleted between 625 and 1,300 records before the mirror replicated them" in one.verdict().sentence
+    )
 
 
 def test_where_there_is_no_copy_all_is_lost_that_was_deleted_behind_the_offset():
@@ -491,7 +493,7 @@ def test_where_there_is_no_copy_all_is_lost_that_was_deleted_behind_the_offset()
     one.starts = {("orders", 0): 6123}
     one.go(10)
     (told_of,) = one.sight().findings
-    assert told_of.sentence.endswith("and none of what is behind that had come to B.")
+    assert told_of.sentence.endswith("and none of the records after it had reached B.")
 
 
 def test_a_group_that_commits_the_same_offset_again_and_again_is_overtaken():
@@ -529,7 +531,7 @@ def test_what_may_be_lost_is_told_beside_a_standstill_where_no_look_proves_it():
     one.go(100)
     told = one.verdict()
     assert (told.verdict, told.cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
-    assert "up to 50 records may have been deleted uncopied" in told.sentence
+    assert "up to 50 records may be lost to retention" in told.sentence
     assert not one.sight().findings
     one.target_ends["A.orders", 0] += 450  # it goes on, and it is a suspicion that they were
     one.go(200, each=each)
@@ -538,7 +540,7 @@ def test_what_may_be_lost_is_told_beside_a_standstill_where_no_look_proves_it():
     start = one.starts["orders", 0]
     assert (told_of.first_offset, told_of.last_offset) == (start - 50, start - 1)
     assert (
-        f"A deleted up to 50 records of orders-0 before they were copied: its log starts at {start}"
+        f"A deleted up to 50 records of orders-0 before they were replicated: its log starts at {start}"
         in told_of.sentence
     )
     assert (one.verdict().verdict, one.flow.detectors.retention.total["orders"]) == (Verdict.HEALTHY, 0)
@@ -623,7 +625,7 @@ def test_a_mirror_that_stands_goes_on_standing_where_its_target_does_not_answer_
         assert (verdict.verdict, verdict.cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
         flow.starts = {name: end - 500 for name, end in flow.ends.items()}
         flow.look()
-    assert "may have been deleted uncopied" in verdict.sentence
+    assert "may be lost to retention" in verdict.sentence
     assert found(flow) == []
 
 

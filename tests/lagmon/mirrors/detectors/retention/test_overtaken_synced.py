@@ -321,4 +321,4 @@ def test_a_mirror_that_goes_on_at_the_logs_end_lacks_more_than_was_deleted():
     told_of = next(told for told in one.one.sight().findings if told.code is Cause.OVERTAKEN)
     assert one.lost > 2000
     assert one.lost - 400 <= told_of.records <= one.lost <= told_of.records_most
-    assert "with auto.offset.reset=latest the mirror goes on at the log's end" in told_of.sentence
+    assert "with auto.offset.reset=latest the mirror continues at the log end" in told_of.sentence

@@ -74,8 +74,8 @@ def test_what_a_mirror_that_was_killed_copies_again_is_a_fact_and_no_verdict(rat
     assert AGAIN not in one.seen
     assert Verdict.REPEATING not in one.seen
     assert told(one.one) == (Verdict.HEALTHY, None)
-    assert " of orders-0 came to B again: the mirror went back from " in one.one.verdict().sentence
-    assert "came to B again" not in one.go(960).one.verdict().sentence
+    assert " of orders-0 reached B again: the mirror went back from " in one.one.verdict().sentence
+    assert "reached B again" not in one.go(960).one.verdict().sentence
 
 
 def test_with_exactly_once_nothing_may_come_twice():

@@ -46,7 +46,7 @@ def test_an_old_offset_that_is_written_late_repeats_nothing(flow, step):
     flow.commit(to=at - step)
     flow.look()
     seen = {told(flow)}
-    assert "or an old offset was written late" in flow.verdict().sentence
+    assert "or stored an old offset" in flow.verdict().sentence
     for _ in range(30):
         flow.go(5, each=lambda: busy(flow), step=5, look=5)
         seen.add(told(flow))
@@ -85,14 +85,17 @@ def test_what_comes_again_is_told_at_once_where_nothing_else_is_written(flow):
     assert found(flow) == [(Cause.DUPLICATING, 0, 30, at - 30)]
     (one,) = flow.sight().findings
     assert (
-        f"30 records came to B again: the mirror's offset went back from {at} to {at - 30} at" in one.sentence
+        f"30 records of orders-0 reached B again: the mirror's offset went back from {at} to {at - 30} at"
+        in one.sentence
     )
-    assert one.sentence.endswith("its copy has grown by 30 since, while no more than 0 records could be new.")
+    assert one.sentence.endswith(
+        "the target has grown by 30 since, while no more than 0 records could be new."
+    )
     # It is past that again: well, and told for a quarter of an hour.
     flow.go(60, each=lambda: busy(flow), step=5)
     assert told(flow) == (Verdict.HEALTHY, None)
     assert found(flow) == [(Cause.DUPLICATING, 0, 30, at - 30)]
-    assert "came to B again" not in flow.verdict().sentence  # it is told among the findings
+    assert "reached B again" not in flow.verdict().sentence  # it is told among the findings
     flow.go(HELD_MS // S, each=lambda: busy(flow), step=5)
     assert found(flow) == []
 
@@ -124,7 +127,7 @@ def test_a_mirror_that_copies_on_from_far_back_is_told_before_it_is_past_it(flow
     ((code, _, records, first),) = found(flow)
     assert (code, first) == (Cause.DUPLICATING, back)
     assert 200 <= records <= 500
-    assert "the copy grew by" in flow.verdict().sentence
+    assert "the target grew by" in flow.verdict().sentence
 
 
 @pytest.mark.parametrize("waits_s", [0, 60, 600])
