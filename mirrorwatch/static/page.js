@@ -85,8 +85,8 @@
 
   function showLost() {
     const note = document.getElementById("lost-connection");
-    note.textContent = "Connection to mirrorwatch lost since " + clock(lostSince) +
-      ". What you see below is from before then.";
+    note.textContent = "Connection to Mirrorwatch lost since " + clock(lostSince) +
+      ". The page below is older.";
     note.hidden = false;
     document.body.classList.add("is-lost");
     document.title = "connection lost · mirrorwatch";

@@ -68,14 +68,14 @@ def headline(view: ServiceView) -> str:
     counts = Counter(flow.standing.now.verdict for flow in view.flows)
     total = len(view.flows)
     if total == 0:
-        return "No flow is configured"
+        return "No flows configured"
     if counts[Verdict.HEALTHY] == total:
         return {1: "The flow is healthy", 2: "Both flows are healthy"}.get(
             total, f"All {total} flows are healthy"
         )
     if counts[Verdict.UNKNOWN] == total:
-        return {1: "The flow is not known yet", 2: "Neither flow is known yet"}.get(
-            total, f"None of the {total} flows is known yet"
+        return {1: "The flow has no verdict yet", 2: "Neither flow has a verdict yet"}.get(
+            total, f"None of the {total} flows has a verdict yet"
         )
     said: list[str] = []
     for verdict in Verdict:
@@ -102,8 +102,7 @@ def side_notes(view: ServiceView) -> tuple[str, ...]:
         away = [f"{len(away)} of {len(view.clusters)} clusters are not up"]
     notes = _past_notes(view) + away
     if view.problems:
-        verb = "needs" if len(view.problems) == 1 else "need"
-        notes.append(f"{counted(len(view.problems), 'problem')} {verb} a person")
+        notes.append(f"{counted(len(view.problems), 'problem')}, listed below")
     return tuple(notes)
 
 
@@ -224,7 +223,7 @@ def latency_text(seconds: float | None) -> str:
 def heartbeat_text(age_s: float) -> str:
     """Write how old MirrorMaker's newest heartbeat is, and what little that says."""
     age = f"{age_s:.1f} s" if age_s < 60 else duration_text(age_s)
-    return f"{age} old; says nothing about single tasks"
+    return f"{age} old; it does not cover single tasks"
 
 
 def unreached_text(side: UnreachedView) -> str:
@@ -236,8 +235,8 @@ def unreached_text(side: UnreachedView) -> str:
     one = len(ids) == 1
     names = ids[0] if one else f"{', '.join(ids[:-1])} and {ids[-1]}"
     return (
-        f"No probe passes broker{'' if one else 's'} {names} of {side.kafka_cluster}:"
-        f" {'it leads' if one else 'they lead'} no partition of the canary's topic there."
+        f"Not probed: broker{'' if one else 's'} {names} of {side.kafka_cluster}, which"
+        f" {'leads' if one else 'lead'} no partition of the canary topic."
     )
 
 

@@ -123,7 +123,7 @@ async def test_a_store_that_does_not_answer_is_said_and_comes_back(service, page
     await page.goto(service.url + "/incidents")
     service.incidents.failing = True
     heading = page.get_by_role("heading", level=1)
-    await expect(heading).to_have_text("? This cannot be shown", timeout=_SOON_MS)
+    await expect(heading).to_have_text("? Not available", timeout=_SOON_MS)
     await expect(page.locator(".notes")).to_contain_text("the store mw.db is closed")
     service.incidents.failing = False
     await expect(heading).to_have_text("✕ 1 incident open", timeout=_SOON_MS)

@@ -136,7 +136,7 @@ async def test_it_says_when_the_connection_is_lost_and_recovers(service, page):
     service.failing = True
     note = page.locator("#lost-connection")
     await expect(note).to_be_visible(timeout=_SOON_MS)
-    await expect(note).to_contain_text("Connection to mirrorwatch lost since")
+    await expect(note).to_contain_text("Connection to Mirrorwatch lost since")
     await expect(page).to_have_title("connection lost · mirrorwatch")
     since = await note.inner_text()
     async with page.expect_response("**/view", timeout=_SOON_MS):

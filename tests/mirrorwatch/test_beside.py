@@ -23,7 +23,7 @@ from mirrorwatch.web.pages.page import Page
 from mirrorwatch.web.words import unreached_text
 from tests.mirrorwatch import views
 
-HEARTBEAT = "1.2 s old; says nothing about single tasks"
+HEARTBEAT = "1.2 s old; it does not cover single tasks"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_what_is_fine_takes_no_room_and_what_is_not_is_said(page):
     assert bad.count("No probe passes broker 4 of B") == 1
     none = page.page(views.service(views.flow(verdict=Verdict.STALLED, heartbeat_age_s=None)))
     assert "heartbeat:" not in none
-    assert "none of MirrorMaker was read" in none
+    assert "no heartbeat of MirrorMaker read" in none
 
 
 def test_a_latched_canary_says_once_why_and_how_to_resume(page):

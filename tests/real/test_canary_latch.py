@@ -95,9 +95,9 @@ def test_a_loop_is_latched_off_until_an_operator_resumes(circle, kafka_pair, top
         assert (status, answer["lifted"]["kafka_cluster"], answer["lifted"]["topic"]) == (200, "A", topic)
         status, answer = post(service, RESUME, token=TOKEN)
         assert status == 409
-        assert answer["detail"].startswith("nothing is latched")
+        assert answer["detail"].startswith("no latch to lift")
         service.is_healthy()
-        lifted = [line for line in service.lines() if line["sentence"] == "a latch was lifted"]
+        lifted = [line for line in service.lines() if line["sentence"] == "latch lifted"]
         assert [line["by"] for line in lifted] == ["127.0.0.1"]
         books = service.end()["A->B"]
     assert books["lost"] == 0

@@ -78,13 +78,13 @@ def test_a_run_is_told_shown_and_remembered(service, address):
     for token in ("", "other", "auditors"):
         assert post(service, PATH, token=token)[0] == 401
     status, answer = post(service, PATH, token=OURS)
-    assert (status, answer["detail"]) == (400, "the document is not a checksum run: it is no JSON")
+    assert (status, answer["detail"]) == (400, "the document: invalid checksum run; not JSON")
     with pytest.raises(UnavailableError, match="does not take the token of MIRRORWATCH_TOKEN"):
         asyncio.run(tell(service.url, night, {TOKEN: "auditors"}))
     with pytest.raises(NotTakenError, match=r"HTTP 404: unknown flow 'A->C'"):
         asyncio.run(tell(service.url, night | {"flow": "A->C"}, {TOKEN: OURS}))
     with pytest.raises(
-        NotTakenError, match=r"HTTP 400: the document is not a checksum run: status is no whole number"
+        NotTakenError, match=r"HTTP 400: the document: invalid checksum run; status is no whole number"
     ):
         asyncio.run(tell(service.url, night | {"status": 9}, {TOKEN: OURS}))
     assert numbers(service) == ({}, None, None)

@@ -230,15 +230,14 @@ def _band(runs: _Runs, across: Callable[[float], float], place: Callable[[float]
 def _summary(slices: Sequence[LatencySlice], threshold_s: float, waiting_s: float | None) -> str:
     """Say in words what the chart shows of the whole way, end to end."""
     measured = [piece for piece in slices if piece.p99_s is not None]
-    quiet = "" if waiting_s is None else f" Nothing has arrived for {duration_text(waiting_s)}."
+    quiet = "" if waiting_s is None else f" No arrival for {duration_text(waiting_s)}."
     if not measured:
-        return f"Nothing arrived in the last 15 minutes.{quiet}"
+        return f"No arrivals in the last 15 minutes.{quiet}"
     highest = max(piece.p99_s for piece in measured if piece.p99_s is not None)
     gaps = len(slices) - len(measured)
     said = (
-        f"Latency end to end over the last 15 minutes: the 99th percentile is now "
-        f"{latency_text(measured[-1].p99_s)} and was at most {latency_text(highest)}; "
-        f"the threshold is {latency_text(threshold_s)}."
+        f"End-to-end latency of the last 15 minutes: 99th percentile {latency_text(measured[-1].p99_s)} "
+        f"now, {latency_text(highest)} at most; threshold {latency_text(threshold_s)}."
     )
-    missing = f" In {gaps} of {len(slices)} slices nothing was measured." if gaps else ""
+    missing = f" No measurements in {gaps} of {len(slices)} intervals." if gaps else ""
     return f"{said}{missing}{quiet}"

@@ -171,13 +171,12 @@ def _label(offset: int) -> str:
 
 def _summary(ends: Sequence[_Point], commits: Sequence[_Point], span_s: float) -> str:
     """Say in words what the picture shows."""
-    said = [_moved("The log's end", ends), _moved("the committed offset", commits)]
-    told = "; ".join(part for part in said if part)
-    return f"Over the last {duration_text(span_s)}: {told[:1].lower()}{told[1:]}."
+    parts = [_moved("log end offset", ends), _moved("committed offset", commits)]
+    return f"Over the last {duration_text(span_s)}: {'; '.join(part for part in parts if part)}."
 
 
 def _moved(what: str, points: Sequence[_Point]) -> str:
     if not points:
         return ""
     first, last = points[0][1], points[-1][1]
-    return f"{what} stood at {last:,}" if first == last else f"{what} went from {first:,} to {last:,}"
+    return f"{what} still {last:,}" if first == last else f"{what} from {first:,} to {last:,}"

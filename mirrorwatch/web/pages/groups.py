@@ -38,21 +38,20 @@ LOOKS = {
 
 # What each status says, in the order in which a list has them.
 MEANINGS = {
-    "ERR": "records were deleted before the group had read them",
-    "STOP": "there is something to read, and the group has stopped committing",
-    "STALL": "the group commits the same offset again and again, with something to read; or a transaction "
-    "that seems to hang lets it read no more",
-    "REWIND": "the group went back and reads again what it had read",
-    "WARN": "the group moves, and falls behind",
-    "UNKNOWN": "what a verdict needs is missing or too old; the sentence says what",
-    "OK": "the group has nothing to read, or moves",
+    "ERR": "records were deleted before the group read them",
+    "STOP": "the group has lag and stopped committing",
+    "STALL": "the group has lag and commits the same offset again and again, or a hanging transaction blocks it",
+    "REWIND": "the group went back to an earlier offset and reads records again",
+    "WARN": "the group makes progress, but its lag grows",
+    "UNKNOWN": "data for a verdict is missing or too old; the reason says which",
+    "OK": "the group has no lag, or makes progress",
 }
 
 # Of one group, where the Admin API is asked: the pictures and words are about looks then.
 ASKED = (
-    "Its offsets are asked for by the Admin API. A dot is when an offset was seen to have moved, not when "
-    "it was committed; STALL says that the group stands and has members, or that a transaction lets it read "
-    "no more, STOP that it stands and has none."
+    "Mirrorwatch polls the offsets of this group with the Admin API. A dot marks when Mirrorwatch saw a new "
+    "offset, not when the group committed it. STALL: no progress with members, or a hanging transaction "
+    "blocks the group. STOP: no progress and no members."
 )
 
 
@@ -81,7 +80,7 @@ def groups_view(document: Mapping[str, Any]) -> GroupsView:
 
 def groups_away(sentence: str) -> GroupsView:
     """Return what the main page says while the lag monitor does not answer."""
-    return GroupsView("The groups are not known right now", Verdict.UNKNOWN, (sentence,))
+    return GroupsView("Groups not known: no answer from the lag monitor", Verdict.UNKNOWN, (sentence,))
 
 
 def headline(
@@ -94,14 +93,14 @@ def headline(
 ) -> str:
     """Say how many groups are how: `5,000 groups: 3 STOP, 12 WARN`; those that are OK are what is left.
 
-    `carried` says how many of them each flow carries to where nobody reads: `(613 carried by A->B)`;
+    `carried` says how many of them each flow carries to where nobody reads: `(613 synced by A->B)`;
     `searched` that they are those whose names contain something.
     """
     if not total and lacking:
-        return "The groups are not known yet"
+        return "Groups not known yet"
     if not total:
-        return "No group's name contains this" if searched else "No group has an offset"
-    copies = ", ".join(f"{count:,} carried by {flow}" for flow, count in (carried or {}).items())
+        return "No group matches this search" if searched else "No group has committed an offset"
+    copies = ", ".join(f"{count:,} synced by {flow}" for flow, count in (carried or {}).items())
     aside = f" ({copies})" if copies else ""
     bad = [f"{count:,} {status}" for status, count in counts.items() if status != "OK"]
     if bad:
@@ -123,7 +122,7 @@ def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
     if isinstance(source, str):
         return told + ((ASKED,) if source == "admin" else ())
     asked = [alias for alias, one in source.items() if one == "admin"]
-    return told + tuple(f"{alias}: where its groups stand is asked for by the Admin API." for alias in asked)
+    return told + tuple(f"{alias}: Mirrorwatch polls the offsets of its groups with the Admin API." for alias in asked)
 
 
 def others(document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def incidents_names(
     return {
         "incidents": incidents,
         "opened": len(opened),
-        "headline": f"{words.counted(len(opened), 'incident')} open" if opened else "No incident is open",
+        "headline": f"{words.counted(len(opened), 'incident')} open" if opened else "No open incidents",
         "look": min(worst, key=lambda one: one.severity, default=Verdict.UNKNOWN),
         "gap": duration_text(GAP_S).replace(" min", " minutes"),
         "flow": flow,
@@ -146,18 +146,18 @@ def checksums_names(view: ServiceView) -> dict[str, Any]:
     with_run = [flow for flow in view.flows if flow.checksum is not None]
     found = [flow for flow in with_run if flow.checksum is not None and flow.checksum.newest.findings]
     if not view.flows:
-        headline, look = "No flow is configured", Verdict.UNKNOWN
+        headline, look = "No flows configured", Verdict.UNKNOWN
     elif found:
         flows = words.counted(len(found), "flow")
-        headline, look = f"The newest checksum of {flows} found differences", Verdict.LOSING
+        headline, look = f"Checksums found differences on {flows}", Verdict.LOSING
     elif len(with_run) < len(view.flows):
         missing = len(view.flows) - len(with_run)
         flows = "The flow has" if len(view.flows) == 1 else f"{missing} of {len(view.flows)} flows have"
         headline, look = f"{flows} no checksum yet", Verdict.UNKNOWN
     elif all(flow.checksum is not None and flow.checksum.newest.status == 0 for flow in with_run):
-        headline, look = "The newest checksum of every flow found no difference", Verdict.HEALTHY
+        headline, look = "No differences: the newest checksum of every flow is OK", Verdict.HEALTHY
     else:
-        headline, look = "Not everything was verified", Verdict.UNKNOWN
+        headline, look = "Checksums incomplete: not all records were verified", Verdict.UNKNOWN
     return {"flows": view.flows, "headline": headline, "look": look, "links": view.links}
 
 
@@ -175,5 +175,5 @@ def _objective(shown: ObjectiveView) -> str:
     if not one.budget_ratio:
         return text
     if left is None:
-        return f"{text}; not enough data to say what is left of its error budget"
+        return f"{text}; error budget unknown: not enough data"
     return f"{text}; {words.left_text(left)}"

@@ -75,19 +75,19 @@ def _read(document: Mapping[str, Any]) -> str:
     if document["read_to_ms"] is None:
         return "not read yet"
     age_s = max(0.0, (document["now_ms"] - document["read_to_ms"]) / 1000)
-    return f"written every {duration_text(document['cadence_s'])}, read {duration_text(age_s)} ago"
+    return f"MirrorMaker writes it every {duration_text(document['cadence_s'])}; last read {duration_text(age_s)} ago"
 
 
 def _found(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was found, and how many more of each kind there are; none of them hides another."""
-    lacks = "that is not mirrored whole", "that are not mirrored whole"
+    lacks = "incompletely mirrored topic", "incompletely mirrored topics"
     kinds = [
         _Kind("event", "events", _events(document)),
         _Kind(
             "loss to retention", "losses to retention", _overtaken(document), _unlisted(document, "overtaken")
         ),
         _Kind("finding", _several(document), _findings(document), _unlisted(document, "findings")),
-        _Kind("topic made anew", "topics made anew", _recreated(document)),
+        _Kind("re-created topic", "re-created topics", _recreated(document)),
         _Kind(*lacks, _missing(document), _unlisted(document, "missing")),
     ]
     shares = _shares([len(kind.found) for kind in kinds], _SHOWN)
@@ -135,7 +135,7 @@ def _loss(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
         f"{number[0].upper()}{number[1:]} of {one['topic']} "
         f"{one['partition']}, offsets "
         f"{one['next_offset']:,} to {one['start_offset'] - 1:,}, were deleted on "
-        f"{document['source_cluster']} before they were copied."
+        f"{document['source_cluster']} before they were replicated."
     )
 
 
@@ -149,7 +149,7 @@ def _findings(document: Mapping[str, Any]) -> list[tuple[int, str]]:
 
 
 def _recreated(document: Mapping[str, Any]) -> list[tuple[int, str]]:
-    return [(one["at_ms"], _remade(one)) for one in reversed(document["recreated"])]
+    return [(one["at_ms"], _recreated_text(one)) for one in reversed(document["recreated"])]
 
 
 def _missing(document: Mapping[str, Any]) -> list[tuple[int, str]]:
@@ -157,9 +157,9 @@ def _missing(document: Mapping[str, Any]) -> list[tuple[int, str]]:
     return [(one["since_ms"], one["sentence"]) for one in document["missing"]]
 
 
-def _remade(one: Mapping[str, Any]) -> str:
+def _recreated_text(one: Mapping[str, Any]) -> str:
     return (
-        f"The topic {one['topic']} was made anew on the {one['side']}: its id went from {one['before']} to "
+        f"Topic {one['topic']} was re-created on the {one['side']}: its id changed from {one['before']} to "
         f"{one['now']}."
     )
 

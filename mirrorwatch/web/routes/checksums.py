@@ -109,12 +109,12 @@ class _Desk:
 
     async def take(self, request: web.Request, _asked: Mapping[str, Any]) -> web.Response:
         require_token(request, self._http().tokens.audit, name="audit")
-        take_turn(self._told, self._clock, request, said="runs are posted too often")
+        take_turn(self._told, self._clock, request, said="too many runs posted")
         body = await _body(request)
         try:
             told = await asyncio.to_thread(_read, body)
         except NoRunError as error:
-            sentence = f"the document is not a checksum run: {error}"
+            sentence = f"the document: invalid checksum run; {error}"
             raise ProblemError(
                 "invalid_document", sentence, path=request.path, problems=error.problems
             ) from error
@@ -138,7 +138,7 @@ class _Desk:
                 break
         await self._runs.settle()
         if failure is not None:
-            kept = f"{len(answers)} of {len(told)} runs were kept" if answers else "nothing was kept"
+            kept = f"{len(answers)} of {len(told)} runs are stored" if answers else "no run is stored"
             raise ProblemError("unavailable", f"{kept}: {failure}", path=request.path) from failure
         status = HTTPStatus.CREATED if any(one["new"] for one in answers) else HTTPStatus.OK
         return json_answer({"runs": answers}, status=status)
@@ -149,7 +149,7 @@ class _Desk:
         new = await self._runs.take(told.run, told.packed)
         page = f"/checksums/{run}"
         if new:
-            self._log.info("a run of the checksum was told", flow=flow, run=run, by=by)
+            self._log.info("checksum run received", flow=flow, run=run, by=by)
         sentence = f"stored; see {page}" if new else f"already stored; see {page}"
         return {"run": run, "flow": flow, "new": new, "page": page, "sentence": sentence}
 
@@ -177,11 +177,11 @@ class _Desk:
         try:
             document = await self._runs.document(run)
         except UnavailableError as error:
-            raise _no_document(request, "unavailable", f"The run cannot be read: {error}.") from error
+            raise _no_document(request, "unavailable", f"the run cannot be read: {error}") from error
         except MalformedError as error:
             raise _no_document(request, "unavailable", str(error)) from error
         if document is None:
-            sentence = f"There is no checksum run '{run}'; old runs are deleted."
+            sentence = f"unknown checksum run '{run}'; old runs are deleted"
             raise _no_document(request, "unknown_run", sentence)
         return document
 
@@ -198,7 +198,7 @@ def _no_document(request: web.Request, code: str, sentence: str) -> web.HTTPExce
 async def _body(request: web.Request) -> bytes:
     """Return a body of bounded size; raises HTTPRequestEntityTooLarge, and 415 where it is packed."""
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
-        raise web.HTTPUnsupportedMediaType(text="Send the run as plain JSON, not packed.")
+        raise web.HTTPUnsupportedMediaType(text="Content-Encoding: invalid; send the run as plain JSON.")
     body = bytearray()
     size = request.content_length or 0
     if size <= MOST_BYTES:
@@ -212,8 +212,8 @@ async def _body(request: web.Request) -> bytes:
             MOST_BYTES,
             size,
             text=(
-                f"At most {MOST_BYTES // 2**20} MiB are taken at once: tell the runs of a file one by one, or"
-                " by --tell, which leaves the ends of long lists out."
+                f"the document: larger than {MOST_BYTES // 2**20} MiB; post the runs of a file one by one, or use"
+                " --tell, which shortens long lists."
             ),
         )
     return bytes(body)
@@ -225,7 +225,7 @@ def _read(body: bytes) -> list[_Read]:
         # By a function of ours for each object: one call for all would hold up every thread meanwhile.
         document = json.loads(body, object_pairs_hook=_object, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        told = error.args[0] if isinstance(error, _TwiceError) else "it is no JSON"
+        told = error.args[0] if isinstance(error, _TwiceError) else "not JSON"
         raise NoRunError([str(told)]) from error
     found, problems = [], []
     for one in read_told(document):
@@ -245,7 +245,7 @@ class _TwiceError(ValueError):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _TwiceError("a key of an object stands in it twice")
+        raise _TwiceError("an object has the same key twice")
     return found
 
 

@@ -50,7 +50,7 @@ def counts_routes(counts: Counts, *, clock: Clock) -> list[web.RouteDef]:
         since_ms = until_ms - round(DEFAULT_S * 1000) if asked["since"] is None else asked["since"]
         rows = await counts.counts(flow, topic, since_ms=since_ms, until_ms=until_ms, limit=MOST_ROWS)
         if len(rows) == MOST_ROWS:
-            sentence = f"since: {MOST_ROWS:,} rows or more are too many at once; ask for a shorter time"
+            sentence = f"since: {MOST_ROWS:,} rows or more; request a shorter time"
             raise ProblemError("invalid_query", sentence, path=request.path, problems=[sentence])
         offset = asked["offset"]
         buckets, count = produced_and_mirrored(rows, offset=offset, limit=asked["limit"])

@@ -150,7 +150,7 @@ class GroupCounts:
             async with asyncio.timeout(COUNTS_WITHIN_S):
                 _, body = await self._lagging.ask("group_counts")
         except TimeoutError:
-            return groups_away(f"The lag monitor did not answer within {COUNTS_WITHIN_S:g} s.")
+            return groups_away(f"No answer from the lag monitor within {COUNTS_WITHIN_S:g} s.")
         except UnavailableError as error:
             return groups_away(sentence_of(error))
         return groups_view(json.loads(body))

@@ -126,7 +126,7 @@ class _Pages:
             flow = flow_called(view, request.query["flow"], request)
         offset = request.query.get("offset", "0")
         if not re.fullmatch(r"[0-9]{1,9}", offset):
-            return self._away(view, f"There is no page '{offset[:40]}'.", 400)
+            return self._away(view, f"Unknown page '{offset[:40]}'.", 400)
         name = None if flow is None else flow.flow
         try:
             found, count = await self._incidents.newest(flow=name, offset=int(offset), limit=AT_ONCE)
@@ -145,7 +145,7 @@ class _Pages:
             return self._away(view, f"The incident cannot be read: {error}.", 503)
         if found is None:
             return self._away(
-                view, f"There is no incident '{name[:100]}'. The store may have deleted it as too old.", 404
+                view, f"Unknown incident '{name[:100]}'; old incidents are deleted.", 404
             )
         names = incident_names(found, view, self._aims().spent(found))
         return await self._drawn("incident.html", names, view)

@@ -81,7 +81,7 @@ def routes(
         name = request.match_info["name"]
         now_at = look().now_at
         if name not in runbook_names():
-            sentence = f"There is no runbook '{name[:100]}'."
+            sentence = f"Unknown runbook '{name[:100]}'."
             return page_answer(page.away(sentence, now_at=now_at, of_groups=False), status=404)
         text = await asyncio.to_thread(lambda: page.draw("runbook.html", runbook(name), now_at=now_at))
         return page_answer(text)
@@ -189,7 +189,7 @@ def _static(page: Page, name: str, version: str | None) -> web.Response:
     if file is None:
         return web.Response(
             status=404,
-            text="There is no such file.\n",
+            text="unknown file\n",
             headers={**SECURITY_HEADERS, "Cache-Control": "no-store"},
         )
     kept = "public, max-age=31536000, immutable" if version == file.digest else "no-cache"

@@ -80,10 +80,10 @@ class _Desk:
         except UnavailableError as error:
             raise ProblemError("unavailable", f"nothing was changed: {error}", path=request.path) from error
         if latch is None:
-            sentence = f"nothing is latched: no probe sent to {topic} on {source} is known to have come back"
+            sentence = f"no latch to lift: no probe sent to {topic} on {source} came back to its source"
             raise ProblemError("not_latched", sentence, path=request.path)
-        self._log.warning("a latch was lifted", kafka_cluster=source, topic=topic, by=request.remote)
-        sentence = f"probes are sent to {topic} on {source} again, for every flow from there"
+        self._log.warning("latch lifted", kafka_cluster=source, topic=topic, by=request.remote)
+        sentence = f"Mirrorwatch sends probes to {topic} on {source} again, for every flow from {source}"
         lifted = {
             "kafka_cluster": source,
             "topic": topic,
@@ -95,14 +95,14 @@ class _Desk:
     async def reload(self, request: web.Request) -> web.Response:
         http = self._orders.http
         if not http.reload:
-            sentence = "reloading over HTTP is off: set http.reload: true, or send the process SIGHUP"
+            sentence = "reloading over HTTP: off; set http.reload: true, or send the process SIGHUP"
             raise ProblemError("forbidden", sentence, path=request.path)
         if http.tokens.operator is not None:
             _require_operator(request, http)
         elif _is_of_another_site(request):
-            raise ProblemError("forbidden", "a page of another site may not ask for this", path=request.path)
+            raise ProblemError("forbidden", "requests from pages of other sites are not allowed", path=request.path)
         take_turn(self._reloads, self._clock, request)
-        self._log.info("a reload was asked for", by=request.remote)
+        self._log.info("reload requested", by=request.remote)
         done = await self._orders.reload()
         if done.problems:
             code = "unavailable" if done.unavailable else "invalid_configuration"
@@ -128,7 +128,7 @@ def _require_operator(request: web.Request, http: HttpConfig) -> None:
 
 
 def take_turn(
-    allowance: Allowance, clock: Clock, request: web.Request, *, said: str = "this was asked for too often"
+    allowance: Allowance, clock: Clock, request: web.Request, *, said: str = "too many requests"
 ) -> None:
     """Count a request; raises ProblemError `too_many_requests` where there were too many."""
     wait_s = math.ceil(allowance.take(clock.monotonic_ns()))

@@ -31,7 +31,7 @@ def upkeep_routes(
     async def ready(_request: web.Request) -> web.Response:
         missing = sorted(untried())
         if missing:
-            text = f"not ready: {', '.join(missing)} not tried yet\n"
+            text = f"not ready: not yet connected to {', '.join(missing)}\n"
             return web.Response(status=503, text=text)
         return web.Response(text="ready\n")
 

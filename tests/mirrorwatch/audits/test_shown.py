@@ -119,7 +119,7 @@ def test_the_page_has_a_block_with_the_newest_run_and_its_link(page):
     text = page.fragment(shown(view_of(run("r1", ended_at=ENDED_AT)))[1])
     assert '<a href="/checksums/r1">The run that ended <time datetime="2026-05-28T14:26:40.000Z">' in text
     assert (
-        "(6 h ago)</span> took 10 min: 100 records of 1 topic compared, 100 % verified, no finding." in text
+        "(6 h ago)</span>, duration 10 min: 100 records of 1 topic compared, 100 % verified, no finding." in text
     )
     assert "Earlier runs" not in text
     assert "<strong>" not in text
@@ -133,7 +133,7 @@ def test_findings_stand_out_and_so_do_those_of_nights_before(page):
     )
     text = page.fragment(shown(checksum)[1])
     assert "<strong>100 records of 1 topic compared, 100 % verified, 1 finding</strong>." in text
-    assert "1 more is as expected of a mirror that delivers at least once." in text
+    assert "1 more difference is normal for at-least-once delivery." in text
     assert 'Earlier runs with findings: <a href="/checksums/r1">' in text
 
 

@@ -77,7 +77,7 @@ async def test_what_mirrors_carry_is_counted_apart():
     monitored.topic("B", "orders")
     monitored.group("B", "billing", "orders", "stopped")
     _, text = await asked(monitored)
-    assert "21 groups (20 carried by A->B): 1 STOP\n" in text
+    assert "21 groups (20 synced by A->B): 1 STOP\n" in text
     assert "copy-" not in text
 
 
@@ -156,7 +156,7 @@ async def test_groups_are_narrowed_by_a_part_of_their_names_and_by_cluster(monit
         text,
     )
     _, text = await asked(monitored, search="none of them")
-    assert "No group's name contains this\n" in text
+    assert "No group matches this search\n" in text
     _, text = await asked(monitored, kafka_cluster="C")
     assert "Groups: unknown Kafka cluster 'C'; known: A, B\n" in text
 
@@ -194,7 +194,7 @@ async def test_a_cluster_that_went_away_is_said_below_its_groups_as_on_the_pages
     assert f"Groups of A: {said}\n" in text
     assert "4 groups: 1 STOP" in text
     _, text = await asked(monitored, search="none of them")
-    assert "No group's name contains this\n" in text
+    assert "No group matches this search\n" in text
     assert f"Groups of A: {said}\n" in text
 
 

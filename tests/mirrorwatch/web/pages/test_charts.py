@@ -82,8 +82,8 @@ def test_the_scale_follows_what_was_measured(p50, p99, threshold_s, scale, label
 def test_the_chart_is_told_in_words():
     chart = _chart(_at(60, 1, 2), _at(30), _at(0, 0.5, 1))
     assert chart.summary == (
-        "Latency end to end over the last 15 minutes: the 99th percentile is now 1.00 s and was at most 2.00 s; "
-        "the threshold is 5.00 s. In 1 of 3 slices nothing was measured."
+        "End-to-end latency of the last 15 minutes: 99th percentile 1.00 s now, 2.00 s at most; "
+        "threshold 5.00 s. No measurements in 1 of 3 intervals."
     )
 
 

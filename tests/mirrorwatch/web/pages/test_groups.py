@@ -89,8 +89,8 @@ async def drawn(client, address, status=200):
         ({"OK": 1}, 1, {}, "The group is OK"),
         ({"OK": 2}, 2, {}, "Both groups are OK"),
         ({"OK": 5000}, 5000, {}, "All 5,000 groups are OK"),
-        ({}, 0, {}, "No group has an offset"),
-        ({}, 0, {"A": {}}, "The groups are not known yet"),
+        ({}, 0, {}, "No group has committed an offset"),
+        ({}, 0, {"A": {}}, "Groups not known yet"),
     ],
 )
 def test_the_first_line_counts_what_is_not_well(counts, total, lacking, said):
@@ -100,8 +100,8 @@ def test_the_first_line_counts_what_is_not_well(counts, total, lacking, said):
 @pytest.mark.parametrize(
     ("total", "lacking", "said"),
     [
-        (0, {}, "No group's name contains this"),
-        (0, {"A": {}}, "The groups are not known yet"),
+        (0, {}, "No group matches this search"),
+        (0, {"A": {}}, "Groups not known yet"),
         (1, {"A": {}}, "1 group: 1 STOP"),
     ],
 )
@@ -112,9 +112,9 @@ def test_a_search_finds_nothing_only_where_all_groups_are_known(total, lacking, 
 @pytest.mark.parametrize(
     ("counts", "total", "carried", "said"),
     [
-        ({"STOP": 3, "OK": 997}, 1000, {"A->B": 613}, "1,000 groups (613 carried by A->B): 3 STOP"),
-        ({"OK": 1000}, 1000, {"A->B": 613}, "All 1,000 groups are OK (613 carried by A->B)"),
-        ({"OK": 9}, 9, {"A->B": 2, "C->B": 3}, "All 9 groups are OK (2 carried by A->B, 3 carried by C->B)"),
+        ({"STOP": 3, "OK": 997}, 1000, {"A->B": 613}, "1,000 groups (613 synced by A->B): 3 STOP"),
+        ({"OK": 1000}, 1000, {"A->B": 613}, "All 1,000 groups are OK (613 synced by A->B)"),
+        ({"OK": 9}, 9, {"A->B": 2, "C->B": 3}, "All 9 groups are OK (2 synced by A->B, 3 synced by C->B)"),
     ],
 )
 def test_what_mirrors_carry_is_counted_apart(counts, total, carried, said):
@@ -129,7 +129,7 @@ async def test_a_carried_group_says_who_carries_it_in_the_list_and_on_its_page(p
     application.add_routes(group_routes(monitored, page=page, clock=monitored))
     async with TestClient(TestServer(application)) as client:
         listed = await drawn(client, "/groups")
-        assert "The group is OK (1 carried by A->B)" in listed.text
+        assert "The group is OK (1 synced by A->B)" in listed.text
         assert "A->B carries the group's offsets here, and nobody of the group reads here" in listed.text
         one = await drawn(client, "/groups/B/billing")
         assert "OK: billing" in one.text
@@ -220,7 +220,7 @@ async def test_the_list_shows_the_worst_first_with_why(client):
     assert "2 groups: 1 ERR" in markup.text
     assert "1 ERR, 1 STOP, 1 WARN, 1 OK orders 3: 89,550 records before offset 100000" in markup.text
     assert "✓ OK shipping A 270 5 s 1 OK The group moves" in markup.text
-    assert "What the words mean" in markup.text
+    assert "Statuses" in markup.text
 
 
 async def test_the_list_says_which_groups_are_not_in_it(client, monitored):
@@ -260,7 +260,7 @@ async def test_a_partition_without_a_commit_has_its_row_and_its_picture(client, 
 
 async def test_a_search_that_finds_nothing_says_so_and_leads_back(client):
     markup = await drawn(client, "/groups?search=%22%3Cb%3E&kafka_cluster=A")
-    assert "No group's name contains this" in markup.text
+    assert "No group matches this search" in markup.text
     assert next(field for field in markup.all("input"))["value"] == '"<b>'
     assert [option["value"] for option in markup.all("option") if "selected" in option] == ["A"]
     assert "/groups" in [a["href"] for a in markup.all("a")]
@@ -325,8 +325,8 @@ async def test_partitions_are_paged_too_and_a_long_name_stands_whole_in_its_titl
 
 async def test_a_group_that_is_well_shows_how_it_moves(client):
     markup = await drawn(client, "/groups/A/shipping")
-    assert "How it moves" in markup.text
-    assert "read about every ten seconds" not in markup.text
+    assert "Progress" in markup.text
+    assert "polls log end offsets" not in markup.text
     assert len([svg for svg in markup.all("svg") if svg.get("role") == "img"]) == 1
 
 
@@ -334,16 +334,16 @@ async def test_a_group_that_is_past_the_last_look_is_explained(client, monitored
     monitored.group("A", "quick", "orders", "ahead")
     markup = await drawn(client, "/groups/A/quick")
     assert "OK: quick" in markup.text
-    assert "Where a log ends is read about every ten seconds" in markup.text
+    assert "Mirrorwatch polls log end offsets about every 10 s" in markup.text
 
 
 async def test_a_group_whose_offsets_are_asked_for_says_what_its_dots_and_words_are(client, monitored):
-    said = "Its offsets are asked for by the Admin API."
+    said = "Mirrorwatch polls the offsets of this group with the Admin API."
     assert said not in (await drawn(client, "/groups/A/billing")).text
     assert "Admin API" not in (await drawn(client, "/groups")).text
     monitored.watches["A"].commits_from = "admin"
     assert said in (await drawn(client, "/groups/A/billing")).text
-    assert "A: where its groups stand is asked for by the Admin API" in (await drawn(client, "/groups")).text
+    assert "A: Mirrorwatch polls the offsets of its groups with the Admin API" in (await drawn(client, "/groups")).text
 
 
 async def test_what_is_still_read_says_how_far_it_is(client, monitored):
@@ -368,7 +368,7 @@ async def test_a_monitor_that_is_away_is_said_everywhere(client, monitored):
         assert said in (await drawn(client, address, 503)).text
     main = await drawn(client, "/")
     assert said in main.text
-    assert "The groups are not known right now" in main.text
+    assert "Groups not known: no answer from the lag monitor" in main.text
     for address in ("/api/v1/groups", "/api/v1/groups/A/billing"):
         answer = await client.get(address)
         assert (answer.status, (await answer.json())["detail"]) == (503, said)

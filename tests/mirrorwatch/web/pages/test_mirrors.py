@@ -119,7 +119,7 @@ async def test_the_head_tells_a_bound_as_the_rows_do():
 
 
 async def test_partitions_that_are_not_well_are_not_called_moving(client, flow):
-    assert "How it moves" in (await drawn(client, "/flows/A-%3EB/offsets")).text
+    assert "Progress" in (await drawn(client, "/flows/A-%3EB/offsets")).text
     flow.write(10, "wide", 7)  # where the mirror has written no offset yet: the flow is well meanwhile
     flow.look()
     markup = await drawn(client, "/flows/A-%3EB/offsets")
@@ -129,7 +129,7 @@ async def test_partitions_that_are_not_well_are_not_called_moving(client, flow):
 
 
 async def test_an_offset_past_the_end_as_it_was_last_looked_at_is_explained(client, flow):
-    said = "Where a log ends is read about every ten seconds: a mirror that keeps up may be past"
+    said = "Mirrorwatch polls log end offsets about every 10 s, so a mirror without lag may be past"
     assert said not in (await drawn(client, "/flows/A-%3EB/offsets?search=orders")).text
     flow.now += 2000
     flow.write(100, partition=0)
@@ -202,10 +202,10 @@ async def test_what_is_not_mirrored_is_shown_beside_a_hundred_findings_with_how_
     assert len(sentences) == 50
     assert sentences[:25] == ["It is left out."] * 25
     assert sentences[26:] == [f"t{number} waits." for number in range(24)]
-    assert names["more_found"] == "105 findings, 19,976 that are not mirrored whole"
+    assert names["more_found"] == "105 findings, 19,976 incompletely mirrored topics"
     document |= {"findings": [], "findings_total": 0, "recreated": []}
     document |= {"missing": lacks[:51], "missing_total": 51}
-    assert mirror_names(document, search="")["more_found"] == "1 that is not mirrored whole"
+    assert mirror_names(document, search="")["more_found"] == "1 incompletely mirrored topic"
 
 
 async def test_what_waits_to_be_mirrored_stands_on_the_page(client, flow):
@@ -218,7 +218,7 @@ async def test_what_waits_to_be_mirrored_stands_on_the_page(client, flow):
     text = (await drawn(client, "/flows/A-%3EB/offsets")).text
     more = document["missing_count"] - 50
     assert [one["cause"]["sentence"] in text for one in document["missing"]] == [True] * 50 + [False] * more
-    assert f"and {more} that are not mirrored whole: the JSON has up to 100 of each" in text
+    assert f"and {more} incompletely mirrored topics; the JSON has up to 100 of each" in text
 
 
 async def test_a_topic_that_was_made_anew_is_told_with_what_was_lost(client, flow):
@@ -228,7 +228,7 @@ async def test_a_topic_that_was_made_anew_is_told_with_what_was_lost(client, flo
     flow.target_ends |= {("A.orders", 0): 0, ("A.orders", 1): 0}
     flow.go(20)
     markup = await drawn(client, "/flows/A-%3EB/offsets")
-    assert "The topic orders was made anew on the target: its id went from before to after." in markup.text
+    assert "Topic orders was re-created on the target: its id changed from before to after." in markup.text
     document = await (await client.get("/api/v1/flows/A:B/offsets?limit=1")).json()
     assert [one["cause"]["sentence"] in markup.text for one in document["findings"]] == [True, True]
 
@@ -251,7 +251,7 @@ async def test_topics_are_searched_for_by_a_part_of_their_names(client):
     document = await (await client.get("/api/v1/flows/A:B/offsets?search=rder")).json()
     assert (document["count"], {row["topic"] for row in document["partitions"]}) == (2, {"orders"})
     nothing = await drawn(client, "/flows/A-%3EB/offsets?search=%3Cb%3E%22x")
-    assert "No topic of this flow has that in its name." in nothing.text
+    assert "No topic of this flow matches this search." in nothing.text
     (box,) = (one for one in nothing.all("input") if one.get("name") == "search")
     assert box["value"] == '<b>"x'
     assert not nothing.all("b")

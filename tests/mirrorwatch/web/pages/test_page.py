@@ -28,13 +28,13 @@ def _drawn(page, *flows, **service):
 @pytest.mark.parametrize(
     ("verdicts", "headline", "title"),
     [
-        ([], "No flow is configured", "no flows"),
+        ([], "No flows configured", "no flows"),
         ([V.HEALTHY], "The flow is healthy", "healthy"),
         ([V.HEALTHY] * 2, "Both flows are healthy", "healthy"),
         ([V.HEALTHY] * 3, "All 3 flows are healthy", "healthy"),
-        ([V.UNKNOWN], "The flow is not known yet", "unknown 1/1"),
-        ([V.UNKNOWN] * 2, "Neither flow is known yet", "unknown 2/2"),
-        ([V.UNKNOWN] * 3, "None of the 3 flows is known yet", "unknown 3/3"),
+        ([V.UNKNOWN], "The flow has no verdict yet", "unknown 1/1"),
+        ([V.UNKNOWN] * 2, "Neither flow has a verdict yet", "unknown 2/2"),
+        ([V.UNKNOWN] * 3, "None of the 3 flows has a verdict yet", "unknown 3/3"),
         ([V.LOSING], "The flow is losing records", "losing 1/1"),
         ([V.LOSING, V.HEALTHY, V.HEALTHY], "1 of 3 flows is losing records", "losing 1/3"),
         ([V.LOSING, V.LATE, V.LATE], "1 of 3 flows is losing records, 2 are late", "losing 1/3"),
@@ -115,7 +115,7 @@ def test_several_probes_that_were_lost_in_a_row_are_counted_in_one_line(page):
 
 def test_latencies_of_a_standing_flow_are_called_old(page):
     assert (
-        "The latencies are from 1 min 45 s ago: nothing was measured since."
+        "Latencies are 1 min 45 s old: no measurement since."
         in _drawn(page, views.flow(verdict=V.STALLED)).text
     )
 
@@ -123,7 +123,7 @@ def test_latencies_of_a_standing_flow_are_called_old(page):
 def test_a_flow_that_warms_up_shows_dashes_and_says_why(page):
     text = _drawn(page, views.flow(verdict=V.UNKNOWN)).text
     assert "it warms up until its first one arrives" in text
-    assert "Nothing was measured in the last 15 minutes." in text
+    assert "No measurements in the last 15 minutes." in text
     assert f"Recovery point{words.NOTHING}" in text
 
 
@@ -149,7 +149,7 @@ def test_a_flow_without_a_canary_has_no_measures_of_one_and_what_offsets_know_to
         uncontrolled="canary.mode is off",
     )
     assert "Lostat least 1,505" in markup.text
-    for absent in ("Median", "Nothing was measured", "Stage, newest", "none came back yet"):
+    for absent in ("Median", "No measurements", "Stage, newest", "none returned yet"):
         assert absent not in markup.text
     assert "none: canary.mode is off" in markup.text
     assert f"Lost{words.NOTHING}" in _drawn(page, views.unprobed(Verdict.UNKNOWN, lost_records=None)).text
@@ -168,7 +168,7 @@ def test_the_evidence_of_the_verdict_stands_before_that_of_what_is_beside_it(pag
 
 def test_an_empty_fleet_says_what_to_do(page):
     text = _drawn(page).text
-    assert "Consumer groups alone are watched" in text
+    assert "Only consumer groups are watched" in text
     assert "flows: {A->B: {}}" in text
 
 

@@ -183,7 +183,7 @@ async def test_what_of_a_file_was_kept_before_the_store_failed_is_told(scene):
 
     scene.kept.take = failing
     status, answer = await tell(scene, written(run("r1"), run("r2")))
-    assert (status, answer["detail"]) == (503, "1 of 2 runs were kept: the store is away")
+    assert (status, answer["detail"]) == (503, "1 of 2 runs are stored: the store is away")
     assert scene.kept.unsettled == 0
 
 
@@ -225,13 +225,13 @@ async def test_another_token_of_the_configuration_counts_at_once(scene):
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        (b"", "it is no JSON"),
-        (b"\xff\xfe{", "it is no JSON"),
-        (b"{", "it is no JSON"),
-        (b"[" * 100_000, "it is no JSON"),
-        (b'{"version": NaN}', "it is no JSON"),
-        (b'{"version": ' + b"9" * 10_000 + b"}", "it is no JSON"),
-        (b'{"version": 1, "version": 2}', "a key of an object stands in it twice"),
+        (b"", "not JSON"),
+        (b"\xff\xfe{", "not JSON"),
+        (b"{", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b'{"version": NaN}', "not JSON"),
+        (b'{"version": ' + b"9" * 10_000 + b"}", "not JSON"),
+        (b'{"version": 1, "version": 2}', "an object has the same key twice"),
         (b"[]", "the document is no JSON object"),
         (b"{}", "version is none, and this service reads 1: use one release for both"),
         (b'{"version": 2}', "version is 2, and this service reads 1: use one release for both"),
@@ -240,7 +240,7 @@ async def test_another_token_of_the_configuration_counts_at_once(scene):
 async def test_garbage_is_refused_in_words(scene, body, sentence):
     status, answer = await tell(scene, body)
     assert (status, answer["problems"]) == (400, [sentence])
-    assert answer["detail"] == f"the document is not a checksum run: {sentence}"
+    assert answer["detail"] == f"the document: invalid checksum run; {sentence}"
     assert scene.kept.documents == {}
 
 
@@ -271,11 +271,11 @@ async def test_a_flow_that_is_not_known(scene):
 async def test_a_store_that_does_not_answer(scene):
     scene.kept.broken = UnavailableError("the store is away")
     status, problem = await tell(scene, run())
-    assert (status, problem["detail"]) == (503, "nothing was kept: the store is away")
+    assert (status, problem["detail"]) == (503, "no run is stored: the store is away")
     for path in (f"{PATH}/r1", "/checksums/r1"):
         answer = await scene.client.get(path)
         assert answer.status == 503
-        assert "The run cannot be read: the store is away." in await answer.text()
+        assert "the run cannot be read: the store is away" in await answer.text()
     scene.kept.broken = MalformedError("The document of a checksum run in the store is not whole.")
     answer = await scene.client.get(f"{PATH}/r1")
     assert (answer.status, "is not whole" in await answer.text()) == (503, True)
@@ -292,8 +292,8 @@ async def test_too_much_is_refused_whether_it_says_how_much_or_not(scene, monkey
     status, answer = await tell(scene, body)
     assert status == 413
     assert answer["detail"] == (
-        "At most 1 MiB are taken at once: tell the runs of a file one by one, or by --tell, which leaves the ends"
-        " of long lists out."
+        "the document: larger than 1 MiB; post the runs of a file one by one, or use --tell, which shortens"
+        " long lists."
     )
 
     async def pieces():
@@ -326,7 +326,7 @@ async def test_no_more_than_that_is_read(monkeypatch, said, read):
 async def test_what_is_packed_is_refused(scene):
     body = gzip.compress(json.dumps(run()).encode())
     status, answer = await tell(scene, body, OURS | {"Content-Encoding": "gzip"})
-    assert (status, answer["detail"]) == (415, "Send the run as plain JSON, not packed.")
+    assert (status, answer["detail"]) == (415, "Content-Encoding: invalid; send the run as plain JSON.")
 
 
 async def test_not_too_often(scene):
@@ -364,7 +364,7 @@ async def test_a_run_is_shown_as_json_and_as_a_page(scene):
 async def test_a_run_that_is_not_known(scene, path):
     answer = await scene.client.get(path)
     assert answer.status == 404
-    assert "There is no checksum run 'gone'; old runs are deleted." in await answer.text()
+    assert "unknown checksum run 'gone'; old runs are deleted" in await answer.text()
 
 
 @pytest.mark.parametrize("name", ["..", "a b", "a" * 65, "%2e%2e%2fmetrics", "<b>"])
@@ -392,7 +392,7 @@ async def test_no_body_breaks_it(scene, body):
     scene.clock.advance(1)
     status, answer = await tell(scene, body)
     assert status == 400
-    assert answer["detail"].startswith("the document is not a checksum run: ")
+    assert answer["detail"].startswith("the document: invalid checksum run; ")
 
 
 async def test_a_key_of_many_runs_is_none_of_a_run_s(scene):

@@ -113,7 +113,7 @@ async def test_too_much_at_once_is_said_and_not_cut(scene, monkeypatch):
     monkeypatch.setattr(routes_counts, "MOST_ROWS", 2)
     status, problem = await ask(scene, PATH, topic="t")
     assert (status, problem["code"]) == (400, "invalid_query")
-    assert problem["detail"] == "since: 2 rows or more are too many at once; ask for a shorter time"
+    assert problem["detail"] == "since: 2 rows or more; request a shorter time"
 
 
 async def test_the_flow_itself_is_still_found(scene):

@@ -87,9 +87,9 @@ async def test_the_list_of_incidents_and_that_of_one_flow(scene):
     assert text.count("272 records lost") == 3
     assert (await _text(scene, "/incidents?flow=A:B")).count("272 records lost") == 2
     assert "Unknown flow" in await _text(scene, "/incidents?flow=A:C", 404)
-    assert "There is no page" in await _text(scene, "/incidents?offset=-1", 400)
+    assert "Unknown page" in await _text(scene, "/incidents?offset=-1", 400)
     scene.incidents.all = scene.incidents.open = ()
-    assert "No incident is in the store" in await _text(scene, "/incidents")
+    assert "The store has no incidents" in await _text(scene, "/incidents")
 
 
 async def test_the_page_of_a_flow_has_everything_about_it(scene):
@@ -102,7 +102,7 @@ async def test_the_page_of_a_flow_has_everything_about_it(scene):
         "Objectives",
         "99.9 %, over 28 d; 61.2 % of its error budget is left",
         "2.5 times its error budget is spent",
-        "not enough data to say what is left of its error budget",
+        "error budget unknown: not enough data",
         "/offsets",
         "Books",
     ):
@@ -124,8 +124,8 @@ async def test_all_flows_and_all_checksums(scene):
     assert "/flows/B:A" in text
     assert "2 of 2 flows have no checksum yet" in await _text(scene, "/checksums")
     scene.flows = []
-    assert "No flow is configured" in await _text(scene, "/flows")
-    assert "No flow is configured" in await _text(scene, "/checksums")
+    assert "No flows configured" in await _text(scene, "/flows")
+    assert "No flows configured" in await _text(scene, "/checksums")
 
 
 async def test_a_store_that_does_not_answer_is_said(scene):

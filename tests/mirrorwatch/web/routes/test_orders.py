@@ -63,7 +63,7 @@ async def test_a_latch_is_lifted_once_and_then_there_is_none(scene):
         200,
         {
             "flow": "A->B",
-            "sentence": "probes are sent to mirrorwatch-canary on A again, for every flow from there",
+            "sentence": "Mirrorwatch sends probes to mirrorwatch-canary on A again, for every flow from A",
             "lifted": {
                 "kafka_cluster": "A",
                 "topic": "mirrorwatch-canary",
@@ -76,7 +76,7 @@ async def test_a_latch_is_lifted_once_and_then_there_is_none(scene):
     assert (status, problem["code"], problem["detail"]) == (
         409,
         "not_latched",
-        "nothing is latched: no probe sent to mirrorwatch-canary on A is known to have come back",
+        "no latch to lift: no probe sent to mirrorwatch-canary on A came back to its source",
     )
 
 
@@ -108,7 +108,7 @@ async def test_without_a_token_in_the_configuration_nobody_resumes(scene):
     status, answer = await ask(scene, "/-/reload", OURS)
     assert (status, answer["detail"]) == (
         403,
-        "reloading over HTTP is off: set http.reload: true, or send the process SIGHUP",
+        "reloading over HTTP: off; set http.reload: true, or send the process SIGHUP",
     )
 
 
