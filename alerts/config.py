@@ -34,7 +34,7 @@ class ObjectiveConfig(Section):
     def _target(cls, target: float | None, info: ValidationInfo) -> float | None:
         kind = info.data.get("kind")
         if kind is ObjectiveKind.LOSS and target is not None:
-            raise ValueError("has no meaning for loss: every lost record breaks it; remove the target")
+            raise ValueError("must not be set for loss, which every lost record breaks; remove the target")
         return target
 
     @field_validator("period")
@@ -52,9 +52,7 @@ class ObjectiveConfig(Section):
     def _limit(cls, limit_s: float | None, info: ValidationInfo) -> float | None:
         kind = info.data.get("kind")
         if limit_s is not None and kind is not None and not kind.has_limit:
-            raise ValueError(
-                f"has no meaning for {kind}: the threshold of the canary is its limit; remove it"
-            )
+            raise ValueError(f"must not be set for {kind}, whose limit is the canary threshold; remove it")
         return limit_s
 
     @field_validator("good_minutes")
@@ -62,7 +60,7 @@ class ObjectiveConfig(Section):
     def _good_minutes(cls, share: float | None, info: ValidationInfo) -> float | None:
         kind = info.data.get("kind")
         if share is not None and kind is not None and (kind.has_limit or kind is ObjectiveKind.LOSS):
-            raise ValueError(f"has no meaning for {kind}: it is for availability and freshness; remove it")
+            raise ValueError(f"must not be set for {kind}, only for availability and freshness; remove it")
         return share
 
 

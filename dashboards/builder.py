@@ -305,7 +305,7 @@ def _page(address: str) -> dict[str, Any]:
         "url": address,
         "targetBlank": True,
         "icon": "external link",
-        "tooltip": "What Mirrorwatch itself shows, with evidence",
+        "tooltip": "The flow in Mirrorwatch, with evidence",
         "asDropdown": False,
         "includeVars": False,
         "keepTime": False,

@@ -77,7 +77,7 @@ def _row(one: ObjectiveReport) -> tuple[str, ...]:
 
 
 def _stretches(report: Report) -> Iterator[str]:
-    yield from ("", "## Worst bad times", "")
+    yield from ("", "## Worst bad periods", "")
     rows = [
         (
             one.objective.flow,
@@ -90,7 +90,7 @@ def _stretches(report: Report) -> Iterator[str]:
         for one, stretch in report.worst_stretches()
     ]
     if not rows:
-        yield "None: nothing bad was observed."
+        yield "None: no bad minutes observed."
         return
     yield from _table(("flow", "objective", "when (UTC)", "bad", "budget spent", "cause"), rows)
 

@@ -64,7 +64,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
             for_s=STALL_FOR_S,
             keep_s=KEEP_S,
             summary="Replication is stalled on {{ $labels.flow }}",
-            description="At least one partition has not moved for longer than it may. The flow's page names"
+            description="At least one partition makes no progress. The flow's page names"
             " the partitions and the cause.",
         ),
         Alert(
@@ -95,8 +95,8 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
             name="MirrorwatchRecordsLoop",
             expression=f'max by ({FLOW}) ({cause}{{cause="looping"}}) == 1',
             severity=CRITICAL,
-            summary="Records go round between clusters of {{ $labels.flow }}",
-            description="A canary record came back to its source. Every record of a topic that goes round is"
+            summary="Records loop between clusters of {{ $labels.flow }}",
+            description="A canary record came back to its source. Every record of a looping topic is"
             " written again and again.",
         ),
         Alert(

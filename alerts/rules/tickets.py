@@ -49,7 +49,7 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
             severity=WARNING,
             for_s=900,
             summary="Replication is late on {{ $labels.flow }}",
-            description="Records arrive, but later than the threshold, for a quarter of an hour.",
+            description="Records have arrived later than the threshold for 15 minutes.",
         ),
         Alert(
             name="MirrorwatchFlowUnknown",
@@ -57,7 +57,7 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
             severity=WARNING,
             for_s=900,
             summary="State of {{ $labels.flow }} is not known",
-            description="Mirrorwatch has had nothing to judge the flow by for a quarter of an hour.",
+            description="Mirrorwatch has had no data to judge the flow for 15 minutes.",
         ),
         Alert(
             name="MirrorwatchErrorBudgetExhausted",
@@ -105,6 +105,6 @@ def _overdue(objectives: Sequence[Objective]) -> list[Alert]:
             severity=WARNING,
             for_s=300,
             summary="No complete checksum of {{ $labels.flow }} lately",
-            description="Of some topic no complete run has ended within the objective's limit, or none ever.",
+            description="At least one topic has no complete run within the objective's limit.",
         )
     ]

@@ -60,7 +60,7 @@ def trust_group(flows: Sequence[FlowFacts]) -> Group:
             expression=either((_zero_lag(), _zero_latency())),
             severity=WARNING,
             for_s=300,
-            summary="Numbers of {{ $labels.flow }} are zero, not healthy",
+            summary="Metrics of {{ $labels.flow }} are zero, which is not credible",
             description="Lag is 0 while the source advances and the target does not, or latencies are 0.",
         ),
         Alert(

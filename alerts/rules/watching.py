@@ -79,7 +79,7 @@ def watching_group(flows: Sequence[FlowFacts], *, job: str = JOB) -> Group:
             more_labels=("instance",),
             summary="Mirrorwatch is starved of processor time",
             description="Its event loop runs {{ $value | humanizeDuration }} late:"
-            " its own timing is doubtful.",
+            " its latencies are unreliable.",
         ),
         Alert(
             name="MirrorwatchStoreFails",

@@ -1,4 +1,4 @@
-"""What the checksum found, how much it covered, and how old it is."""
+"""Checksum results, their coverage and their age."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIFFERENT = 'verdict!="match"'
 _RUNS = (
     Panel(
         title="Findings",
-        description="Records of the last run that are not a match, by what became of them. Empty is good.",
+        description="Records of the last run that do not match, by verdict. Empty means none.",
         form=Form.TABLE,
         width=24,
         queries=(Query(f"{of(CHECKSUM_RECORDS, FLOW, _DIFFERENT)} > 0"),),
@@ -24,14 +24,14 @@ _RUNS = (
     ),
     Panel(
         title="Coverage",
-        description="The share of offsets whose fate the last run knows; the twenty topics with least.",
+        description="Share of offsets that the last run verified; the twenty lowest.",
         unit="percentunit",
         maximum=1.0,
         queries=(Query(f"bottomk(20, {of(CHECKSUM_COVERAGE_RATIO, FLOW)})", _NAME),),
     ),
     Panel(
         title="Age of the last complete run",
-        description="How long ago each topic was last compared completely; the twenty oldest.",
+        description="Time since the last complete checksum of each topic; the twenty oldest.",
         unit="s",
         queries=(Query(f"topk(20, time() - {of(CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS, FLOW)})", _NAME),),
     ),
@@ -40,7 +40,7 @@ _RUNS = (
 CHECKSUMS = Board(
     uid="mirrorwatch-checksums",
     title="Mirrorwatch / Checksums",
-    description="What the checksum found, how much it covered, and how old it is.",
+    description="Checksum results, their coverage and their age.",
     variables=(flows(many=True),),
     alerts=FLOW,
     rows=(("Last runs", _RUNS),),

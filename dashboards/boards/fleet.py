@@ -22,7 +22,7 @@ def _condition(name: str) -> str:
 _NOW = (
     Panel(
         title="Conditions by flow, worst first",
-        description="What holds right now, by flow. Several may hold at once.",
+        description="Active conditions by flow. A flow can have several.",
         form=Form.TABLE,
         width=24,
         height=9,
@@ -31,8 +31,8 @@ _NOW = (
         link="/d/mirrorwatch-flow?var-flow=${__data.fields.flow}&${datasource:queryparam}",
     ),
     Panel(
-        title="Alerts that fire",
-        description="Alerts of Mirrorwatch that fire now, by name and flow. Empty is good.",
+        title="Firing alerts",
+        description="Firing alerts of Mirrorwatch, by name and flow. Empty means none.",
         form=Form.TABLE,
         queries=(Query(f"count by (alertname, severity, flow) ({_FIRING})"),),
         columns=("firing",),
@@ -40,7 +40,7 @@ _NOW = (
     ),
     Panel(
         title="Kafka clusters that do not answer",
-        description="Over time, which cluster did not answer Mirrorwatch.",
+        description="Clusters that did not answer Mirrorwatch.",
         form=Form.STATES,
         queries=(Query(f"1 - max by (kafka_cluster) ({_UP})", "{{kafka_cluster}}"),),
     ),
@@ -48,14 +48,14 @@ _NOW = (
 _OVER_TIME = (
     Panel(
         title="Recovery point age",
-        description="What a failover now would lose, by flow: the age of the newest record that is on the"
-        " target for certain.",
+        description="Data loss of a failover now, by flow: age of the newest record that is surely on the"
+        " target.",
         unit="s",
         queries=(Query(f"max by (flow) ({_RECOVERY})", "{{flow}}"),),
     ),
     Panel(
         title="Error ratio of objectives, 1 h",
-        description="The share that was bad in the last hour, by flow and objective.",
+        description="Bad share of the last hour, by flow and objective.",
         unit="percentunit",
         queries=(Query(f"{ERROR}1h{{{FLOW}}}", "{{flow}} {{objective}}"),),
     ),
@@ -64,7 +64,7 @@ _OVER_TIME = (
 FLEET = Board(
     uid="mirrorwatch-fleet",
     title="Mirrorwatch / Fleet",
-    description="Every flow: what is wrong right now, and how fast its error budgets burn.",
+    description="All flows: active conditions, and how fast their error budgets burn.",
     variables=(flows(many=True),),
     alerts=FLOW,
     rows=(("Now", _NOW), ("Over time", _OVER_TIME)),

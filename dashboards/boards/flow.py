@@ -1,4 +1,4 @@
-"""One flow: its canary, its lag by offsets, and how close retention is."""
+"""One flow: canary, lag by offsets, retention headroom."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HEADROOM = of(series_lag.REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS, FLOW)
 _CANARY = (
     Panel(
         title="Conditions",
-        description="What held of the flow, over time.",
+        description="Conditions of the flow over time.",
         form=Form.STATES,
         width=24,
         height=6,
@@ -22,7 +22,7 @@ _CANARY = (
     ),
     Panel(
         title="End-to-end latency",
-        description="How long canary records took from the source to the target.",
+        description="Time of canary records from source to target.",
         form=Form.HEATMAP,
         unit="s",
         queries=(Query(_LATENCY, "{{le}}"),),
@@ -40,13 +40,13 @@ _CANARY = (
     ),
     Panel(
         title="Age of the last arrival",
-        description="How long ago the last canary record arrived. It grows while nothing arrives.",
+        description="Time since the last canary record arrived. It grows while none arrives.",
         unit="s",
         queries=(Query(f"time() - max by (flow) ({_ARRIVAL})", "last arrival"),),
     ),
     Panel(
         title="Probes by outcome",
-        description="Canary records a second by how they ended. All but good deserve attention.",
+        description="Canary records per second by outcome. Check all but good.",
         unit="cps",
         queries=(Query(f"sum by (outcome) ({rate(series.CANARY_PROBES_TOTAL, FLOW)})", "{{outcome}}"),),
     ),
@@ -54,18 +54,18 @@ _CANARY = (
 _OFFSETS = (
     Panel(
         title="Replication lag by topic",
-        description="Records that the mirror has yet to replicate; the ten topics with most.",
+        description="Records not replicated yet; the ten topics with most.",
         queries=(Query(f"topk(10, {of(series_lag.REPLICATION_TOPIC_LAG_RECORDS, FLOW)})", "{{topic}}"),),
     ),
     Panel(
         title="Replication lag by topic, in time",
-        description="Age of the oldest record that is not replicated; the ten topics with most.",
+        description="Age of the oldest record not replicated yet; the ten oldest.",
         unit="s",
         queries=(Query(f"topk(10, {of(series_lag.REPLICATION_TOPIC_LAG_SECONDS, FLOW)})", "{{topic}}"),),
     ),
     Panel(
         title="Produced and replicated",
-        description="Records a second that are written to the source and to the target, over all topics.",
+        description="Records per second written to source and target, all topics.",
         unit="cps",
         queries=(
             Query(f"sum ({rate(series_lag.REPLICATION_SOURCE_END_OFFSET, FLOW)})", "source"),
@@ -74,7 +74,7 @@ _OFFSETS = (
     ),
     Panel(
         title="Retention headroom",
-        description="Time until retention deletes unreplicated records; the ten topics with least.",
+        description="Time until retention deletes unreplicated records; the ten lowest.",
         unit="s",
         queries=(Query(f"bottomk(10, {_HEADROOM})", "{{topic}}"),),
         may_be_empty=True,
@@ -84,7 +84,7 @@ _OFFSETS = (
 FLOW_BOARD = Board(
     uid="mirrorwatch-flow",
     title="Mirrorwatch / Flow",
-    description="One flow: its canary, its lag by offsets, and how close retention is.",
+    description="One flow: canary, lag by offsets, retention headroom.",
     variables=(flows(many=False),),
     alerts='flow="$flow"',
     page="/flows/${flow:percentencode}",

@@ -11,8 +11,8 @@ _NAME = "{{kafka_cluster}} {{group}}"
 _LAG = (
     Panel(
         title="Groups that are not OK",
-        description="0 not found, 1 OK, 2 warning, 3 error, 4 stopped, 5 stalled, 6 rewound, 7 not known."
-        " Empty is good.",
+        description="0 not found, 1 OK, 2 warning, 3 error, 4 stopped, 5 stalled, 6 rewound, 7 unknown."
+        " Empty means none.",
         form=Form.TABLE,
         width=24,
         queries=(Query(f"{of(series_lag.GROUP_STATUS, CLUSTER)} > 1"),),
@@ -21,12 +21,12 @@ _LAG = (
     ),
     Panel(
         title="Lag",
-        description="Records that each group has yet to read; the twenty groups with most.",
+        description="Records not read yet by each group; the twenty groups with most.",
         queries=(Query(f"topk(20, {of(series_lag.GROUP_LAG_RECORDS, CLUSTER)})", _NAME),),
     ),
     Panel(
         title="Lag in time",
-        description="Age of the oldest record that each group has yet to read; the twenty groups with most.",
+        description="Age of the oldest record not read yet by each group; the twenty oldest.",
         unit="s",
         queries=(Query(f"topk(20, {of(series_lag.GROUP_LAG_SECONDS, CLUSTER)})", _NAME),),
     ),
@@ -35,7 +35,7 @@ _LAG = (
 GROUPS = Board(
     uid="mirrorwatch-groups",
     title="Mirrorwatch / Consumer groups",
-    description="Consumer groups of every cluster: how far behind they are, and which need attention.",
+    description="Consumer groups of all clusters: their lag, and those that are not OK.",
     variables=(
         Variable(name="cluster", label="Cluster", series=of(series.KAFKA_CLUSTER_UP), of="kafka_cluster"),
     ),

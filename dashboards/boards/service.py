@@ -1,4 +1,4 @@
-"""Mirrorwatch itself: whether its own measurements can be trusted."""
+"""Mirrorwatch itself: its health and the reliability of its measurements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROCESS = (
     ),
     Panel(
         title="Event loop lag",
-        description="99th percentile of how late timers run. Above half a second timing is doubtful.",
+        description="99th percentile of timer delays. Above 0.5 s, latencies are unreliable.",
         unit="s",
         width=18,
         queries=(Query(f"histogram_quantile(0.99, {_LOOP})", "{{instance}}"),),
@@ -40,21 +40,21 @@ _PROCESS = (
     ),
     Panel(
         title="Age of what collectors know",
-        description="How long ago each collector last read all that it is for.",
+        description="Time since the last complete read of each collector.",
         unit="s",
         queries=(Query(f"max {_BY_COLLECTOR} (time() - {_LAST})", _COLLECTOR),),
     ),
     Panel(
-        title="Control probes that failed",
-        description="Records to and from one cluster that did not come back: that cluster is at fault, not a"
+        title="Failed control probes",
+        description="Records written to and read from one cluster. Failures point to the cluster, not to a"
         " mirror.",
         unit="cps",
         queries=(Query(f"sum by (kafka_cluster, outcome) ({_FAILED})", "{{kafka_cluster}} {{outcome}}"),),
     ),
     Panel(
         title="Clock skew",
-        description="How far each cluster's clock is from that of Mirrorwatch's host, at least. A round trip"
-        " can show no less than zero.",
+        description="Least difference between the clock of each cluster and Mirrorwatch's host. Round trips"
+        " hide smaller differences.",
         unit="s",
         minimum=None,
         queries=(Query(f"max by (kafka_cluster) ({_SKEW})", "{{kafka_cluster}}"),),
@@ -68,7 +68,7 @@ _PROCESS = (
     ),
     Panel(
         title="Commits read",
-        description="Commits of consumer groups that were read a second, by cluster.",
+        description="Commits of consumer groups read per second, by cluster.",
         unit="cps",
         queries=(
             Query(f"sum by (kafka_cluster) ({rate(series_lag.COMMITS_CONSUMED_TOTAL)})", "{{kafka_cluster}}"),
@@ -79,6 +79,6 @@ _PROCESS = (
 SERVICE = Board(
     uid="mirrorwatch-service",
     title="Mirrorwatch / Service",
-    description="Mirrorwatch itself: whether its own measurements can be trusted.",
+    description="Mirrorwatch itself: its health and the reliability of its measurements.",
     rows=(("Process", _PROCESS),),
 )

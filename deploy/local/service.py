@@ -55,7 +55,7 @@ class Service(Process):
         return {
             line["flow"]: {name: value for name, value in line.items() if isinstance(value, int)}
             for line in self.lines()
-            if line["sentence"] == "the books at the end"
+            if line["sentence"] == "final counters"
         }
 
 

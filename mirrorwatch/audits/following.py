@@ -110,7 +110,7 @@ class ChecksumFollowing:
         if unreadable:
             run, why = next(iter(unreadable.items()))
             several = "one run" if len(unreadable) == 1 else f"{len(unreadable)} runs"
-            sentence = f"{several} in the store cannot be read, {run} for one: {why}"
+            sentence = f"{several} in the store cannot be read, for example {run}: {why}"
             self._reporter.problem(WHERE_RUNS, sentence)
         else:
             self._reporter.settled(WHERE_RUNS)
@@ -248,7 +248,7 @@ class ChecksumFollowing:
         self.series = series
         if series.left_out:
             sentence = (
-                f"/metrics leaves out the checksums of {series.left_out:,} topics, as it tells at most"
+                f"/metrics omits the checksums of {series.left_out:,} topics; it has at most"
                 f" {MOST_SERIES:,} series of one name"
             )
             self._reporter.problem(WHERE_SERIES, sentence)

@@ -43,12 +43,12 @@ def tell_owed(desk: Desk, state: State, flows: Iterable[Flow]) -> Telling:
         about = f"{one.flow}: the run that ended {time_text(one.ended_ms)}"
         unheard = _tell_one(desk, one)
         if unheard is None:
-            desk.sheet.say(f"{about} was told to the service now; then it was not.", indent=0)
+            desk.sheet.say(f"{about} is posted to the service now; it was not at its end.", indent=0)
         elif unheard.for_good:
             desk.sheet.say(f"{about}: {ended(unheard.why)} {NEVER}", indent=0)
             refused = True
         else:
-            desk.sheet.say(f"{about}: {ended(unheard.why)} A run with --tell tells it later.", indent=0)
+            desk.sheet.say(f"{about}: {ended(unheard.why)} A later run with --tell posts it.", indent=0)
             return Telling(refused=refused, away=True)
         state.heard([one.run])
     return Telling(refused=refused)
@@ -57,7 +57,7 @@ def tell_owed(desk: Desk, state: State, flows: Iterable[Flow]) -> Telling:
 def tell_again(desk: Desk, one: RunRow) -> None:
     """Write of an earlier run that it found something, where this one has nothing to find."""
     at, found = time_text(one.ended_ms), found_text(one)
-    desk.sheet.say(f"The run that ended {at} found {found}; each is told once. No later run took that back.")
+    desk.sheet.say(f"The run that ended {at} found {found}; each is reported once. No later run cleared it.")
 
 
 def found_text(one: RunRow) -> str:
@@ -65,16 +65,16 @@ def found_text(one: RunRow) -> str:
     if one.findings:
         return counted(one.findings, "difference")
     if one.status == FINDING:
-        return "differences that are not told apart"
+        return "unresolved differences"
     if one.status == FINE and not one.source_records and not one.target_records:
         return "nothing new"
-    missing = ", but not all that was asked for could be verified" if one.status == INCOMPLETE else ""
+    missing = ", but not everything could be verified" if one.status == INCOMPLETE else ""
     return f"no difference in {counted(one.source_records, 'record')}{missing}"
 
 
 def _tell_one(desk: Desk, one: RunRow) -> Unheard | None:
     if one.document is None or desk.service is None:
-        return Unheard(f"what it found ({one.run}) was not told, and cannot be read any more", for_good=True)
+        return Unheard(f"its result ({one.run}) was not posted, and cannot be read any more", for_good=True)
     return desk.service(one.document | {"status": one.status})
 
 
@@ -82,12 +82,11 @@ def _told(desk: Desk, one: RunRow) -> dict[str, Any]:
     document = one.document
     ended = time_text(one.ended_ms)
     if document is None:
-        failure = (
-            f"what the run found that ended {ended} ({one.run}) was not told, and cannot be read any more"
-        )
+        what = f"the result of the run that ended {ended} ({one.run})"
+        failure = f"{what} was not reported, and cannot be read any more"
         desk.sheet.heading(f"{one.flow}: {failure}")
         return {"flow": one.flow, "status": one.status, "failure": failure}
-    desk.sheet.heading(f"{one.flow}: the run that ended {ended} was not told: {found_text(one)}")
+    desk.sheet.heading(f"{one.flow}: the run that ended {ended} was not reported: {found_text(one)}")
     shown = [sentence for name in _LISTS for sentence in _sentences(document.get(name))]
     for sentence in shown[:FIRST]:
         desk.sheet.say(sentence, hang=4)

@@ -49,9 +49,9 @@ def run_text(run: ChecksumRunView) -> str:
     told = [compared, f"{coverage_text(run.coverage)} verified"]
     told.append(counted(run.findings, "finding") if run.findings else "no finding")
     if run.not_told_apart:
-        told.append(f"{counted(run.not_told_apart, 'block')} of offsets not told apart")
+        told.append(f"{counted(run.not_told_apart, 'block')} of offsets unresolved")
     if run.untold_records:
-        told.append(f"{counted(run.untold_records, 'record')} that nobody can tell")
+        told.append(f"{counted(run.untold_records, 'record')} without a verdict")
     return ", ".join(told)
 
 

@@ -171,13 +171,12 @@ def read_run(document: object, *, posted: bool = False) -> ToldRun:
     problems: list[str] = []
     top = ToldValue(document, "", problems)
     if not top.is_object:
-        raise NoRunError(["the document is no JSON object"])
+        raise NoRunError(["the document: must be a JSON object"])
     version = top["version"].held
     if version != VERSION or isinstance(version, bool):
         told = version if isinstance(version, int) and not isinstance(version, bool) else "none"
-        raise NoRunError(
-            [f"version is {str(told)[:_SHOWN]}, and this service reads {VERSION}: use one release for both"]
-        )
+        known = f"is not supported (this service reads {VERSION}); use one release for both"
+        raise NoRunError([f"version: {str(told)[:_SHOWN]} {known}"])
     names = document if posted and isinstance(document, dict) else ()
     strange = [name for name in names if name not in FIELDS]
     problems += [unknown_name("field", name, FIELDS) for name in strange[:MOST_PROBLEMS]]
@@ -199,7 +198,7 @@ def read_told(document: object) -> list[Told]:
         return [Told("", document, read_run(document, posted=True))]
     runs = document["runs"]
     if len(runs) > MOST_RUNS:
-        raise NoRunError([f"the file holds {len(runs)} runs, and {MOST_RUNS} are taken at once"])
+        raise NoRunError([f"runs: {len(runs)} are too many; post at most {MOST_RUNS} at once"])
     found, problems, more = [], [], 0
     for number, one in enumerate(runs):
         if isinstance(one, dict) and "failure" in one and "run" not in one:
@@ -213,7 +212,7 @@ def read_told(document: object) -> list[Told]:
         if len(problems) >= MOST_PROBLEMS:
             break
     if not found and not problems:
-        problems = ["the file holds no run that ended: nothing was compared"]
+        problems = ["runs: no finished run"]
     if problems:
         raise NoRunError(problems, more=more)
     return found
@@ -222,7 +221,7 @@ def read_told(document: object) -> list[Told]:
 def _run(top: ToldValue, *, counts_only: bool) -> ToldRun:
     begun_at, ended_at = top["begun_at"].moment(), top["ended_at"].moment()
     if ended_at and begun_at > ended_at:
-        top["begun_at"].wrong("is later than ended_at")
+        top["begun_at"].wrong("must not be later than ended_at")
     findings_count, findings = (0, ()) if counts_only else top["findings"].some(MOST_FINDINGS)
     blocks_count, blocks = (0, ()) if counts_only else top["not_read_again"].some(MOST_FINDINGS)
     partitions_count, partitions = (0, ()) if counts_only else top["partitions"].some(MOST_PARTITIONS)

@@ -184,7 +184,7 @@ def _conclusion(
     if undeliberate:
         said.append(f"{'FAILED: no' if strict else 'No'} canary on {_flows(undeliberate)}.")
     if breaking:
-        which = "1 setting of a topic spoils" if breaking == 1 else f"{breaking} settings of topics spoil"
+        which = "1 topic setting breaks" if breaking == 1 else f"{breaking} topic settings break"
         said.append(f"FAILED: {which} the canary; see Topics to fix.")
     if breaking or (strict and undeliberate):
         return _Conclusion(FINDING, tuple(said))

@@ -99,7 +99,7 @@ async def look(alias: str, asked: Asked, wanted: Iterable[str], *, limit_s: floa
         async with asyncio.timeout(limit_s):
             await found.ask(asked, tuple(wanted))
     except TimeoutError:
-        sentence = f"cluster {alias}: it did not answer everything within {limit_s:g} s"
+        sentence = f"cluster {alias}: no complete answer within {limit_s:g} s; the rest is not checked"
         found.errors.append(UnavailableError(sentence))
     finally:
         await asked.close()
@@ -165,14 +165,14 @@ def print_clusters(sheet: Sheet, looks: Mapping[str, ClusterLook], topology: Top
     for cluster_id, aliases in by_id.items():
         if len(aliases) > 1:
             sheet.say(
-                f"Mind: {', '.join(aliases)} all have the id {cluster_id}, so they are one cluster. Where"
-                " that is not wanted, a bootstrap.servers is wrong."
+                f"Note: {', '.join(aliases)} all have the id {cluster_id}, so they are one cluster. If"
+                " this is not intended, correct bootstrap.servers."
             )
 
 
 def _print_cluster(sheet: Sheet, look: ClusterLook) -> None:
     if look.description is not None:
-        seen = "" if look.topics is None else f", {counted(len(look.topics), 'topic')} to be seen"
+        seen = "" if look.topics is None else f", {counted(len(look.topics), 'topic')} visible"
         brokers = counted(len(look.description.brokers), "broker")
         sheet.say(f"{look.alias}: id {look.description.cluster_id}, {brokers}{seen}", hang=4)
     else:
@@ -180,5 +180,5 @@ def _print_cluster(sheet: Sheet, look: ClusterLook) -> None:
     for error in look.errors:
         sheet.say(f"{error}", indent=4)
     if look.cut_off:
-        sentence = f"There may be more: the list ends at {MAX_TOPICS:,}, and the rest is not looked at."
+        sentence = f"The list is cut at {MAX_TOPICS:,} topics; any others are not checked."
         sheet.say(sentence, indent=4)

@@ -26,9 +26,9 @@ def print_configured(sheet: Sheet, config: Configuration) -> None:
     if mirrors != config.path or not config.connectors:
         sheet.say(str(config.path), hang=4)
     if mirrors is not None and config.connectors:
-        sheet.say(f"{mirrors}, as Kafka Connect is given it", hang=4)
+        sheet.say(f"{mirrors}, connector configuration of Kafka Connect", hang=4)
     elif mirrors is not None and mirrors != config.path:
-        sheet.say(f"{mirrors}, as MirrorMaker reads it", hang=4)
+        sheet.say(f"{mirrors}, configuration of MirrorMaker", hang=4)
     _print_version(sheet, config)
     _print_connectors(sheet, config)
     sheet.heading(f"Clusters ({len(config.clients)})")
@@ -38,11 +38,11 @@ def print_configured(sheet: Sheet, config: Configuration) -> None:
             if cluster.alias in config.lone:
                 sheet.fact("watched", _watched(config, cluster.alias))
         else:
-            wrong = ", and the warnings tell what is wrong with it" if config.lag.on else ""
-            sheet.say(f"{cluster.alias}: no flow touches it{wrong}, so it is left alone", hang=4)
+            wrong = ", and it has a warning (see Warnings)" if config.lag.on else ""
+            sheet.say(f"{cluster.alias}: not part of a flow{wrong}, so it is not used", hang=4)
     sheet.heading(f"Flows ({len(config.topology.flows)})")
     if not config.topology.flows:
-        sheet.say("None, so consumer groups alone are watched.")
+        sheet.say("None: only consumer groups are watched.")
     for flow in config.topology.flows:
         _print_flow(sheet, flow, config.lag_sources.get(flow.name))
 
@@ -61,8 +61,8 @@ def _watched(config: Configuration, alias: str) -> str:
     """Say what is read of a cluster that no flow touches."""
     kept = flows_kept_at(config.lag_sources, alias)
     if kept:
-        return f"its consumer groups, and the offsets of {', '.join(kept)}: no flow touches it"
-    return "its consumer groups alone: no flow touches it"
+        return f"consumer groups and the offsets of {', '.join(kept)} (not part of a flow)"
+    return "only consumer groups (not part of a flow)"
 
 
 def _print_version(sheet: Sheet, config: Configuration) -> None:
@@ -73,7 +73,7 @@ def _print_version(sheet: Sheet, config: Configuration) -> None:
         sheet.say(f"MirrorMaker's version: {', '.join(versions)}")
     else:
         sheet.say(
-            "MirrorMaker's version is not known (mirror_version): where 3.x and 4.x differ, both readings are"
+            "MirrorMaker's version: unknown (set mirror_version). Where 3.x and 4.x differ, both results are"
             " shown."
         )
 
@@ -112,7 +112,7 @@ def principal_of(settings: ClientSettings) -> str:
         user = client.get("sasl.username", "")
         if user and client.get("sasl.mechanism", client.get("sasl.mechanisms", "")).upper() != "OAUTHBEARER":
             return f"User:{user}"
-        return "the one that the token names"
+        return "the principal of the token"
     if protocol == "ssl" and any(key.startswith(("ssl.certificate", "ssl.keystore")) for key in client):
         return "the subject of the client certificate"
     return "User:ANONYMOUS"
@@ -165,5 +165,5 @@ def _excludes(flow: Flow) -> list[tuple[str, str]]:
 
 def _refresh(flow: Flow) -> str:
     if flow.refresh_topics_interval_s is None:
-        return "taken up only when MirrorMaker is restarted (refresh.topics.enabled is false)"
-    return f"taken up every {duration_text(flow.refresh_topics_interval_s)}"
+        return "replicated only after a restart of MirrorMaker (refresh.topics.enabled is false)"
+    return f"detected every {duration_text(flow.refresh_topics_interval_s)}"

@@ -34,10 +34,10 @@ def print_canary(sheet: Sheet, config: Configuration, looks: Mapping[str, Cluste
     sheet.heading("Canary")
     canary = config.canary
     if canary.mode is CanaryMode.OFF:
-        sheet.say("canary.mode is off: there are no probes and no control probes.")
+        sheet.say("Off (canary.mode): no probes and no control probes.")
         return
     if not config.canary_flows:
-        sheet.say("There is no flow, so there are no probes and no control probes: nothing is written.")
+        sheet.say("No flows, so no probes and no control probes: Mirrorwatch writes nothing.")
         return
     found = canary_costs(config, looks)
     interval_s = found[0].interval_s if found else canary.interval
@@ -94,7 +94,7 @@ def missing_topics(config: Configuration, looks: Mapping[str, ClusterLook]) -> l
         if alias in probed:
             needed.insert(0, (config.canary.topic, settings_text(PROBES_SETTINGS)))
         sentences += [
-            f"{name} does not exist on {alias}, and mode: precreated forbids making it: create it with {how}."
+            f"{name} does not exist on {alias}, and canary.mode is precreated; create it with {how}."
             for name, how in needed
             if name in look.own and look.own[name] is None
         ]
@@ -109,8 +109,8 @@ def _print_source(
     sheet.say(
         f"Produced: {_rate(cost.records_per_s)}, {bytes_text(cost.bytes_per_day)} a day. Kept for a day:"
         f" {bytes_text(cost.kept_bytes(longest=False))} for each replica, up to"
-        f" {bytes_text(cost.kept_bytes(longest=True))} until Kafka deletes a segment (of"
-        f" {duration_text(CANARY_SEGMENT_S)}, where the topic is made by run).",
+        f" {bytes_text(cost.kept_bytes(longest=True))} before Kafka deletes a segment (of"
+        f" {duration_text(CANARY_SEGMENT_S)}, if run creates the topic).",
         indent=6,
     )
     shown = _first_hops(config, cost.source) if further is None else list(further)
@@ -126,8 +126,8 @@ def _print_source(
         sheet.say(more, indent=6)
     if further is None:
         sheet.say(
-            f"Copies are carried on from there on more than {MOST_PATHS:,} ways, and all of that is left out"
-            f" here: exclude .*[.]{topic} from the flows that need not carry it.",
+            f"More than {MOST_PATHS:,} further paths replicate these records; they are left out here. Exclude"
+            f" .*[.]{topic} from the flows that do not need it.",
             indent=6,
             hang=8,
         )
@@ -136,12 +136,12 @@ def _print_source(
 def _partitions(config: Configuration, cost: SourceCost) -> str:
     number = counted(cost.partitions, "partition")
     if cost.exists:
-        return f"which is there with {number}"
+        return f"exists with {number}"
     at_least = "at least " if cost.at_least else ""
-    unknown = " (not every cluster has told its brokers)" if cost.at_least else ""
+    unknown = " (the brokers of some clusters are unknown)" if cost.at_least else ""
     if config.canary.mode is CanaryMode.PRECREATED:
-        return f"to be created by hand; {at_least}{number} would do{unknown}"
-    return f"made by run with {at_least}{number}{unknown}"
+        return f"to be created by you, with {at_least}{number}{unknown}"
+    return f"created by run with {at_least}{number}{unknown}"
 
 
 def _print_sums(
@@ -160,8 +160,8 @@ def _print_sums(
     )
     sheet.say(
         f"A probe takes {size} B in the log: key, value, header and its record batch, uncompressed. The"
-        " figures leave out replicas, requests and TLS. Mirrorwatch itself reads each topic once more: the"
-        " copies from the target if it runs near the source, or else the probes to the source and back.",
+        " figures leave out replicas, requests and TLS. Mirrorwatch also reads each topic once: the target"
+        " topics if it runs near the source, otherwise the probes to the source and back.",
         hang=4,
     )
 
@@ -176,8 +176,8 @@ def _print_links(sheet: Sheet, links: Sequence[LinkCost]) -> None:
         )
         for link in links
     ]
-    sheet.say("Over each link, all hops counted:")
-    _print_first(sheet, (" link", "records/s", "of these, carried on", "a day between the sites"), rows)
+    sheet.say("Per link, all hops counted:")
+    _print_first(sheet, (" link", "records/s", "of these, replicated on", "a day between the sites"), rows)
 
 
 def _print_clusters(sheet: Sheet, clusters: Sequence[ClusterCost]) -> None:
@@ -190,7 +190,7 @@ def _print_clusters(sheet: Sheet, clusters: Sequence[ClusterCost]) -> None:
         )
         for cluster in clusters
     ]
-    sheet.say("On each cluster, probes and copies:")
+    sheet.say("Per cluster, probes and replicated probes:")
     _print_first(sheet, (" cluster", "written a day", "kept on each replica", "at most"), rows)
 
 
@@ -208,7 +208,7 @@ def _print_unreached(sheet: Sheet, flow: CanaryFlow, looks: Mapping[str, Cluster
         if numbers:
             many = "brokers" if len(numbers) > 1 else "broker"
             sheet.say(
-                f"{flow.name}: no probe passes through {many} {', '.join(numbers)} of {alias}: no partition"
+                f"{flow.name}: not probed: {many} {', '.join(numbers)} of {alias}; no partition"
                 f" of {name} has its leader there.",
                 hang=4,
             )

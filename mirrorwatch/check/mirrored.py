@@ -120,10 +120,12 @@ def _no_copy(flow: Flow, topology: Topology, topic: str, known: Mapping[str, fro
         if back.named_source == source and back.remote_topic(upstream) == topic
     ]
     if not brought:
-        return f"No flow brings it from {source}: rename it if it is to be mirrored."
+        return f"No flow replicates it from {source}; rename it if you want it mirrored."
     source = brought[0].source
     if source in known and upstream not in known[source]:
-        return f"{source} has no topic {upstream} of which it could be a copy: rename it if it is none."
+        return f"{source} has no topic {upstream}; rename it if it was not replicated from {source}."
     if not any(back.decide(upstream).replicated for back in brought):
-        return f"{brought[0].name} does not mirror {upstream}: rename it if it is no copy."
+        return (
+            f"{brought[0].name} does not mirror {upstream}; rename it if it was not replicated from {source}."
+        )
     return None

@@ -29,15 +29,13 @@ def print_mirrored(sheet: Sheet, topology: Topology, looks: Mapping[str, Cluster
         if flow.source in topics:
             _print_flow(sheet, sort_out(flow, topology, topics))
         else:
-            sheet.say(
-                f"{flow.name}: {flow.source} did not tell its topics, so there is nothing to say of them."
-            )
+            sheet.say(f"{flow.name}: {flow.source} did not list its topics, so they are not checked.")
 
 
 def _print_flow(sheet: Sheet, found: Mirrored) -> None:
     flow = found.flow
     if found.topics == 0:
-        sheet.say(f"{flow.name}: no topic is to be seen on {flow.source}. {_uptake(flow)}", hang=4)
+        sheet.say(f"{flow.name}: no topic is visible on {flow.source}. {_uptake(flow)}", hang=4)
         return
     count = len(found.replicated)
     sheet.say(
@@ -59,15 +57,15 @@ def _print_flow(sheet: Sheet, found: Mirrored) -> None:
     if found.own:
         sheet.say(f"Internal, never mirrored: {found.own:,} of Kafka, MirrorMaker or Mirrorwatch.", indent=4)
     if found.copies:
-        sheet.say(f"Copies of topics of {flow.target}, which never go back: {found.copies:,}.", indent=4)
-    _print_sentences(sheet, "Never mirrored, whatever the filter says", found.traps)
-    _print_sentences(sheet, "Mirrored or not, by MirrorMaker's version (set mirror_version)", found.unsure)
+        sheet.say(f"Replicated from {flow.target}, never mirrored back: {found.copies:,}.", indent=4)
+    _print_sentences(sheet, "Never mirrored, whatever the filter", found.traps)
+    _print_sentences(sheet, "Depends on MirrorMaker's version (set mirror_version)", found.unsure)
 
 
 def _print_absent(sheet: Sheet, found: Mirrored) -> None:
     flow = found.flow
     if found.absent is None:
-        sheet.say(f"Whether they are on {flow.target} is not known: it did not tell its topics.", indent=4)
+        sheet.say(f"Not known which are on {flow.target}: it did not list its topics.", indent=4)
     elif found.absent:
         sheet.say(f"Not on {flow.target} yet ({len(found.absent):,}): {_uptake(flow)}", indent=4)
         sheet.names([remote for _, remote in found.absent], indent=6)
@@ -85,6 +83,6 @@ def _print_sentences(sheet: Sheet, title: str, sentences: Sequence[str]) -> None
 
 def _uptake(flow: Flow) -> str:
     if flow.refresh_topics_interval_s is None:
-        return "MirrorMaker takes up new topics only when it is restarted (refresh.topics.enabled is false)."
+        return "MirrorMaker detects new topics only when it is restarted (refresh.topics.enabled is false)."
     every = duration_text(flow.refresh_topics_interval_s)
-    return f"MirrorMaker takes up new topics every {every} (refresh.topics.interval.seconds)."
+    return f"MirrorMaker detects new topics every {every} (refresh.topics.interval.seconds)."

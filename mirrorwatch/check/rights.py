@@ -51,7 +51,7 @@ def rights(clusters: Iterable[str], flows: Iterable[CanaryFlow], canary: CanaryC
     for flow in flows:
         if not flow.off:
             need(flow.source, flow.source_topic, {"Read", "Write"} | make | grow | settings, "probes")
-            need(flow.target, flow.target_topic, {"Read"} | settings, f"copies of {flow.name}")
+            need(flow.target, flow.target_topic, {"Read"} | settings, f"replicated probes of {flow.name}")
         if flow.heartbeats_topic and canary.mode is not CanaryMode.OFF:
             need(flow.target, flow.heartbeats_topic, {"Read"}, f"heartbeats of {flow.name}")
     order = list(clusters)

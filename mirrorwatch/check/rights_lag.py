@@ -38,9 +38,9 @@ def wished_lag_rights(config: Configuration) -> tuple[Right, ...]:
     for cluster in config.clients:
         if any(cluster in (flow.source, flow.target) for flow in config.topology.flows):
             found.append(Right(cluster, EVERY, ("DescribeConfigs",), "retention and timestamps of topics"))
-        found.append(Right(cluster, EVERY, ("Read",), "whether anything is left to read at a log's end"))
+        found.append(Right(cluster, EVERY, ("Read",), "transaction markers at log ends"))
         found += [
-            Right(cluster, order.status_topic, ("Read",), f"why a task of {order.name} failed")
+            Right(cluster, order.status_topic, ("Read",), f"errors of tasks of {order.name}")
             for order in mirror_orders(config)
             if order.status_topic and order.offsets_cluster == cluster
         ]
@@ -60,7 +60,7 @@ def wished_task_rights(config: Configuration) -> tuple[Right, ...]:
 
 def _needed(config: Configuration) -> Iterator[Right]:
     for cluster in config.clients:
-        yield Right(cluster, EVERY, ("Describe",), "where logs begin and end")
+        yield Right(cluster, EVERY, ("Describe",), "log start and log end offsets")
         if config.lag.commits is CommitsFrom.TOPIC:
             yield Right(cluster, COMMITS_TOPIC, ("Read",), "commits of groups")
         else:
@@ -69,7 +69,9 @@ def _needed(config: Configuration) -> Iterator[Right]:
         if order.offsets_topic and order.offsets_cluster in config.clients:
             if order.offsets_topic == COMMITS_TOPIC and config.lag.commits is CommitsFrom.ADMIN:
                 continue
-            yield Right(order.offsets_cluster, order.offsets_topic, ("Read",), f"how far {order.name} is")
+            yield Right(
+                order.offsets_cluster, order.offsets_topic, ("Read",), f"committed offsets of {order.name}"
+            )
     kinds = {name: source.lag_from for name, source in config.lag_sources.items()}
     for sync in sync_orders(config.topology.flows, kinds):
         if sync.kafka_cluster in config.clients:

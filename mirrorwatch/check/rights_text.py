@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SERVICE, CHECKSUM = "service", "checksum"
 PARTS = (SERVICE, CHECKSUM)
-PASSWORDS = "the topic holds passwords of the mirror too"
+PASSWORDS = "the topic also holds passwords of the mirror"
 
 
 def needed_rights(config: Configuration, part: str) -> tuple[Right, ...]:
@@ -51,7 +51,7 @@ def print_rights(sheet: Sheet, config: Configuration) -> None:
     needed = needed_rights(config, SERVICE)
     sheet.heading("Permissions that run needs")
     if not needed:
-        sheet.say("None: nothing is written and nothing is read.")
+        sheet.say("None: Mirrorwatch reads and writes nothing.")
     else:
         _print_table(sheet, needed)
         sheet.say(f"{_granted(config, needed)}{_beating(config)}{_seeing(config)}")
@@ -63,7 +63,7 @@ def print_rights(sheet: Sheet, config: Configuration) -> None:
         sheet.heading("Permissions that checksum needs")
         _print_table(sheet, compared)
         if any(right.pattern == "prefixed" for right in compared):
-            sheet.say("A name that ends in * stands for all topics whose names begin so.")
+            sheet.say("A name that ends in * means all topics with this prefix.")
     sheet.say("check --acls prints the commands that grant them.")
 
 
@@ -112,9 +112,9 @@ def _print_tasks(sheet: Sheet, config: Configuration) -> None:
     topics = sorted({right.name for right in tasks})
     which = topics[0] if len(topics) == 1 else "the configuration topics of the mirrors' workers"
     sheet.say(
-        f"Optional: Read on {which}. Then run names the task that hangs, and partitions that no task is"
-        " assigned. It keeps from there which task is assigned which partitions, and nothing else. The"
-        " topics hold passwords of the mirror too, so consider whether to grant it."
+        f"Optional: Read on {which}. With it, run names hanging tasks and partitions without a task. From"
+        " these topics it stores only which task has which partitions. They also hold passwords of the"
+        " mirror, so decide whether to grant it."
     )
 
 
@@ -147,25 +147,25 @@ def _granted(config: Configuration, needed: Iterable[Right]) -> str:
         said += " Create is needed only until the topics exist."
     if "DescribeConfigs" in operations:
         said += (
-            " Without DescribeConfigs everything else works, but Mirrorwatch cannot see wrong settings of a"
-            " topic, and never reports the cause record_rejected."
+            " Without DescribeConfigs, Mirrorwatch cannot see wrong topic settings and never reports the"
+            " cause record_rejected."
         )
     return said
 
 
 def _lag_monitor(config: Configuration) -> str:
     """Say what the lag monitor does with a permission more, or less; of mirrors only where there are any."""
-    reading = "it checks whether a log ends in records that cannot be read, which are not lag"
+    reading = "unreadable records, such as transaction markers, then do not count as lag"
     if not config.topology.flows:
         return (
-            f"Optional: Read on all topics. Then the lag monitor reads the ends of logs: {reading}. Without"
-            f" Describe on a topic, its groups are not judged.{_unread(config)}"
+            f"Optional: Read on all topics. With it, the lag monitor reads the ends of logs: {reading}."
+            f" Without Describe on a topic, its groups are not judged.{_unread(config)}"
         )
     return (
-        "Optional: DescribeConfigs on all topics. Then the lag monitor reports how soon retention overtakes"
-        " a mirror, and records that get another timestamp. Optional: Read on all topics. Then it reads the"
+        "Optional: DescribeConfigs on all topics. With it, the lag monitor reports retention headroom and"
+        " changed timestamps. Optional: Read on all topics. With it, the lag monitor reads the"
         f" ends of logs: {reading}. Without Describe on a topic, its groups and mirrors are not"
-        f" judged.{_unread(config)} With lag: {{commits: off}} there is no lag monitor, and its permissions"
+        f" judged.{_unread(config)} With lag: {{commits: off}} the lag monitor is off, and its permissions"
         " are not needed."
     )
 
@@ -174,8 +174,8 @@ def _unread(config: Configuration) -> str:
     if config.lag.commits is not CommitsFrom.TOPIC:
         return ""
     return (
-        f" If {COMMITS_TOPIC} may not be read, Mirrorwatch asks the Admin API for the offsets of groups. That"
-        " requires Describe on the groups, and does not show when they committed."
+        f" If Mirrorwatch may not read {COMMITS_TOPIC}, it polls group offsets with the Admin API. This"
+        " requires Describe on the groups, and does not show commit times."
     )
 
 
@@ -183,7 +183,7 @@ def _seeing(config: Configuration) -> str:
     if config.lag.on:
         return ""
     return (
-        " To see every topic, check also requires Describe on all topics; otherwise it shows those it may"
+        " To list every topic, check also requires Describe on all topics; otherwise it shows those it may"
         " see."
     )
 
@@ -193,6 +193,6 @@ def _beating(config: Configuration) -> str:
     if not beats or config.canary.mode is CanaryMode.OFF:
         return ""
     return (
-        " Without the heartbeats, a mirror that runs and leaves the canary's topic out is reported as"
+        " Without the heartbeats, a mirror that runs but does not replicate the canary topic is reported as"
         " mirror_down instead of not_mirrored."
     )

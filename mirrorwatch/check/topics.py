@@ -52,8 +52,8 @@ def advice(
 def unchecked(looks: Mapping[str, ClusterLook]) -> tuple[str, ...]:
     """Return what could not be checked for want of a right, a sentence for each cluster."""
     return tuple(
-        f"{look.alias} does not let its settings be read, for want of the right DescribeConfigs (check --acls"
-        f" prints the commands): {', '.join(look.unread)}. Whether they fit is not known."
+        f"{look.alias} refuses to show topic settings: the DescribeConfigs permission is missing (check"
+        f" --acls prints the commands). Not checked: {', '.join(look.unread)}."
         for look in looks.values()
         if look.unread
     )

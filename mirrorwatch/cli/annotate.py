@@ -35,8 +35,8 @@ class _Text(click.ParamType[str]):
 @click.command(cls=ExplainingCommand, short_help="Add a note to an incident.")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.argument("incident", metavar="INCIDENT")
-@click.option("--author", required=True, type=_Text(200), metavar="NAME", help="Who writes the note.")
-@click.option("--text", required=True, type=_Text(10_000), metavar="TEXT", help="The note.")
+@click.option("--author", required=True, type=_Text(200), metavar="NAME", help="Author of the note.")
+@click.option("--text", required=True, type=_Text(10_000), metavar="TEXT", help="Text of the note.")
 @logging_options(QUIET)
 @click.pass_context
 def annotate(
@@ -58,9 +58,9 @@ def annotate(
     if not asyncio.run(_written(found, incident, author, text, time.time())):
         raise click.UsageError(
             f"incident '{incident[:100]}': unknown in the store of {config};"
-            " copy its name from the page /incidents"
+            " copy the name from the page /incidents"
         )
-    click.echo(f"The note is written to incident {incident}.")
+    click.echo(f"Note added to incident {incident}.")
     return 0
 
 

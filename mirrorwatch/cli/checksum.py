@@ -24,54 +24,54 @@ _JSON = click.option(
     "--json",
     "json_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write what was found to this file as well.",
+    help="Also write the result to this file.",
 )
 _PAGE = click.option(
     "--page",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write what was found to this file as a web page of its own.",
+    help="Also write the result to this file, as a self-contained web page.",
 )
 _TELL = click.option(
     "--tell",
     metavar="URL",
-    help="Tell the service at URL what was found, with the token in MIRRORWATCH_TOKEN.",
+    help="Post the result to the service at URL, with the token in MIRRORWATCH_TOKEN.",
 )
 _MASTER = click.option(
-    "--master", default="local[*]", show_default=True, help="Where Spark runs, as spark-submit takes it."
+    "--master", default="local[*]", show_default=True, help="Spark master, as for spark-submit."
 )
 _MEMORY = click.option(
     "--driver-memory",
     metavar="SIZE",
     default=DRIVER_MEMORY,
     show_default=True,
-    help="How much memory Spark's Java on this machine may use, such as 512m or 4g.",
+    help="Memory of the Spark driver on this machine, such as 512m or 4g.",
 )
 _PLAN = click.option(
     "--plan",
     "plan_file",
     type=click.Path(path_type=Path),
     required=True,
-    help="The file that `checksum plan --out` wrote.",
+    help="The plan file that `checksum plan --out` wrote.",
 )
 
 
 def _chosen(command: _F) -> _F:
     """Add the options that say what is compared."""
     for option in (
-        click.option("--all", "everything", is_flag=True, help="Every topic that is mirrored."),
+        click.option("--all", "everything", is_flag=True, help="All mirrored topics."),
         click.option(
             "--topic",
             "topics",
             multiple=True,
             metavar="PATTERN",
-            help="A topic's name, or a Java regular expression for whole names; instead of checksum.topics.",
+            help="Topic name or Java regular expression for whole names; overrides checksum.topics.",
         ),
         click.option(
             "--flow",
             "flows",
             multiple=True,
             metavar="A:B",
-            help="A flow, source first; without it every flow of CONFIG.",
+            help="A flow, source first. By default all flows of CONFIG.",
         ),
     ):
         command = option(command)
@@ -91,7 +91,7 @@ def checksum() -> None:
     """
 
 
-@checksum.command("plan", cls=ExplainingCommand, short_help="Say what would be read and compared.")
+@checksum.command("plan", cls=ExplainingCommand, short_help="Show what would be read and compared.")
 @_CONFIG
 @_chosen
 @click.option(
@@ -122,25 +122,25 @@ def plan(
     return make_plans(desk, chosen, out=out, json_file=json_file)
 
 
-@checksum.command("run", cls=ExplainingCommand, short_help="Compare both sides in one go.")
+@checksum.command("run", cls=ExplainingCommand, short_help="Compare both sides in one command.")
 @_CONFIG
 @_chosen
 @_MASTER
 @_MEMORY
 @click.option(
     "--folder",
-    help="Where digests are kept, on any file system that Spark knows; without it beside the store, until the"
-    " run has finished. Needed where Spark runs on other machines.",
+    help="Folder for digests, on any file system that Spark knows. By default a temporary folder next to the"
+    " store. Required if Spark runs on other machines.",
 )
 @click.option(
     "--counts-only",
     is_flag=True,
-    help="Compare how many records each side holds in each bucket of time, and nothing of what they hold.",
+    help="Compare only the number of records in each time interval, not their contents.",
 )
 @_JSON
 @_PAGE
 @_TELL
-@click.option("--print-submit", is_flag=True, help="Print the spark-submit line that does this, and end.")
+@click.option("--print-submit", is_flag=True, help="Print the spark-submit command for this run, and exit.")
 @logging_options(QUIET)
 @click.pass_context
 def run(
@@ -179,12 +179,12 @@ def run(
         return work(desk, chosen, spark=spark, json_file=json_file)
 
 
-@checksum.command("digest", cls=ExplainingCommand, short_help="Read one side by a plan.")
+@checksum.command("digest", cls=ExplainingCommand, short_help="Read one side of a plan.")
 @_CONFIG
 @_PLAN
 @click.option("--side", type=click.Choice(["source", "target"]), required=True, help="Which side to read.")
 @click.option(
-    "--out", "folder", required=True, help="The digest's folder, on any file system that Spark knows."
+    "--out", "folder", required=True, help="Folder for the digest, on any file system that Spark knows."
 )
 @_MASTER
 @_MEMORY
@@ -214,8 +214,8 @@ def digest(
 @checksum.command("compare", cls=ExplainingCommand, short_help="Join the digests of both sides.")
 @_CONFIG
 @_PLAN
-@click.option("--source", required=True, help="The folder of the source's digest.")
-@click.option("--target", required=True, help="The folder of the target's digest.")
+@click.option("--source", required=True, help="Folder of the digest of the source.")
+@click.option("--target", required=True, help="Folder of the digest of the target.")
 @_MASTER
 @_MEMORY
 @_JSON
@@ -257,7 +257,7 @@ def _desk(context: click.Context, path: Path, *, page: Path | None = None, tell:
     from mirrorwatch.checksums.results.outlets import outlets, service_at  # noqa: PLC0415 - see the module's docstring
 
     found = read_config(context, path)
-    conclude_refusals_with(context, "No checksum was made")
+    conclude_refusals_with(context, "No checksum made")
     log_if_asked(context)
     console = make_console()
     desk = make_desk(found, console)

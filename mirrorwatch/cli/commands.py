@@ -73,7 +73,7 @@ class ExplainingCommand(click.Command):
             full = next((leaf for leaf in leaves if getattr(leaf, "errno", None) in _FULL), None)
             if full is not None:
                 click.echo(
-                    f"What was to be written could not be: {os.strerror(errno.ENOSPC).lower()}.", err=True
+                    f"standard output: cannot be written; {os.strerror(errno.ENOSPC).lower()}", err=True
                 )
                 return UNAVAILABLE
             return _fault(error, next(leaf for leaf in leaves if not isinstance(leaf, MirrorwatchError)), ctx)
@@ -127,10 +127,10 @@ def _fault(error: BaseException, leaf: BaseException, ctx: click.Context) -> int
     todo = (
         "report it with this line"
         if detailed
-        else "run it with --log-level debug to see where, and report it"
+        else "run it with --log-level debug for a traceback, and report it"
     )
     logs.get("mirrorwatch").error(
-        f"This is a fault of mirrorwatch, not of its configuration: {type(leaf).__name__}{_place(leaf)};"
+        f"This is a bug in Mirrorwatch, not in its configuration: {type(leaf).__name__}{_place(leaf)};"
         f" please {todo}",
         exc_info=error if detailed else None,
     )

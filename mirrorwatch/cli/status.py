@@ -136,7 +136,7 @@ def address_of(url: str) -> URL:
     text = url.strip()
     if text.endswith((".yaml", ".yml", ".properties")):
         raise _UsageError(
-            f"'{plain(text)[:200]}': not the address of a service but a configuration; write a host, such"
+            f"'{plain(text)[:200]}': a configuration, not the address of a service; write a host, such"
             f" as localhost:{PORT}"
         )
     if _is_ipv6(text):
@@ -221,20 +221,20 @@ async def _fetch(address: URL, credentials: _Credentials | None, *, also: tuple[
             raise NoAnswerError(_other_status(shown, response))
     except aiohttp.ClientConnectorCertificateError as error:
         raise NoAnswerError(
-            f"{shown}: the certificate is not trusted here; set SSL_CERT_FILE to the file of its authority"
+            f"{shown}: the certificate is not trusted; set SSL_CERT_FILE to the file of its CA"
         ) from error
     except aiohttp.ClientConnectorDNSError as error:
         raise NoAnswerError(f"{shown}: unknown host {plain(str(address.host))}; check its name") from error
     except aiohttp.ClientConnectorSSLError as error:
         raise NoAnswerError(
-            f"{shown}: no TLS that this program speaks; write http:// if the service has no TLS"
+            f"{shown}: TLS handshake failed; write http:// if the service has no TLS"
         ) from error
     except aiohttp.ClientConnectorError as error:
         code = error.os_error.errno
         reason = os.strerror(code) if code and code > 0 else str(error.os_error)
         raise NoAnswerError(
             f"{shown}: no service answers ({plain(reason)}); start it with 'mirrorwatch run CONFIG', or write"
-            f" the host and port where it listens, a proxy's port too"
+            f" the host and port where it or its proxy listens"
         ) from error
     except TimeoutError as error:
         raise NoAnswerError(
@@ -242,7 +242,7 @@ async def _fetch(address: URL, credentials: _Credentials | None, *, also: tuple[
         ) from error
     except (aiohttp.ClientError, ValueError, OSError) as error:
         raise NoAnswerError(
-            f"{shown}: the answer is not HTTP as expected ({type(error).__name__});"
+            f"{shown}: the answer is not valid HTTP ({type(error).__name__});"
             " write https:// if the service has TLS, and the host and port of mirrorwatch"
         ) from error
 

@@ -129,7 +129,7 @@ def answer_of(document: Any) -> Answer:
     Raises MalformedError where it is no document of flows at all.
     """
     if not isinstance(document, dict) or not isinstance(document.get("flows"), list):
-        raise MalformedError("no list of flows")
+        raise MalformedError("the list of flows is missing")
     flows = [_flow(item) for item in document["flows"]]
     flows.sort(key=lambda flow: (_place(flow), flow.flow))
     clusters = [item for item in _list(document, "clusters") if item.get("state") != "up"]
@@ -202,9 +202,9 @@ def _group(item: dict[str, Any]) -> GroupAnswer:
 
 def _flow(item: Any) -> FlowAnswer:
     if not isinstance(item, dict) or not isinstance(item.get("flow"), str):
-        raise MalformedError("a flow without a name")
+        raise MalformedError("a flow has no name")
     if not isinstance(item.get("verdict"), str):
-        raise MalformedError("a flow without a verdict")
+        raise MalformedError("a flow has no verdict")
     cause = _dict(item, "cause")
     newest = _newest(_dict(item, "latency").get("end_to_end"))
     return FlowAnswer(

@@ -58,7 +58,7 @@ def show(answer: Answer, console: Console) -> None:
     """
     console = _wide_enough(console)
     if not answer.flows:
-        _say(console, Text("No flow is configured."))
+        _say(console, Text("No flows configured."))
     elif console.width >= _NARROW:
         console.print(_table(answer))
         for flow in answer.flows:
@@ -70,7 +70,7 @@ def show(answer: Answer, console: Console) -> None:
     _print_notes("Mirrors by offsets", mirrors, console)
     checksums = tuple(Note(flow.flow, flow.checksum) for flow in answer.flows if flow.checksum)
     _print_notes("Checksums", checksums, console)
-    _print_notes("Events of the last day", _events(answer), console)
+    _print_notes("Events of the last 24 hours", _events(answer), console)
     _print_notes("Clusters that are not up", answer.clusters, console)
     _print_notes("Problems", answer.problems, console)
 
@@ -123,8 +123,8 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
             table.add_row(_name(group), Text(group.kafka_cluster), _status(group), lag, behind)
         console.print(table)
     if bad and groups.count > len(groups.worst):
-        every = f"; {groups.page} has all." if groups.page else "."
-        _say(console, Text(f"These are the {len(bad)} worst of {groups.count:,} groups{every}"))
+        every = f"; all: {groups.page}" if groups.page else "."
+        _say(console, Text(f"Shown: the {len(bad)} worst of {groups.count:,} groups{every}"))
     for group, alike in _told_once(bad):
         where = Text.assemble(_name(group), f" on {group.kafka_cluster} is ", _status(group))
         _say(console, Text.assemble(where, f": {_place(group)}{group.sentence}{_so_are(alike)}"))
@@ -157,7 +157,7 @@ def _so_are(alike: list[GroupAnswer]) -> str:
     if others > 0:
         named += f" and {counted(others, 'more topic')}"
     where = f", on {named}" if named else ""
-    return f" (So {'is' if len(alike) == 1 else 'are'} {len(alike)} more of them{where}.)"
+    return f" ({counted(len(alike), 'more group')} like this{where}.)"
 
 
 def _untold(flow: FlowAnswer) -> str:

@@ -50,7 +50,7 @@ async def watch(
             return status
         if redraws:
             said = f"{sentence}; trying again.\n" if sentence else captured.get()
-            head = f"{at}, every {interval_s:g} s; Ctrl-C ends it"
+            head = f"{at}, every {interval_s:g} s; Ctrl-C to stop"
             _redraw(console, f"{head}\n\n{said}", clear=first)
         elif sentence:
             say(errors, f"{at} {sentence}; trying again.")

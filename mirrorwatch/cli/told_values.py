@@ -37,13 +37,13 @@ class ToldValue:
 
     def wrong(self, sentence: str) -> None:
         """Note what is wrong with it."""
-        self._problems.append(f"{self._key or 'the document'} {sentence}")
+        self._problems.append(f"{self._key or 'the document'}: {sentence}")
 
     def __getitem__(self, name: str) -> ToldValue:
         """Return a value that has to be there."""
         found = self.get(name)
         if found._absent and not self._absent and self.is_object:  # noqa: SLF001 - of its own class
-            found.wrong("is missing")
+            found.wrong("missing")
         return found
 
     def get(self, name: str) -> ToldValue:
@@ -52,7 +52,7 @@ class ToldValue:
         if self._absent:
             return ToldValue(None, key, self._problems, absent=True)
         if not self.is_object:
-            self.wrong("is no object")
+            self.wrong("must be an object")
             self._absent = True
             return ToldValue(None, key, self._problems, absent=True)
         return ToldValue(self.held.get(name), key, self._problems, absent=name not in self.held)
@@ -62,7 +62,7 @@ class ToldValue:
         if type(self.held) is int and 0 <= self.held <= most:
             return self.held
         if not self._absent:
-            self.wrong(f"is no whole number from 0 to {most}")
+            self.wrong(f"must be a whole number from 0 to {most}")
         return 0
 
     def share(self) -> float:
@@ -70,7 +70,7 @@ class ToldValue:
         if isinstance(self.held, int | float) and not isinstance(self.held, bool) and 0 <= self.held <= 1:
             return float(self.held)
         if not self._absent:
-            self.wrong("is no number from 0 to 1")
+            self.wrong("must be a number from 0 to 1")
         return 0.0
 
     def flag(self) -> bool:
@@ -78,7 +78,7 @@ class ToldValue:
         if isinstance(self.held, bool):
             return self.held
         if not self._absent:
-            self.wrong("is neither true nor false")
+            self.wrong("must be true or false")
         return False
 
     def text(self, longest: int) -> str:
@@ -86,7 +86,7 @@ class ToldValue:
         if isinstance(self.held, str) and 0 < len(self.held) <= longest and self.held.isprintable():
             return self.held
         if not self._absent:
-            self.wrong(f"is no text of 1 to {longest} characters that can be printed")
+            self.wrong(f"must be text of 1 to {longest} printable characters")
         return ""
 
     def matching(self, pattern: str, told: str) -> str:
@@ -94,7 +94,7 @@ class ToldValue:
         if isinstance(self.held, str) and re.fullmatch(pattern, self.held):
             return self.held
         if not self._absent:
-            self.wrong(f"is not made of {told}")
+            self.wrong(f"must consist of {told}")
         return ""
 
     def topic(self) -> str:
@@ -102,7 +102,7 @@ class ToldValue:
         if isinstance(self.held, str) and is_topic_name(self.held):
             return self.held
         if not self._absent:
-            self.wrong("is no name of a topic")
+            self.wrong("must be a topic name")
         return ""
 
     def one_of(self, names: Collection[str], otherwise: str) -> str:
@@ -110,8 +110,8 @@ class ToldValue:
         if isinstance(self.held, str) and self.held in names:
             return self.held
         if not self._absent:
-            shown = f"'{self.held[:_SHOWN]}'" if isinstance(self.held, str) else "no text"
-            self.wrong(f"is {shown} where one of {', '.join(sorted(names))} belongs")
+            found = f", not '{self.held[:_SHOWN]}'" if isinstance(self.held, str) else ""
+            self.wrong(f"must be one of {', '.join(sorted(names))}{found}")
         return otherwise
 
     def moment(self) -> float:
@@ -123,7 +123,7 @@ class ToldValue:
         if moment is not None and moment.tzinfo is not None:
             return (moment - _EPOCH) / timedelta(seconds=1)
         if not self._absent:
-            self.wrong("is no moment such as 2026-01-31T23:00:00.000Z")
+            self.wrong("must be a time such as 2026-01-31T23:00:00.000Z")
         return 0.0
 
     def first_offset(self) -> int | None:
@@ -132,7 +132,7 @@ class ToldValue:
             return None
         offsets = self.items(2)
         if len(offsets) != 2:
-            self.wrong("is no pair of offsets")
+            self.wrong("must be a pair of offsets")
             return None
         return offsets[0].whole()
 
@@ -140,7 +140,7 @@ class ToldValue:
         """Return a number by name; names that are not among these are left out."""
         if not self.is_object:
             if not self._absent:
-                self.wrong("is no object")
+                self.wrong("must be an object")
             return {}
         return {name: self[name].whole() for name in self.held if name in names}
 
@@ -149,14 +149,14 @@ class ToldValue:
         if isinstance(self.held, list) and len(self.held) <= most:
             return list(self._each())
         if not self._absent:
-            self.wrong(f"is no list of at most {most} entries")
+            self.wrong(f"must be a list of at most {most} entries")
         return []
 
     def some(self, most: int) -> tuple[int, list[ToldValue]]:
         """Return how many there are, and those that are shown."""
         count, shown = self["count"].whole(), self["shown"].items(most)
         if count < len(shown):
-            self.wrong(f"counts {count} and shows {len(shown)}")
+            self.wrong(f"count {count} is less than the {len(shown)} shown")
         return count, shown
 
     def _each(self) -> Iterator[ToldValue]:

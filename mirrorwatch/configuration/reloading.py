@@ -178,7 +178,7 @@ class Reloading:
             await asyncio.gather(*(probing.finish() for probing in prober.probings.values()))
         for name in changes.ended:
             held = roster.drop(name)
-            self._log.info("the books at the end", flow=name, **held.watch.books.as_dict())
+            self._log.info("final counters", flow=name, **held.watch.books.as_dict())
         if changes.anew:
             idle += roster.take_idle()
         roster.use(new.canary)

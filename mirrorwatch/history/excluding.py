@@ -28,7 +28,7 @@ async def listed(config: Configuration) -> list[str]:
     """Return a line for each exclusion."""
     async with opened(config, Store.open_to_read) as store:
         found = [] if store is None else await store.read(tables.exclusions)
-    return [_line(one) for one in found] or ["No time is excluded."]
+    return [_line(one) for one in found] or ["No excluded time."]
 
 
 async def remove(config: Configuration, number: int) -> list[str]:
@@ -37,9 +37,9 @@ async def remove(config: Configuration, number: int) -> list[str]:
         remove_it = partial(tables.include, number=number)
         removed = False if store is None else await store.write(remove_it)
     if not removed:
-        sentence = f"no exclusion has number {number}; see them with --list"
+        sentence = f"unknown exclusion {number}; see --list"
         raise ConfigurationError([Problem("--remove", "", sentence)])
-    return [f"Exclusion {number} is removed."]
+    return [f"Exclusion {number} removed."]
 
 
 async def add(config: Configuration, given: Mapping[str, str | None], *, now_at: float) -> list[str]:

@@ -57,7 +57,7 @@ class LagBook:
     def __init__(self, flows: Iterable[str]) -> None:
         self._flows = {name: _Known() for name in flows}
         self._answered_ns: int | None = None
-        self.silence = "The lag monitor has not answered yet."  # why there is nothing to tell, "" else
+        self.silence = "No answer from the lag monitor yet."  # why there is nothing to tell, "" else
 
     def watch(self, flows: Iterable[str], *, anew: Iterable[str] = ()) -> None:
         """Keep these flows from now on; what is known of those that are followed otherwise is left."""
@@ -122,11 +122,11 @@ class LagBook:
         if self.silence:
             return self.silence
         if answered_s > STALE_S:
-            return f"The lag monitor has not answered for {duration_text(answered_s)}."
+            return f"No answer from the lag monitor for {duration_text(answered_s)}."
         if known.told_ns is None:
-            return "The lag monitor has told nothing of this flow yet."
+            return "No answer from the lag monitor about this flow yet."
         age = duration_text(_age_s(known.told_ns, now_ns))
-        return f"The lag monitor has told nothing of this flow for {age}."
+        return f"No answer from the lag monitor about this flow for {age}."
 
     def move_instants(self, by_s: float) -> None:
         """Move what is kept with a wall clock that was set by this many seconds."""

@@ -66,9 +66,7 @@ class LagKeeping:
             parts = await self._store.read(partial(snapshot_store.kept, replica=self._replica))
             await asyncio.to_thread(self._lay_down, parts)
         except (UnavailableError, MalformedError, OSError) as error:
-            self._reporter.problem(
-                WHERE, f"{error}: the lag monitor begins anew, without what it knew before"
-            )
+            self._reporter.problem(WHERE, f"{error}: the lag monitor restarts without its earlier state")
             return ""
         return str(self.path)
 
@@ -82,7 +80,7 @@ class LagKeeping:
             async with asyncio.timeout(LAST_S):
                 await self.take(ask)
         except TimeoutError:
-            self._reporter.event("the lag monitor was too slow to tell what it knew at the end")
+            self._reporter.event("the lag monitor did not return its state in time at shutdown")
 
     async def take(self, ask: Ask) -> None:
         """Ask the process for what it knows, and write that; that it is silent is told elsewhere."""
@@ -92,7 +90,9 @@ class LagKeeping:
             return
         size = sum(map(len, parts.values()))
         if size > MAX_BYTES:
-            self._reporter.problem(WHERE, f"what the lag monitor knows, {size} bytes, is too much to be kept")
+            self._reporter.problem(
+                WHERE, f"the state of the lag monitor is too large to store ({size} bytes)"
+            )
             return
         write = partial(snapshot_store.keep, replica=self._replica, parts=parts, now_at=self._clock.wall_s())
         try:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from runtime.process.clock import WaitingClock
 
 WHAT = "the lag monitor"
-OFF = f"{WHAT} is off: lag.commits in the configuration says so"
+OFF = f"{WHAT} is off (lag.commits)"
 WELL_AFTER_S = BackOff().well_after_s  # a process that has run for so long: what ended the one before is over
 ASK_S = 1.0  # between two looks at what it says of flows
 
@@ -107,7 +107,7 @@ class Lagging:
             self._book.watch(self._watched, anew=changed)
         else:
             self._book = LagBook(self._watched)
-        self._reporter.event(f"{WHAT} is ended" if new is None else f"{WHAT} is to work by other orders")
+        self._reporter.event(f"{WHAT} stopped" if new is None else f"{WHAT} restarts with new settings")
         self._changed.set()
 
     def note_states(self, look: ConnectLook) -> None:
@@ -233,8 +233,8 @@ class Lagging:
         except UnavailableError as error:
             self._book.fall_silent(ended(f"{str(error)[:1].upper()}{str(error)[1:]}"))
         except (KeyError, MalformedError, TypeError, ValueError) as error:  # the canary goes on without it
-            sentence = f"its answer about flows cannot be read ({error!r}); please report that"
-            self._book.fall_silent(f"The lag monitor says nothing: {sentence}.")
+            sentence = f"its answer about flows: invalid ({error!r}); please report this"
+            self._book.fall_silent(f"No verdict from the lag monitor: {sentence}.")
             self._reporter.problem(f"{WHAT}: flows", sentence)
         else:
             self._reporter.settled(f"{WHAT}: flows")
@@ -285,7 +285,7 @@ class Lagging:
     async def stream(self, question: str, **details: object) -> tuple[dict[str, Any], AsyncGenerator[bytes]]:
         """Return its answer in pieces; none by orders that hold no more, so that series of them go."""
         if self._told is not self._orders:
-            raise UnavailableError(f"{WHAT} is to work by other orders")
+            raise UnavailableError(f"{WHAT} restarts with new settings")
         return await self._worker.stream(question, **details)
 
     @property
@@ -299,7 +299,7 @@ class Lagging:
     def _tell(self, state: State) -> None:
         if not state.sentence:
             ended = state.phase is Phase.ENDED
-            told = f"{WHAT} has ended" if ended else f"{WHAT} begins, and answers in a moment"
+            told = f"{WHAT} has stopped" if ended else f"{WHAT} is starting"
             state = replace(state, sentence=told)  # heard by whoever asks while there is no process
         self._worker.state = state
         self._running_ns = self._clock.monotonic_ns() if state.phase is Phase.RUNNING else None

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from fleet.series.kinds import Sample
     from mirrorwatch.lag.collected import Standing
 
-UNTOLD = "the lag monitor, which alone reads it, tells nothing of it at present"
-UNPROBED = "no flow touches this cluster"
+UNTOLD = "no data from the lag monitor, which alone reads this cluster"
+UNPROBED = "not part of a flow"
 
 
 def lone_view(alias: str, client: Mapping[str, str], standing: Standing | None, now_at: float) -> ClusterView:

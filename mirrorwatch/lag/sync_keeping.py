@@ -162,21 +162,21 @@ class SyncKeeper:
         if head["malformed"] and flow not in self._seen_malformed:
             self._seen_malformed.add(flow)
             self._reporter.event(
-                "a record in the topic of offset syncs is none",
+                "malformed record in the topic of offset syncs",
                 flow=flow,
                 malformed=head["malformed"],
                 sample=head["sample"],
             )
         if head["gone"] > self._seen_gone[flow]:
             self._reporter.event(
-                "offset syncs are not kept: the store did not take them while their topic had them",
+                "offset syncs lost: the store was unavailable until retention deleted them",
                 flow=flow,
                 syncs=head["gone"] - self._seen_gone[flow],
             )
         self._seen_gone[flow] = head["gone"]  # less where the lag monitor was started again
         told = [head["refused"]] if head["refused"] else []
         if head["beyond"]:
-            told.append(f"{head['beyond']} are of more partitions than are followed, and are not kept.")
+            told.append(f"{head['beyond']} offset syncs not stored: too many partitions.")
         if told:
             self._reporter.problem(where, " ".join(told))
         else:

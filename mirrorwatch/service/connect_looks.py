@@ -90,8 +90,8 @@ def sentence_of(connector: Connector, told: Mapping[str, tuple[TaskState, ...]],
     states = told.get(connector.name)
     if states is None:
         return (
-            f"there is no connector of this name at {address} any more, and it served {connector.flow}: "
-            "make it again there, or take it out of the configuration and reload"
+            f"{connector.flow} has no connector any more: {address} does not know this name; "
+            "re-create it there, or remove it from the configuration and reload"
         )
     own = next((one.state for one in states if one.task is None), "")
     tasks = tuple(Task(one.task, one.state) for one in states if one.task is not None)

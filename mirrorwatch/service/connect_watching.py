@@ -96,7 +96,7 @@ class ConnectWatch:
             await self._look(section)
         except (UnavailableError, RefusedError, MalformedError) as error:
             if self._section is section:
-                self._reporter.problem(WHERE, f"how the mirrors' tasks are is not known: {error}")
+                self._reporter.problem(WHERE, f"states of tasks unknown: {error}")
                 self._let_go_stale()
             return REFUSED_S if isinstance(error, RefusedError) else LOOK_S
         return LOOK_S

@@ -32,11 +32,11 @@ def of_one_name(
     harm = (
         "every flow that both watch is probed twice"
         if probing
-        else "what one keeps of its flows and groups the other overwrites"
+        else "each overwrites the state that the other stores"
     )
     return (
-        f"{' and '.join(places)} works on this store under the name '{replica}' too, so {harm}:"
-        " stop one of them, or give each a name of its own in store.replica"
+        f"{' and '.join(places)} also uses this store with the name '{replica}', so {harm};"
+        " stop one of them, or give each its own store.replica"
     )
 
 

@@ -241,7 +241,7 @@ class Service:
             sending = group.create_task(prober.send(shutdown.stopping))
             await shutdown.stopping.wait()
             await reloads.end()
-            self._log.info("stopping: no more probes are sent; waiting for those on their way")
+            self._log.info("stopping: no more probes; waiting for those in flight")
             judging.cancel()  # what is not sent any more says nothing about the flows
             self._keeper.close()  # the readers go on without their sites, until the prober is closed
             await sending
@@ -255,7 +255,7 @@ class Service:
         await self._latching.look(prober)
         await self._incidents.end()
         for name, held in prober.flows.items():
-            self._log.info("the books at the end", flow=name, **held.watch.books.as_dict())
+            self._log.info("final counters", flow=name, **held.watch.books.as_dict())
 
     async def _keep_syncs(self) -> None:
         keep_s = self._config.store.keep.syncs

@@ -37,7 +37,7 @@ def lines_of(before: FlowVerdict | None, after: FlowVerdict) -> tuple[Line, ...]
         facts = {"flow": after.flow, "also": also.verdict.value, "cause": _word(also.cause)}
         lines.append(Line(_level(also.verdict), also.sentence, facts))
     elif also is None and former is not None and former.verdict is not after.verdict:
-        sentence = f"{after.flow} is {former.verdict} no more; its verdict stays {after.verdict}."
+        sentence = f"{after.flow} is no longer {former.verdict}; its verdict is still {after.verdict}."
         lines.append(Line("info", sentence, {"flow": after.flow, "also": "none"}))
     return tuple(lines)
 

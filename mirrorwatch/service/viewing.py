@@ -128,7 +128,7 @@ def cluster_state(
     if not site.reached:
         if told is not None and told[0].phase in (Phase.DOWN, Phase.REFUSED):
             return told[0].phase.value, since_at, told[0].sentence
-        return "connecting", since_at, "it was not reached yet"
+        return "connecting", since_at, "not connected yet"
     control = site.control
     match control.control:
         case Control.OK:

@@ -41,7 +41,7 @@ def test_the_books_are_those_of_the_orderly_end(tmp_path):
     assert service.flows() == {}
     lines = [
         {"sentence": "mirrorwatch is up"},
-        {"sentence": "the books at the end", "flow": "A->B", "good": 7, "lost": 0, "level": "info"},
+        {"sentence": "final counters", "flow": "A->B", "good": 7, "lost": 0, "level": "info"},
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     service.log.write_text(text + '{"sentence": "cut o', encoding="utf-8")

@@ -45,7 +45,7 @@ def test_a_note_is_written(tmp_path):
     name = _made(tmp_path)
     done = _annotate(tmp_path, name, "--author", "Ada", "--text", " the worker <b>ran</b> out of memory ")
     assert (done.exception, done.return_value) == (None, 0)
-    assert done.output == f"The note is written to incident {name}.\n"
+    assert done.output == f"Note added to incident {name}.\n"
 
     async def read():
         store = _store(tmp_path)

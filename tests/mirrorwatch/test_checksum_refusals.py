@@ -74,7 +74,7 @@ def test_the_mistake_is_named_before_any_cluster_is_asked_and_the_configuration_
     assert status == 2
     first, last = output.splitlines()
     assert first.startswith(said)
-    assert last == "No checksum was made: 1 problem."
+    assert last == "No checksum made: 1 problem."
 
 
 def test_a_configuration_that_cannot_be_used_is_blamed(typed, tmp_path):

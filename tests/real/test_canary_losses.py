@@ -134,4 +134,4 @@ def test_a_standstill_is_told_beside_a_loss_of_a_while_ago(watched, topic):
     # What waited at the mirror may arrive too late before all is well again.
     assert (told[0], told[-1]) == ("stalled", "none")
     assert set(told[1:-1]) <= {"stalled", "late", "unknown", "none"}
-    assert beside[-1]["sentence"] == f"A->B is {told[-2]} no more; its verdict stays losing."
+    assert beside[-1]["sentence"] == f"A->B is no longer {told[-2]}; its verdict is still losing."

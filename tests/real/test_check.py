@@ -96,7 +96,7 @@ def test_the_topics_of_two_clusters(kafka_pair, no_mirror, topic_name, tmp_path)
     assert f"{one} as A.{one}" in flat
     assert f"{two} as A.{two}" in flat
     absent = re.search(
-        r"Not on B yet \(\d+\): MirrorMaker takes up new topics every 10 min [^:]*\. (.*?) Not", flat
+        r"Not on B yet \(\d+\): MirrorMaker detects new topics every 10 min [^:]*\. (.*?) Not", flat
     )
     assert absent, text
     assert f"A.{two}" in absent[1]
@@ -104,7 +104,7 @@ def test_the_topics_of_two_clusters(kafka_pair, no_mirror, topic_name, tmp_path)
     assert left_out in flat.partition("Not mirrored because no entry of topics")[2]
     assert f"{trap} on A is never mirrored A->B because its name says that it came from B." in flat
     assert f"{copy} on A" not in flat  # a copy of B's own topic, which nobody has to be told of
-    assert re.search(r"A: id \S+, 1 broker, [\d,]+ topics? to be seen", flat)
+    assert re.search(r"A: id \S+, 1 broker, [\d,]+ topics? visible", flat)
     assert "Traceback" not in text
 
 
@@ -122,7 +122,7 @@ def test_what_is_wrong_with_topics_that_are_there(kafka_pair, no_mirror, topic_n
     assert f"{probed} on A refuses probes: max.message.bytes is 200" in flat
     assert f"{probed} on A is compacted (cleanup.policy=compact,delete)" in flat
     assert f"A.{probed} on B requires 2 replicas in sync (min.insync.replicas) and has 1 replica" in flat
-    assert "FAILED: 2 settings of topics spoil the canary" in flat
+    assert "FAILED: 2 topic settings break the canary" in flat
 
 
 async def test_a_topic_tells_its_settings_and_grows(kafka_pair, topic_name):
@@ -169,7 +169,7 @@ def test_a_cluster_that_is_away_hides_nothing_of_the_other(kafka_pair, tmp_path)
     assert code == 4, text
     assert f"cluster B at {away}: describing the cluster failed: nothing listens there" in flat
     assert "A: id " in flat
-    assert "Whether they are on B is not known" in flat or "no topic is to be seen on A" in flat
+    assert "Not known which are on B" in flat or "no topic is visible on A" in flat
     assert "FAILED: B cannot be reached" in flat
 
 

@@ -84,7 +84,7 @@ def test_a_run_is_told_shown_and_remembered(service, address):
     with pytest.raises(NotTakenError, match=r"HTTP 404: unknown flow 'A->C'"):
         asyncio.run(tell(service.url, night | {"flow": "A->C"}, {TOKEN: OURS}))
     with pytest.raises(
-        NotTakenError, match=r"HTTP 400: the document: invalid checksum run; status is no whole number"
+        NotTakenError, match=r"HTTP 400: the document: invalid checksum run; status: must be a whole number"
     ):
         asyncio.run(tell(service.url, night | {"status": 9}, {TOKEN: OURS}))
     assert numbers(service) == ({}, None, None)

@@ -79,7 +79,7 @@ def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path
 
         worker.ask("DELETE", f"/connectors/{NAME}")
         eventually(
-            lambda: "there is no connector of this name at" in service.problems().get(where, ""),
+            lambda: "does not know this name" in service.problems().get(where, ""),
             60,
             every_s=0.5,
         )

@@ -68,7 +68,7 @@ def test_flows_come_and_go_and_a_broken_file_changes_nothing(clusters, kafka_pai
         reload(service, lambda document: document["flows"].pop("A->B"))
         eventually(lambda: flows_of(service) == {"B->A"}, 20)
         assert not [key for key, _ in service.metrics().items() if ("flow", "A->B") in key[1]]
-        (ended,) = [line for line in service.lines() if line["sentence"] == "the books at the end"]
+        (ended,) = [line for line in service.lines() if line["sentence"] == "final counters"]
         assert ended["flow"] == "A->B"
         assert ended["in_flight"] == 0
         assert ended["expected"] == ended["concluded"] + sum(ended[name] for name in OTHERS)

@@ -71,7 +71,7 @@ def summary(found: Result) -> str:
     verified = sum(one.verified for one in found.partitions)
     whole = sum(one.offsets for one in found.partitions) + sum(one.records for one in found.left_out)
     share = share_text(verified, whole) if whole else "100 %"
-    said = ", ".join(told) or ("differences that are not told apart" if found.differing else "no difference")
+    said = ", ".join(told) or ("unresolved differences" if found.differing else "no difference")
     waiting = f"; {counted(found.not_due, 'record')} not due yet" if found.not_due else ""
     return f"{said} in {counted(compared, 'record')}, {share} of what is due is verified{waiting}"
 

@@ -40,7 +40,8 @@ LOOKS = {
 MEANINGS = {
     "ERR": "records were deleted before the group read them",
     "STOP": "the group has lag and stopped committing",
-    "STALL": "the group has lag and commits the same offset again and again, or a hanging transaction blocks it",
+    "STALL": "the group has lag and commits the same offset again and again, or a hanging transaction "
+    "blocks it",
     "REWIND": "the group went back to an earlier offset and reads records again",
     "WARN": "the group makes progress, but its lag grows",
     "UNKNOWN": "data for a verdict is missing or too old; the reason says which",
@@ -122,7 +123,9 @@ def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
     if isinstance(source, str):
         return told + ((ASKED,) if source == "admin" else ())
     asked = [alias for alias, one in source.items() if one == "admin"]
-    return told + tuple(f"{alias}: Mirrorwatch polls the offsets of its groups with the Admin API." for alias in asked)
+    return told + tuple(
+        f"{alias}: Mirrorwatch polls the offsets of its groups with the Admin API." for alias in asked
+    )
 
 
 def others(document: Mapping[str, Any]) -> tuple[str, ...]:

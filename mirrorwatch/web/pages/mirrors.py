@@ -75,7 +75,8 @@ def _read(document: Mapping[str, Any]) -> str:
     if document["read_to_ms"] is None:
         return "not read yet"
     age_s = max(0.0, (document["now_ms"] - document["read_to_ms"]) / 1000)
-    return f"MirrorMaker writes it every {duration_text(document['cadence_s'])}; last read {duration_text(age_s)} ago"
+    every = duration_text(document["cadence_s"])
+    return f"MirrorMaker commits every {every}; last read {duration_text(age_s)} ago"
 
 
 def _found(document: Mapping[str, Any]) -> dict[str, Any]:

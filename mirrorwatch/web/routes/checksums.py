@@ -212,8 +212,8 @@ async def _body(request: web.Request) -> bytes:
             MOST_BYTES,
             size,
             text=(
-                f"the document: larger than {MOST_BYTES // 2**20} MiB; post the runs of a file one by one, or use"
-                " --tell, which shortens long lists."
+                f"the document: larger than {MOST_BYTES // 2**20} MiB; post the runs of a file one by one, or"
+                " use --tell, which shortens long lists."
             ),
         )
     return bytes(body)

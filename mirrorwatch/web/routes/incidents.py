@@ -144,9 +144,7 @@ class _Pages:
         except UnavailableError as error:
             return self._away(view, f"The incident cannot be read: {error}.", 503)
         if found is None:
-            return self._away(
-                view, f"Unknown incident '{name[:100]}'; old incidents are deleted.", 404
-            )
+            return self._away(view, f"Unknown incident '{name[:100]}'; old incidents are deleted.", 404)
         names = incident_names(found, view, self._aims().spent(found))
         return await self._drawn("incident.html", names, view)
 

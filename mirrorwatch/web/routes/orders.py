@@ -100,7 +100,9 @@ class _Desk:
         if http.tokens.operator is not None:
             _require_operator(request, http)
         elif _is_of_another_site(request):
-            raise ProblemError("forbidden", "requests from pages of other sites are not allowed", path=request.path)
+            raise ProblemError(
+                "forbidden", "requests from pages of other sites are not allowed", path=request.path
+            )
         take_turn(self._reloads, self._clock, request)
         self._log.info("reload requested", by=request.remote)
         done = await self._orders.reload()

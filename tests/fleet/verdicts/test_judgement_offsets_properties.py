@@ -65,7 +65,7 @@ SILENT = st.builds(
     LagEvidence,
     st.just(Verdict.UNKNOWN),
     st.just(None),
-    sentence=st.just("The lag monitor has not answered for 12 s."),
+    sentence=st.just("No answer from the lag monitor for 12 s."),
     since_at=INSTANTS,
     settles_s=st.floats(0.0, 300.0),
 )

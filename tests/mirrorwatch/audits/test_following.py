@@ -276,7 +276,10 @@ async def test_a_run_that_cannot_be_read_is_told_and_leaves_the_others(scene):
     await scene.keep(run("r1"), run("odd", ended_at=ENDED_AT + 1, partitions=[partition()]) | {"records": 7})
     await scene.following.look()
     assert scene.runs() == ["r1"]
-    assert scene.said[WHERE_RUNS] == "one run in the store cannot be read, odd for one: records is no object"
+    assert (
+        scene.said[WHERE_RUNS]
+        == "one run in the store cannot be read, for example odd: records: must be an object"
+    )
     reads = []
     scene.book.run = reads.append
     await scene.following.look()
@@ -364,7 +367,7 @@ async def test_too_many_topics_for_metrics_are_told(scene, monkeypatch):
         lambda flows: made(flows, max_series=checksum_following.MOST_SERIES),
     )
     await scene.tell(run("r1", partitions=[partition("a"), partition("b"), partition("c")]))
-    assert scene.said[WHERE_SERIES].startswith("/metrics leaves out the checksums of 2 topics")
+    assert scene.said[WHERE_SERIES].startswith("/metrics omits the checksums of 2 topics")
 
 
 async def test_a_run_is_known_however_many_counts_came_since(scene):

@@ -47,7 +47,7 @@ def test_the_next_run_tells_what_a_killed_one_wrote(stage, tmp_path):
     assert "A->B: the run that ended " in found.said
     assert f"was not told: 1 difference lost: orders [0]: the record at offset {LOST_AT} on A" in found.said
     assert "Not fine: both sides differ; the findings stand above." in found.said
-    assert "each is told once" not in found.said
+    assert "each is reported once" not in found.said
 
 
 def test_it_is_told_once(stage, tmp_path):
@@ -64,7 +64,7 @@ def test_a_run_that_told_is_not_told_by_the_next(stage, tmp_path):
     assert run(stage()) == 1
     again = stage()
     assert run(again) == 0
-    assert "found 1 difference; each is told once" in again.said
+    assert "found 1 difference; each is reported once" in again.said
 
 
 def test_a_kill_before_the_outlets_have_it_leaves_it_to_the_next(stage, tmp_path):
@@ -163,7 +163,7 @@ def test_of_a_run_whose_differences_were_not_told_apart_the_next_one_says_so(sta
         store.execute("UPDATE checksum_runs SET findings = 0")
     again = stage()
     assert run(again) == 0
-    assert "found differences that are not told apart; each is told once." in again.said
+    assert "found unresolved differences; each is reported once." in again.said
 
 
 @pytest.mark.parametrize("step", ["service", "written"])
@@ -220,7 +220,7 @@ def test_of_a_document_that_cannot_be_read_the_status_is_told(stage, tmp_path):
     found = stage()
     heard = heard_by(found)
     assert run(found) == 1
-    assert "was not told, and cannot be read any more" in found.said
+    assert "was not reported, and cannot be read any more" in found.said
     assert [(one["status"], "run" in one) for one in heard[-1]["runs"]] == [(1, False), (0, True)]
     assert run(stage()) == 0
 

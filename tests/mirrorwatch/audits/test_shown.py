@@ -62,11 +62,11 @@ def page():
         ({"partitions": [], "left_out": [left()]}, "nothing could be compared, 0 % verified, no finding"),
         (
             {"partitions": [partition(unverifiable=2)]},
-            "100 records of 1 topic compared, 100 % verified, no finding, 2 records that nobody can tell",
+            "100 records of 1 topic compared, 100 % verified, no finding, 2 records without a verdict",
         ),
         (
             {"blocks": [block(lacking=1), block(lacking=2)]},
-            "100 records of 1 topic compared, 100 % verified, no finding, 2 blocks of offsets not told apart",
+            "100 records of 1 topic compared, 100 % verified, no finding, 2 blocks of offsets unresolved",
         ),
     ],
 )
@@ -119,7 +119,8 @@ def test_the_page_has_a_block_with_the_newest_run_and_its_link(page):
     text = page.fragment(shown(view_of(run("r1", ended_at=ENDED_AT)))[1])
     assert '<a href="/checksums/r1">The run that ended <time datetime="2026-05-28T14:26:40.000Z">' in text
     assert (
-        "(6 h ago)</span>, duration 10 min: 100 records of 1 topic compared, 100 % verified, no finding." in text
+        "(6 h ago)</span>, duration 10 min: 100 records of 1 topic compared, 100 % verified, no finding."
+        in text
     )
     assert "Earlier runs" not in text
     assert "<strong>" not in text

@@ -94,51 +94,55 @@ def test_a_pass_over_counts_is_read_for_what_it_is():
 @pytest.mark.parametrize(
     ("path", "value", "sentence"),
     [
-        (["run"], "a/b", "run is not made of letters, digits, '.', '_' and '-', at most 64"),
-        (["run"], 7, "run is not made of letters, digits, '.', '_' and '-', at most 64"),
-        (["flow"], "A\x1b[2JB", "flow is no text of 1 to 300 characters that can be printed"),
-        (["plan"], "p" * 65, "plan is no text of 1 to 64 characters that can be printed"),
-        (["begun_at"], "2030-01-01T00:00:00Z", "begun_at is later than ended_at"),
-        (["ended_at"], "yesterday", "ended_at is no moment such as 2026-01-31T23:00:00.000Z"),
-        (["ended_at"], "2026-09-21T13:33:20", "ended_at is no moment such as 2026-01-31T23:00:00.000Z"),
-        (["ended_at"], None, "ended_at is no moment such as 2026-01-31T23:00:00.000Z"),
-        (["status"], 5, "status is no whole number from 0 to 4"),
-        (["status"], True, "status is no whole number from 0 to 4"),
-        (["coverage"], 1.5, "coverage is no number from 0 to 1"),
-        (["coverage"], None, "coverage is no number from 0 to 1"),
-        (["counts_only"], 1, "counts_only is neither true nor false"),
-        (["records"], [], "records is no object"),
-        (["records", "lost"], -1, f"records.lost is no whole number from 0 to {2**62}"),
-        (["source_records"], "10", f"source_records is no whole number from 0 to {2**62}"),
-        (["findings"], None, "findings is no object"),
-        (["findings", "count"], 1, "findings counts 1 and shows 2"),
-        (["findings", "shown"], {}, "findings.shown is no list of at most 10000 entries"),
-        (["findings", "shown", 1], 7, "findings.shown[1] is no object"),
+        (["run"], "a/b", "run: must consist of letters, digits, '.', '_' and '-', at most 64"),
+        (["run"], 7, "run: must consist of letters, digits, '.', '_' and '-', at most 64"),
+        (["flow"], "A\x1b[2JB", "flow: must be text of 1 to 300 printable characters"),
+        (["plan"], "p" * 65, "plan: must be text of 1 to 64 printable characters"),
+        (["begun_at"], "2030-01-01T00:00:00Z", "begun_at: must not be later than ended_at"),
+        (["ended_at"], "yesterday", "ended_at: must be a time such as 2026-01-31T23:00:00.000Z"),
+        (["ended_at"], "2026-09-21T13:33:20", "ended_at: must be a time such as 2026-01-31T23:00:00.000Z"),
+        (["ended_at"], None, "ended_at: must be a time such as 2026-01-31T23:00:00.000Z"),
+        (["status"], 5, "status: must be a whole number from 0 to 4"),
+        (["status"], True, "status: must be a whole number from 0 to 4"),
+        (["coverage"], 1.5, "coverage: must be a number from 0 to 1"),
+        (["coverage"], None, "coverage: must be a number from 0 to 1"),
+        (["counts_only"], 1, "counts_only: must be true or false"),
+        (["records"], [], "records: must be an object"),
+        (["records", "lost"], -1, f"records.lost: must be a whole number from 0 to {2**62}"),
+        (["source_records"], "10", f"source_records: must be a whole number from 0 to {2**62}"),
+        (["findings"], None, "findings: must be an object"),
+        (["findings", "count"], 1, "findings: count 1 is less than the 2 shown"),
+        (["findings", "shown"], {}, "findings.shown: must be a list of at most 10000 entries"),
+        (["findings", "shown", 1], 7, "findings.shown[1]: must be an object"),
         (
             ["findings", "shown", 0, "verdict"],
             "gone",
-            "findings.shown[0].verdict is 'gone' where one of altered, duplicated, extra, lost, match,",
+            "findings.shown[0].verdict: must be one of altered, duplicated, extra, lost, match,",
         ),
-        (["findings", "shown", 0, "cause"], ["filtered"], "findings.shown[0].cause is no text where one of"),
-        (["findings", "shown", 0, "topic"], "no topic", "findings.shown[0].topic is no name of a topic"),
+        (["findings", "shown", 0, "cause"], ["filtered"], "findings.shown[0].cause: must be one of"),
+        (["findings", "shown", 0, "topic"], "no topic", "findings.shown[0].topic: must be a topic name"),
         (
             ["findings", "shown", 0, "source_offsets"],
             [1],
-            "findings.shown[0].source_offsets is no pair of offsets",
+            "findings.shown[0].source_offsets: must be a pair of offsets",
         ),
         (
             ["findings", "shown", 0, "source_offsets"],
             [1.5, 2],
-            f"findings.shown[0].source_offsets[0] is no whole number from 0 to {2**62}",
+            f"findings.shown[0].source_offsets[0]: must be a whole number from 0 to {2**62}",
         ),
         (
             ["not_read_again", "shown", 0, "certain"],
             None,
-            "not_read_again.shown[0].certain is neither true nor false",
+            "not_read_again.shown[0].certain: must be true or false",
         ),
-        (["partitions", "shown", 0, "verified"], 1 << 63, "partitions.shown[0].verified is no whole number"),
-        (["left_out", "shown", 0, "later"], "no", "left_out.shown[0].later is neither true nor false"),
-        (["nothing_new"], [3], "nothing_new[0] is no name of a topic"),
+        (
+            ["partitions", "shown", 0, "verified"],
+            1 << 63,
+            "partitions.shown[0].verified: must be a whole number",
+        ),
+        (["left_out", "shown", 0, "later"], "no", "left_out.shown[0].later: must be true or false"),
+        (["nothing_new"], [3], "nothing_new[0]: must be a topic name"),
     ],
 )
 def test_each_thing_that_is_wrong_is_said_with_its_place(path, value, sentence):
@@ -152,7 +156,7 @@ def test_each_thing_that_is_wrong_is_said_with_its_place(path, value, sentence):
 def test_what_is_missing_is_said_once(name):
     document = copied(FULL)
     del document[name]
-    assert problems(document) == [f"{name} is missing"]
+    assert problems(document) == [f"{name}: missing"]
 
 
 def test_all_problems_are_said_at_once_and_no_more_than_can_be_read():
@@ -181,7 +185,7 @@ def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_told(mo
     with pytest.raises(NoRunError) as refused:
         read_told({"runs": [good, bad, bad, *[bad] * 50]})
     assert len(read) == 3
-    assert refused.value.problems[0].startswith("runs[1]: status is")
+    assert refused.value.problems[0].startswith("runs[1]: status: must")
     assert refused.value.problems[MOST_PROBLEMS:] == [f"and {2 * 33 - MOST_PROBLEMS} more"]
     bad["findings"] = {"count": 200, "shown": [{} for _ in range(200)]}
     with pytest.raises(NoRunError) as refused:
@@ -192,13 +196,13 @@ def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_told(mo
 @pytest.mark.parametrize(("version", "told"), [(2, "2"), (None, "none"), (True, "none"), ("1", "none")])
 def test_of_another_version_nothing_else_is_said(version, told):
     assert problems({"version": version}) == [
-        f"version is {told}, and this service reads 1: use one release for both"
+        f"version: {told} is not supported (this service reads 1); use one release for both"
     ]
 
 
 @pytest.mark.parametrize("document", [None, [], 7, "run"])
 def test_what_is_no_document(document):
-    assert problems(document) == ["the document is no JSON object"]
+    assert problems(document) == ["the document: must be a JSON object"]
 
 
 def test_keys_and_verdicts_of_another_release_are_left_alone():

@@ -206,7 +206,7 @@ async def test_nobody_is_asked_without_a_connection(explain):
 async def test_without_the_lag_monitor_check_asks_for_its_list_of_topics(explain):
     off = YAML + "lag: {commits: 'off'}\n"
     said, usual = flat((await explain(off))[1]), flat((await explain(YAML))[1])
-    assert "To see every topic, check also requires Describe on all topics" in said
+    assert "To list every topic, check also requires Describe on all topics" in said
     assert "check also requires" not in usual
     assert "__consumer_offsets" in usual
     assert "__consumer_offsets" not in said
@@ -221,8 +221,8 @@ async def test_a_topic_among_the_rights_is_named_whole(explain):
 
 async def test_who_may_not_read_commits_is_told_what_is_done_instead(explain):
     said = flat((await explain(YAML))[1])
-    assert "If __consumer_offsets may not be read, Mirrorwatch asks the Admin API" in said
-    assert "With lag: {commits: off} there is no lag monitor" in said
+    assert "If Mirrorwatch may not read __consumer_offsets, it polls group offsets with the Admin API" in said
+    assert "With lag: {commits: off} the lag monitor is off" in said
     by_admin = flat((await explain(YAML + "lag: {commits: admin}\n"))[1])
     assert "may not be read" not in by_admin
 
@@ -243,7 +243,7 @@ async def test_a_refusal_is_told_and_the_rest_is_still_said(explain):
     assert code == 4
     assert "cluster B: describing the topic A.mirrorwatch-canary failed: it is refused" in flat(text)
     assert "orders as A.orders" in text
-    assert "mirrorwatch-canary, which is there with 2 partitions." in flat(text)
+    assert "mirrorwatch-canary, exists with 2 partitions." in flat(text)
     assert "mirrorwatch-canary on A has 2 partitions; 3 would cover" in flat(text)
     assert "FAILED: B cannot be reached or refused a request" in flat(text)
 
@@ -269,9 +269,9 @@ async def test_what_is_wrong_with_topics_is_told_with_what_to_do(explain):
     assert "mirrorwatch-canary on A refuses probes: max.message.bytes is 100" in said
     assert "mirrorwatch-canary on A keeps records for only 1 s (retention.ms=1000)" in said
     assert "A.mirrorwatch-canary on B requires 2 replicas in sync" in said
-    assert "no probe passes through broker 1 of A: no partition of mirrorwatch-canary" in said
-    assert "no probe passes through broker 1 of B: no partition of A.mirrorwatch-canary" in said
-    assert "FAILED: 2 settings of topics spoil the canary; see Topics to fix." in said
+    assert "not probed: broker 1 of A; no partition of mirrorwatch-canary" in said
+    assert "not probed: broker 1 of B; no partition of A.mirrorwatch-canary" in said
+    assert "FAILED: 2 topic settings break the canary; see Topics to fix." in said
 
 
 async def test_a_setting_that_spoils_the_canary_goes_before_what_is_incomplete(explain):
@@ -282,7 +282,7 @@ async def test_a_setting_that_spoils_the_canary_goes_before_what_is_incomplete(e
     away = Cluster(error=UnavailableError("cluster B: nothing listens"))
     code, text = await explain(YAML, {"A": a, "B": away})
     assert code == 1
-    assert "FAILED: 1 setting of a topic spoils the canary" in flat(text)
+    assert "FAILED: 1 topic setting breaks the canary" in flat(text)
     assert "Incomplete: settings of topics on A cannot be read." in flat(text)
     unfit = ConfigurationError([Problem("cluster B", "", "the Kafka client does not accept its settings")])
     code, _ = await explain(YAML, {"A": a, "B": Cluster(error=unfit)})
@@ -303,7 +303,7 @@ async def test_settings_that_may_not_be_read_are_named_and_the_rest_is_checked(e
     a = Cluster("mirrorwatch-canary", unread=("mirrorwatch-canary",), brokers=4)
     code, text = await explain(YAML, {"A": a, "B": Cluster()})
     assert code == 3
-    assert "A does not let its settings be read, for want of the right DescribeConfigs" in flat(text)
+    assert "A refuses to show topic settings: the DescribeConfigs permission is missing" in flat(text)
     assert "Incomplete: settings of topics on A cannot be read." in flat(text)
     assert "mirrorwatch-canary on A has 3 partitions; 4 would cover" in flat(text)
 
@@ -408,5 +408,5 @@ async def test_a_cluster_that_never_answers_has_a_limit():
     silent.forever = asyncio.Event()
     found = await look("A", silent, ["t"], limit_s=0.01)
     assert found.description is not None  # what had come before is kept
-    assert str(found.errors[0]) == "cluster A: it did not answer everything within 0.01 s"
+    assert str(found.errors[0]) == "cluster A: no complete answer within 0.01 s; the rest is not checked"
     assert silent.closed == 1

@@ -34,7 +34,7 @@ async def test_none_of_those_words_stands_there_however_commits_are_read(explain
     said = text.replace("mirrorwatch.yml", "")
     assert [word for word in OF_WRITING + OF_FLOWS if word in said] == []
     assert "Read implies Describe." in text or commits == "admin"
-    assert "There is no flow, so there are no probes and no control probes: nothing is written." in text
+    assert "No flows, so no probes and no control probes: Mirrorwatch writes nothing." in text
 
 
 async def test_with_the_canary_off_nothing_is_said_of_what_is_written_either(explain):
@@ -47,10 +47,10 @@ async def test_with_the_canary_off_nothing_is_said_of_what_is_written_either(exp
 @pytest.mark.parametrize(
     ("flow", "said"),
     [
-        ("}", "its consumer groups alone: no flow touches it"),
+        ("}", "only consumer groups (not part of a flow)"),
         (
             ", offsets: {topic: t, kafka_cluster: C}}",
-            "its consumer groups, and the offsets of A->B: no flow touches it",
+            "consumer groups and the offsets of A->B (not part of a flow)",
         ),
     ],
 )
@@ -64,5 +64,5 @@ async def test_one_that_cannot_be_read_is_told_and_makes_nothing_fail(explain):
     mirror = "clusters = A, B, C\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\nA->B.enabled = true\n"
     code, text = await explain(mirror, {"A": Cluster(), "B": Cluster()})
     assert code == 0
-    assert "C: no flow touches it, and the warnings tell what is wrong with it, so it is left" in flat(text)
+    assert "C: not part of a flow, and it has a warning (see Warnings), so it is not used" in flat(text)
     assert "C.bootstrap.servers: is missing" in flat(text)

@@ -22,7 +22,7 @@ SCRAM = {"security.protocol": "sasl_ssl", "sasl.mechanism": "SCRAM-SHA-512", "sa
             "the subject of the client certificate",
         ),
         (SCRAM, "User:watcher"),
-        (SCRAM | {"sasl.mechanism": "OAUTHBEARER"}, "the one that the token names"),
+        (SCRAM | {"sasl.mechanism": "OAUTHBEARER"}, "the principal of the token"),
     ],
 )
 def test_the_principal(client, principal):

@@ -78,7 +78,7 @@ def test_why_a_task_failed_is_read_where_the_worker_tells_it_and_done_without(tm
     path = tmp_path / "mirrorwatch.yml"
     path.write_text(BASE.format(commits="topic", flow=flow), encoding="utf-8")
     config = read_configuration(path, environ={})
-    found = [one for one in wished_lag_rights(config) if one.purpose == "why a task of A->B failed"]
+    found = [one for one in wished_lag_rights(config) if one.purpose == "errors of tasks of A->B"]
     expected = [] if topic is None else [(cluster, "topic", topic, ("Read",))]
     assert [(one.cluster, one.resource, one.name, one.operations) for one in found] == expected
     assert not any(one.name == topic for one in lag_rights(config))
@@ -99,7 +99,7 @@ flows:
     )
     config = read_configuration(path, environ={})
     found = [one.purpose for one in wished_lag_rights(config) if one.name == "connect-status"]
-    assert found == ["why a task of A->B failed, why a task of C->B failed"]
+    assert found == ["errors of tasks of A->B, errors of tasks of C->B"]
     assert [one.purpose for one in lag_rights(config) if one.name == "connect-offsets"] == [
         "how far A->B is, how far C->B is"
     ]

@@ -177,7 +177,7 @@ def test_what_was_verified_before_is_not_counted_again_and_called_equal_by_nobod
     found = stage(mirrors)
     assert count(found) == 0
     assert "nothing new in 2 topics, empty or verified before: audit, orders" in found.said
-    assert "found 1 difference; each is told once. No later run took that back." in found.said
+    assert "found 1 difference; each is reported once. No later run cleared it." in found.said
     assert found.said.rstrip().endswith(
         "Result Nothing new: nothing was counted. What earlier runs found stays as it is."
     )

@@ -90,7 +90,7 @@ def test_with_nothing_new_spark_is_not_started_and_the_last_finding_is_remembere
     assert run(again) == 0
     assert (again.started, again.digests_made.asked) == (0, [])
     assert "A->B: nothing new to compare" in again.said
-    assert re.search(r"The run that ended \S+Z found 1 difference; each is told once\.", again.said)
+    assert re.search(r"The run that ended \S+Z found 1 difference; each is reported once\.", again.said)
     assert [told(one) for one in documents(tmp_path)] == [LOST, []]
     assert marks(tmp_path) == {("orders", 0): (200, 199)}
 
@@ -101,7 +101,7 @@ def test_a_finding_is_remembered_however_many_runs_had_nothing_new(stage, tmp_pa
     assert run(stage(mirrors)) == 0
     third = stage(mirrors)
     assert run(third) == 0
-    assert "found 1 difference; each is told once. No later run took that back." in third.said
+    assert "found 1 difference; each is reported once. No later run cleared it." in third.said
     assert "Nothing new: nothing was compared. What earlier runs found stays as it is." in third.said
 
 
@@ -397,7 +397,7 @@ def test_the_last_finding_is_named_however_many_counts_came_since(stage, tmp_pat
     book_of(tmp_path, count)
     again = stage({("orders", 0): one})
     assert run(again) == 0
-    assert "found 1 difference; each is told once" in again.said
+    assert "found 1 difference; each is reported once" in again.said
 
 
 def documents_of_a_count(run):

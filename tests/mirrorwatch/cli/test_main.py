@@ -136,7 +136,7 @@ def test_what_is_no_address_of_a_service_is_status_2():
     ended = mirrorwatch("status", "nosuch.yml")
     assert ended.returncode == 2
     assert ended.stdout == ""
-    assert "not the address of a service but a configuration" in ended.stderr
+    assert "a configuration, not the address of a service" in ended.stderr
 
 
 def test_status_takes_user_and_password_from_the_environment():
@@ -385,7 +385,7 @@ def test_a_fault_of_ours_is_told_as_one_without_a_traceback(config):
     ended = faulty(config)
     assert ended.returncode == 70
     assert len(ended.stderr.splitlines()) == 1
-    assert re.search(r"This is a fault of mirrorwatch, not of its configuration: KeyError", ended.stderr)
+    assert re.search(r"This is a bug in Mirrorwatch, not in its configuration: KeyError", ended.stderr)
     assert "--log-level debug" in ended.stderr
     assert "hunter2secret" not in ended.stderr
 

@@ -115,7 +115,7 @@ async def test_on_a_terminal_each_takes_the_place_of_the_former_one(service):
         (False, True),
     ]
     assert all(one.endswith(TO_SCREEN_END) for one in drawn)
-    assert all("every 5 s; Ctrl-C ends it" in one for one in drawn)
+    assert all("every 5 s; Ctrl-C to stop" in one for one in drawn)
 
 
 async def test_a_low_terminal_is_not_scrolled(service):

@@ -169,8 +169,8 @@ def test_excluded_time_counts_neither_as_bad_nor_as_missing(tmp_path):
     assert "1  A->B" in exclude(config, "--list").output
     assert exclude(config, "--remove", 1).return_value == 0
     assert made(config).objectives[0].met is False
-    assert exclude(config, "--list").output == "No time is excluded.\n"
-    assert "no exclusion has number 1; see them with --list" in exclude(config, "--remove", 1).output
+    assert exclude(config, "--list").output == "No excluded time.\n"
+    assert "unknown exclusion 1; see --list" in exclude(config, "--remove", 1).output
 
 
 def test_every_problem_of_an_exclusion_is_named_at_once(tmp_path):

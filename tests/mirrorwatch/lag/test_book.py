@@ -211,7 +211,7 @@ def test_an_answer_is_believed_for_a_while_only(running):
     assert running.evidence(STALE_S).verdict is Verdict.HEALTHY
     late = running.evidence(STALE_S + 1)
     assert (late.verdict, late.cause, late.lag_s) == (Verdict.UNKNOWN, None, None)
-    assert late.sentence == "The lag monitor has not answered for 11 s."
+    assert late.sentence == "No answer from the lag monitor for 11 s."
     running.book.fall_silent("The lag monitor does not answer: it is gone.")
     assert running.evidence(STALE_S).verdict is Verdict.HEALTHY
     assert running.evidence(STALE_S + 1).sentence == "The lag monitor does not answer: it is gone."
@@ -222,7 +222,7 @@ def test_before_the_first_answer_nothing_is_known():
     assert (found.verdict, found.cause, found.sentence) == (
         Verdict.UNKNOWN,
         None,
-        "The lag monitor has not answered yet.",
+        "No answer from the lag monitor yet.",
     )
 
 
@@ -381,7 +381,7 @@ def test_a_flow_that_an_answer_leaves_out_is_known_for_a_while_only(running):
         running.answer([])
     found = running.evidence()
     assert (found.verdict, found.lag_s) == (Verdict.UNKNOWN, None)
-    assert found.sentence == "The lag monitor has told nothing of this flow for 12 s."
+    assert found.sentence == "No answer from the lag monitor about this flow for 12 s."
 
 
 def test_a_flow_whose_answer_cannot_be_read_is_known_for_a_while_only(running):

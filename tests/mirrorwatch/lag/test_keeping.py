@@ -149,7 +149,7 @@ async def test_a_torn_one_is_refused_in_words_and_everything_begins_anew(desk, h
     await desk.store.write(lambda connection: connection.execute(harm))
     assert await handed(one) is None
     assert desk.said.problems[WHERE].startswith("What the lag monitor knew is not whole in the store")
-    assert desk.said.problems[WHERE].endswith("the lag monitor begins anew, without what it knew before")
+    assert desk.said.problems[WHERE].endswith("the lag monitor restarts without its earlier state")
     await one.take(Process(**{"cluster:A": b"new"}).ask)
     assert await handed(one) == {"cluster:A": b"new"}
     assert desk.said.problems == {}
@@ -161,7 +161,7 @@ async def test_more_than_there_can_be_is_neither_written_nor_read(desk, monkeypa
     for module in (lag_keeping, snapshot_store):
         monkeypatch.setattr(module, "MAX_BYTES", 4)
     await one.take(Process(**{"cluster:A": b"54321"}).ask)
-    assert desk.said.problems == {WHERE: "what the lag monitor knows, 5 bytes, is too much to be kept"}
+    assert desk.said.problems == {WHERE: "the state of the lag monitor is too large to store (5 bytes)"}
     with pytest.raises(MalformedError, match="has 5 bytes in the store"):
         await desk.store.read(lambda connection: snapshot_store.kept(connection, "one"))
 
@@ -171,7 +171,7 @@ async def test_a_store_that_is_away_is_told_and_keeps_nobody_from_starting(desk)
     await desk.store.close()
     await one.hand_over()
     assert not one.path.exists()
-    assert "is closed: the lag monitor begins anew" in desk.said.problems[WHERE]
+    assert "is closed: the lag monitor restarts" in desk.said.problems[WHERE]
     desk.said.problems.clear()
     await one.take(Process(**{"cluster:A": b"1"}).ask)
     assert "is closed" in desk.said.problems[WHERE]
@@ -200,7 +200,7 @@ async def test_a_process_that_does_not_tell_in_time_does_not_hold_up_the_end(des
         await asyncio.Event().wait()
 
     await one.keep(ask, stopping)
-    assert desk.said.events == ["the lag monitor was too slow to tell what it knew at the end"]
+    assert desk.said.events == ["the lag monitor did not return its state in time at shutdown"]
 
 
 async def test_a_folder_that_was_tidied_away_is_made_again(desk):
@@ -219,6 +219,6 @@ async def test_where_there_is_no_room_for_it_nothing_is_handed_over_and_that_is_
     await one.take(Process(**{"cluster:A": b"x"}).ask)
     monkeypatch.setattr(tempfile, "mkdtemp", full)
     assert await one.hand_over() == ""
-    assert "No space left on device: the lag monitor begins anew" in desk.said.problems[WHERE]
+    assert "No space left on device: the lag monitor restarts" in desk.said.problems[WHERE]
     monkeypatch.undo()
     assert await one.hand_over() == str(one.path)

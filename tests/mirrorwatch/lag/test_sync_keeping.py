@@ -266,7 +266,7 @@ async def test_what_is_wrong_with_the_topic_is_told(scene):
     ]
     scene.topic.refused, scene.topic.taken.beyond = "", 12
     await keeper.go_round()
-    assert scene.problems[where].startswith("12 are of more partitions than are followed")
+    assert scene.problems[where].startswith("12 offset syncs not stored: too many partitions")
     scene.topic.taken.beyond = 0
     await keeper.go_round()
     assert not scene.problems
@@ -281,7 +281,7 @@ async def test_what_the_store_did_not_take_in_time_is_told_once_with_its_number(
         told.append([facts["syncs"] for _, facts in scene.events])
     assert told == [[], [7], [7], [7], [7], [7, 2]]
     assert {sentence for sentence, _ in scene.events} == {
-        "offset syncs are not kept: the store did not take them while their topic had them"
+        "offset syncs lost: the store was unavailable until retention deleted them"
     }
     assert not scene.problems
 

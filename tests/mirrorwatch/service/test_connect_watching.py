@@ -147,8 +147,8 @@ async def test_a_connector_that_is_gone_is_told_until_it_is_there_again(scene):
     await scene.look()
     assert scene.told[-1].flows == {}
     assert scene.said == {
-        f"{WHERE}: mirror-source": f"there is no connector of this name at {scene.url} any more, and it served"
-        " A->B: make it again there, or take it out of the configuration and reload"
+        f"{WHERE}: mirror-source": f"A->B has no connector any more: {scene.url} does not know this name;"
+        " re-create it there, or remove it from the configuration and reload"
     }
     scene.states["mirror-source"] = gone
     await scene.look()
@@ -191,9 +191,7 @@ async def test_an_answer_that_is_none_is_a_problem_and_takes_nothing_back_at_onc
     await scene.look()
     scene.other = other
     assert await scene.look() == pause_s
-    assert scene.said == {
-        WHERE: f"how the mirrors' tasks are is not known: {sentence.replace('URL', scene.url)}"
-    }
+    assert scene.said == {WHERE: f"states of tasks unknown: {sentence.replace('URL', scene.url)}"}
     assert len(scene.told) == 1
     scene.other = None
     await scene.look()

@@ -217,7 +217,7 @@ def answered():
 async def test_an_answer_becomes_the_evidence_of_its_flow_and_the_canarys_offsets_are_handed_on(
     monitor, answered
 ):
-    assert monitor.lagging.evidence("A->B").sentence == "The lag monitor has not answered yet."
+    assert monitor.lagging.evidence("A->B").sentence == "No answer from the lag monitor yet."
     await monitor.follow({"flows": answered.documents()})
     assert monitor.worker.asked == [("flows", {"canary_topic": CANARY})]
     assert monitor.lagging.evidence("A->B").verdict is Verdict.HEALTHY

@@ -38,15 +38,15 @@ def told(*rows, probing=True):
 
 def test_a_process_of_this_machine_is_named():
     assert told(row(incarnation="ours"), row()) == (
-        f"process {os.getpid()} works on this store under the name 'here' too, so every flow that both watch is"
-        " probed twice: stop one of them, or give each a name of its own in store.replica"
+        f"process {os.getpid()} also uses this store with the name 'here', so every flow that both watch is"
+        " probed twice; stop one of them, or give each its own store.replica"
     )
 
 
 def test_without_a_canary_nothing_is_probed_twice():
     said = told(row(), probing=False)
     assert "probed" not in said
-    assert "so what one keeps of its flows and groups the other overwrites: stop one" in said
+    assert "so each overwrites the state that the other stores; stop one" in said
 
 
 def test_one_of_another_machine_is_told_without_a_number_that_means_nothing_here():

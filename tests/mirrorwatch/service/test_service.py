@@ -73,9 +73,9 @@ def written(folder, text):
     ("text", "harm"),
     [
         (FLOW, "every flow that both watch is probed twice"),
-        (FLOW.replace(".*", "orders"), "what one keeps"),  # the canary's topic is not mirrored
-        (FLOW + "canary: {mode: 'off'}\n", "what one keeps"),
-        (LONE, "what one keeps"),
+        (FLOW.replace(".*", "orders"), "each overwrites"),  # the canary's topic is not mirrored
+        (FLOW + "canary: {mode: 'off'}\n", "each overwrites"),
+        (LONE, "each overwrites"),
     ],
 )
 async def test_a_namesake_is_said_to_probe_twice_only_where_there_are_probes(

@@ -51,7 +51,7 @@ def test_what_stands_beside_a_verdict_is_told_when_it_begins_and_when_it_ends():
     assert lines_of(alone, both) == (begun,)
     assert lines_of(both, both) == ()
     over = Line(
-        "info", "A->B is stalled no more; its verdict stays losing.", {"flow": "A->B", "also": "none"}
+        "info", "A->B is no longer stalled; its verdict is still losing.", {"flow": "A->B", "also": "none"}
     )
     assert lines_of(both, alone) == (over,)
 

@@ -39,8 +39,8 @@ def told(phase):
 @pytest.mark.parametrize(
     ("seen", "supervised", "expected"),
     [
-        (site(reached=False), None, ("connecting", NOW_AT, "it was not reached yet")),
-        (site(reached=False), told(Phase.RUNNING), ("connecting", 800.0, "it was not reached yet")),
+        (site(reached=False), None, ("connecting", NOW_AT, "not connected yet")),
+        (site(reached=False), told(Phase.RUNNING), ("connecting", 800.0, "not connected yet")),
         (site(reached=False), told(Phase.DOWN), ("down", 800.0, "what the supervisor says")),
         (site(reached=False), told(Phase.REFUSED), ("refused", 800.0, "what the supervisor says")),
         (site(control=Control.OK), told(Phase.RUNNING), ("up", 900.0, "")),

@@ -150,7 +150,7 @@ def test_a_service_that_was_away_is_told_by_the_next_run_once_and_without_a_new_
     assert "not fine" not in back.said.lower()
     assert heard[0][1] == lost
     assert [one["status"] for _, one, _ in heard] == [1, 0, 0]
-    assert back.said.count(" was told to the service now; then it was not.") == 2
+    assert back.said.count(" is posted to the service now; it was not at its end.") == 2
     heard.clear()
     assert run(stage(url=URL, drop_at=10)) == 0
     assert len(heard) == 1
@@ -167,7 +167,7 @@ def test_a_service_that_is_away_again_is_told_of_no_more_of_what_it_is_owed(stag
     assert run(found) == 4
     assert len(heard) == 2
     assert heard[0][1]["run"] != heard[1][1]["run"]
-    assert "nothing listens there. A run with --tell tells it later." in found.said
+    assert "nothing listens there. A later run with --tell posts it." in found.said
 
 
 def test_a_service_that_comes_back_meanwhile_is_told_all_at_the_end(stage, told, monkeypatch):
@@ -280,7 +280,7 @@ def test_a_document_that_is_owed_and_cannot_be_read_is_said_once(stage, told, tm
         store.execute("UPDATE checksum_runs SET document = x'00'")
     found = stage(url=URL)
     assert run(found) == 4
-    assert " was not told, and cannot be read any more. It is not told again" in found.said
+    assert " was not posted, and cannot be read any more. It is not told again" in found.said
     assert run(stage(url=URL)) == 0
     assert len(heard) == 2
 

@@ -146,8 +146,8 @@ async def test_what_may_pass_is_tried_again(status):
 
 
 async def test_but_not_for_ever():
-    async with served((503, {"detail": "nothing was kept: the store is away"})) as service:
-        with pytest.raises(UnavailableError, match="HTTP 503: nothing was kept: the store is away"):
+    async with served((503, {"detail": "no run is stored: the store is away"})) as service:
+        with pytest.raises(UnavailableError, match="HTTP 503: no run is stored: the store is away"):
             await tell(service.url, run(), OURS, pause=service.pause)
     assert (len(service.came), service.paused) == (3, list(AGAIN_AFTER_S))
 

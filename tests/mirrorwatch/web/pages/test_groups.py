@@ -343,7 +343,10 @@ async def test_a_group_whose_offsets_are_asked_for_says_what_its_dots_and_words_
     assert "Admin API" not in (await drawn(client, "/groups")).text
     monitored.watches["A"].commits_from = "admin"
     assert said in (await drawn(client, "/groups/A/billing")).text
-    assert "A: Mirrorwatch polls the offsets of its groups with the Admin API" in (await drawn(client, "/groups")).text
+    assert (
+        "A: Mirrorwatch polls the offsets of its groups with the Admin API"
+        in (await drawn(client, "/groups")).text
+    )
 
 
 async def test_what_is_still_read_says_how_far_it_is(client, monitored):

@@ -136,13 +136,13 @@ async def test_each_run_of_a_file_is_taken_that_ended(scene):
 @pytest.mark.parametrize(
     ("runs", "problem"),
     [
-        ([], "the file holds no run that ended: nothing was compared"),
-        ([NOT_COMPARED], "the file holds no run that ended: nothing was compared"),
-        ([run("r1"), 7], "runs[1]: the document is no JSON object"),
+        ([], "runs: no finished run"),
+        ([NOT_COMPARED], "runs: no finished run"),
+        ([run("r1"), 7], "runs[1]: the document: must be a JSON object"),
         ([run("r1"), NOT_COMPARED, run("r2") | {"status": 7}], "runs[2]: status is"),
         (
             [run("r1")] * (MOST_RUNS + 1),
-            f"the file holds {MOST_RUNS + 1} runs, and {MOST_RUNS} are taken at once",
+            f"runs: {MOST_RUNS + 1} are too many; post at most {MOST_RUNS} at once",
         ),
     ],
 )
@@ -232,9 +232,9 @@ async def test_another_token_of_the_configuration_counts_at_once(scene):
         (b'{"version": NaN}', "not JSON"),
         (b'{"version": ' + b"9" * 10_000 + b"}", "not JSON"),
         (b'{"version": 1, "version": 2}', "an object has the same key twice"),
-        (b"[]", "the document is no JSON object"),
-        (b"{}", "version is none, and this service reads 1: use one release for both"),
-        (b'{"version": 2}', "version is 2, and this service reads 1: use one release for both"),
+        (b"[]", "the document: must be a JSON object"),
+        (b"{}", "version: none is not supported (this service reads 1); use one release for both"),
+        (b'{"version": 2}', "version: 2 is not supported (this service reads 1); use one release for both"),
     ],
 )
 async def test_garbage_is_refused_in_words(scene, body, sentence):
