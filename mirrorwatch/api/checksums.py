@@ -19,7 +19,7 @@ from mirrorwatch.api.shapes import (
     text,
     whole,
 )
-from mirrorwatch.audits.told import RUN_ID
+from mirrorwatch.audits.run_document import RUN_ID
 
 
 def _some(items: Schema, description: str = "") -> Schema:

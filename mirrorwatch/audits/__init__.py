@@ -1,9 +1,10 @@
-"""What the service knows of checksum runs: those in the store, and those that are posted to it.
+"""Checksum runs in the service: those in the store, and those that are posted to it.
 
-following  the runs of the checksum as the service knows them
-late       runs of which the store knows what they found, and not all that should
-standing   what the runs of a flow's checksum come to
-told       the document of a finished run, read and checked
-shown      how a flow stands by its checksums, for page, API and table
-series     series of checksums
+following     polls the store for runs, stores posted ones
+earlier_runs  earlier runs that were not reported or posted
+flow_audit    the state of a flow by its checksum runs
+run_document  the document of a finished run, read and checked
+json_values   values of a foreign JSON document
+views         a flow's checksums for pages, API and table
+series        checksum series of `/metrics`
 """

@@ -1,7 +1,7 @@
-"""The runs of the checksum as the service knows them: those of the store, and those that it was told of.
+"""Checksum runs known to the service: those in the store and those posted to it.
 
-A run on the same store needs to tell nothing: the store is looked at every LOOK_S, so that all services on it
-know of it. Of a run no more is kept in memory than what page, verdict and series need.
+Runs on the same store need not be posted: every service on it polls the store each LOOK_S. The service keeps
+of a run only what pages, verdicts and series need.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError, UnavailableError
 from fleet.verdicts.checksum import HOLD_FOUND_S
+from mirrorwatch.audits.flow_audit import flow_audit, run_summary
+from mirrorwatch.audits.run_document import read_run
 from mirrorwatch.audits.series import MOST_SERIES, ChecksumSeries
-from mirrorwatch.audits.standing import gist_of, standing_of
-from mirrorwatch.audits.told import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from checksum.book.entries import PackedRun
     from fleet.verdicts.checksum_evidence import ChecksumEvidence
     from fleet.verdicts.flow import Flow
+    from mirrorwatch.audits.flow_audit import FlowAudit, RunSummary
+    from mirrorwatch.audits.run_document import RunDocument
     from mirrorwatch.audits.series import FlowTopics
-    from mirrorwatch.audits.standing import FlowStanding, RunGist
-    from mirrorwatch.audits.told import ToldRun
     from runtime.process.clock import WaitingClock
 
 LOOK_S = 30.0
@@ -35,7 +35,7 @@ WHERE, WHERE_RUNS, WHERE_SERIES = "store: checksums", "the checksum: runs", "the
 
 
 class ChecksumFollowing:
-    """Knows how the flows of the configuration stand by their checksums."""
+    """Knows the checksum state of each flow of the configuration."""
 
     def __init__(
         self,
@@ -46,26 +46,26 @@ class ChecksumFollowing:
         clock: WaitingClock,
         reporter: Reporter,
     ) -> None:
-        """Make it; `keep_s` is for how long the store keeps runs."""
+        """Create it; the store keeps runs for `keep_s`."""
         self._book = book
         self._flows = {flow.name: flow for flow in flows}
         self._keep_s = keep_s
         self._clock = clock
         self._reporter = reporter
-        self._gists: dict[str, dict[str, RunGist]] = {}  # by flow and run
+        self._gists: dict[str, dict[str, RunSummary]] = {}  # by flow and run
         self._read_as: dict[str, bool] = {}  # whether of exactly-once, by flow
         self._unreadable: dict[str, str] = {}  # why, by run
         self._unsettled: set[str] = set()  # flows of which runs were taken that nothing tells of yet
         self._unwritten = False  # whether a flow stands otherwise than the series tell
         self._turn = asyncio.Lock()
         self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
-        self.standings: dict[str, FlowStanding] = {}
+        self.audits: dict[str, FlowAudit] = {}
         self.series: ChecksumSeries | None = None  # None while no run is known
 
     def use(self, flows: Iterable[Flow]) -> None:
         """Follow these flows from now on.
 
-        What was read of one whose delivery is another now the next look reads anew; until then it stands.
+        If the delivery of a flow changed, the next poll reads its runs again; until then they stay.
         """
         before, self._flows = self._flows, {flow.name: flow for flow in flows}
         for name in before.keys() - self._flows.keys():
@@ -75,16 +75,16 @@ class ChecksumFollowing:
             self._tell(ChecksumSeries(self._topics()))
 
     def knows(self, flow: str) -> bool:
-        """Tell whether there is such a flow."""
+        """Return whether this flow is followed."""
         return flow in self._flows
 
     def evidence(self, flow: str) -> ChecksumEvidence | None:
-        """Return what runs have found on a flow; None where none has ended."""
-        standing = self.standings.get(flow)
+        """Return the evidence of a flow's runs; None if no run has ended."""
+        standing = self.audits.get(flow)
         return None if standing is None else standing.evidence
 
     async def keep(self) -> None:
-        """Look at the store again and again, and have it forget what is old, until cancelled."""
+        """Poll the store and delete old runs, until cancelled."""
         forgot_ns: int | None = None
         while True:
             await self.look()
@@ -95,7 +95,7 @@ class ChecksumFollowing:
             await self._clock.wait(self._never, timeout_s=LOOK_S)
 
     async def look(self) -> None:
-        """Take in what ended since, wherever it ran; tells the reporter where the store does not answer."""
+        """Read runs that ended since the last poll; reports a store that does not answer."""
         async with self._turn:
             unreadable: dict[str, str] = {}
             try:
@@ -115,10 +115,10 @@ class ChecksumFollowing:
         else:
             self._reporter.settled(WHERE_RUNS)
 
-    async def take(self, told: ToldRun, packed: PackedRun) -> bool:
-        """Keep a run that ended elsewhere; False where it was known. Raises UnavailableError.
+    async def take(self, told: RunDocument, packed: PackedRun) -> bool:
+        """Store a run that ended elsewhere; False if it was stored before. Raises UnavailableError.
 
-        Standings and series tell of it once it is `settle`d.
+        Audits and series show it after `settle`.
         """
         async with self._turn:
             now_ms = int(self._clock.wall_s() * 1000)
@@ -127,7 +127,7 @@ class ChecksumFollowing:
             if flow is None or not is_new or told.counts_only:
                 return is_new
             gist = await asyncio.to_thread(
-                gist_of,
+                run_summary,
                 told,
                 ended_at=min(told.ended_at, now_at),
                 told_at=now_at,
@@ -139,28 +139,28 @@ class ChecksumFollowing:
             return is_new
 
     async def settle(self) -> None:
-        """Have standings and series tell of what was taken: once for all runs of a file."""
+        """Update audits and series with the stored runs, once for all runs of a file."""
         async with self._turn:
             for flow in tuple(self._unsettled):
                 await self._settle(flow)
             await self._write()
 
     async def document(self, run: str) -> dict[str, Any] | None:
-        """Return the whole document of a run; None where there is none. Raises UnavailableError."""
+        """Return the whole document of a run; None if there is none. Raises UnavailableError."""
         found = await self._book.run(run)
         return None if found is None or found.flow not in self._flows else found.document
 
     async def counts(
         self, flow: str, topic: str, *, since_ms: int, until_ms: int, limit: int
     ) -> list[Counted]:
-        """Return what both sides held of a topic in buckets that begin within this time, oldest first.
+        """Return what both sides held of a topic, by buckets that start within this time, oldest first.
 
         Raises UnavailableError.
         """
         return await self._book.counts(flow, topic, since_ms=since_ms, until_ms=until_ms, limit=limit)
 
     async def _look_at(self, flow: str) -> dict[str, str]:
-        """Take in a flow's newest runs, and return those that cannot be read, with why."""
+        """Read a flow's newest runs; return the reasons of unreadable ones by run."""
         rows = await self._book.runs(
             flow, limit=KEPT_RUNS, taken_since_ms=int(self._holding_since_at() * 1000)
         )
@@ -168,7 +168,7 @@ class ChecksumFollowing:
         before = self._gists.get(flow, {})
         usable = self._usable(before) if self._read_as.get(flow) is exactly_once else {}
         unreadable = {row.run: self._unreadable[row.run] for row in rows if row.run in self._unreadable}
-        kept: dict[str, RunGist] = {}
+        kept: dict[str, RunSummary] = {}
         for row in rows:
             if row.run in usable:
                 kept[row.run] = usable[row.run]
@@ -184,15 +184,16 @@ class ChecksumFollowing:
         self._read_as[flow] = exactly_once
         return unreadable
 
-    def _usable(self, gists: Mapping[str, RunGist]) -> dict[str, RunGist]:
-        """Return those that do not lie ahead, as where the clock was set back since they were read."""
+    def _usable(self, summaries: Mapping[str, RunSummary]) -> dict[str, RunSummary]:
+        """Return runs that are not in the future, which happens if the clock was set back."""
         now_at = self._clock.wall_s()
-        return {run: one for run, one in gists.items() if max(one.ended_at, one.told_at or 0.0) <= now_at}
+        return {run: one for run, one in summaries.items() if max(one.ended_at, one.told_at or 0.0) <= now_at}
 
-    async def _read(self, row: RunRow, *, exactly_once: bool) -> RunGist:
-        """Return what is kept of a run of the store; raises MalformedError.
+    async def _read(self, row: RunRow, *, exactly_once: bool) -> RunSummary:
+        """Return the summary of a stored run; raises MalformedError.
 
-        One that ended or was told while a clock was ahead did so now: it must not be the newest until then.
+        A run that ended or was received while a clock was ahead counts as of now, or it would stay the
+        newest.
         """
         found = await self._book.run(row.run)
         document = None if found is None else found.document
@@ -200,49 +201,51 @@ class ChecksumFollowing:
         ended_at = min(row.ended_ms / 1000, now_at)
         told_at = None if row.taken_ms is None else min(row.taken_ms / 1000, now_at)
         return await asyncio.to_thread(
-            lambda: gist_of(read_run(document), ended_at=ended_at, told_at=told_at, exactly_once=exactly_once)
+            lambda: run_summary(
+                read_run(document), ended_at=ended_at, told_at=told_at, exactly_once=exactly_once
+            )
         )
 
     async def _settle(self, flow: str) -> None:
-        """Have a flow stand as its runs are known; in a thread, as the canary waits for the event loop."""
-        gists = self._gists.get(flow, {})
-        kept = self._kept(gists)
-        standing = await asyncio.to_thread(standing_of, kept)
-        if self._gists.get(flow) is gists:  # else it is followed otherwise since
+        """Compute a flow's state from its runs, in a thread because the canary needs the event loop."""
+        summaries = self._gists.get(flow, {})
+        kept = self._kept(summaries)
+        standing = await asyncio.to_thread(flow_audit, kept)
+        if self._gists.get(flow) is summaries:  # else it is followed otherwise since
             self._gists[flow] = {one.run: one for one in kept}
             self._stand(flow, standing)
         self._unsettled.discard(flow)
 
     async def _write(self) -> None:
-        """Have the series tell how flows stand, where one stands otherwise."""
+        """Update the series if a flow's state changed."""
         while self._unwritten:
             self._unwritten = False
             series = await asyncio.to_thread(ChecksumSeries, self._topics())
             if not self._unwritten:  # else a flow went meanwhile
                 self._tell(series)
 
-    def _kept(self, gists: Mapping[str, RunGist]) -> list[RunGist]:
-        """Return the newest runs, and those that were told late, as the book does."""
+    def _kept(self, summaries: Mapping[str, RunSummary]) -> list[RunSummary]:
+        """Return the newest runs and those received late, as the store does."""
         since_at = self._holding_since_at()
-        runs = sorted(gists.values(), key=lambda one: (one.ended_at, one.run), reverse=True)
+        runs = sorted(summaries.values(), key=lambda one: (one.ended_at, one.run), reverse=True)
         late = [one for one in runs[KEPT_RUNS:] if one.told_at is not None and one.told_at >= since_at]
         return runs[:KEPT_RUNS] + late
 
     def _holding_since_at(self) -> float:
         return self._clock.wall_s() - HOLD_FOUND_S
 
-    def _stand(self, flow: str, standing: FlowStanding | None) -> None:
-        if standing is None and flow not in self.standings:
+    def _stand(self, flow: str, standing: FlowAudit | None) -> None:
+        if standing is None and flow not in self.audits:
             return
         self._unwritten = True
         if standing is None:
-            del self.standings[flow]
+            del self.audits[flow]
         else:
-            self.standings[flow] = standing
+            self.audits[flow] = standing
 
     def _topics(self) -> list[FlowTopics]:
-        told = {name: self._flows[name] for name in self.standings if name in self._flows}
-        return [((name, one.source, one.target), self.standings[name].topics) for name, one in told.items()]
+        told = {name: self._flows[name] for name in self.audits if name in self._flows}
+        return [((name, one.source, one.target), self.audits[name].topics) for name, one in told.items()]
 
     def _tell(self, series: ChecksumSeries) -> None:
         self.series = series

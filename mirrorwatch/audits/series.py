@@ -1,6 +1,6 @@
-"""What `/metrics` tells of checksums: written once after each run, and told as it stands until the next.
+"""Checksum series of `/metrics`, rendered once after each run.
 
-Tens of thousands of series that change once a night are not made anew for every scrape.
+Tens of thousands of series that change once a night are not rendered for every scrape.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lagmon.exposition.format import Form
-    from mirrorwatch.audits.standing import TopicStanding
+    from mirrorwatch.audits.flow_audit import TopicAudit
 
     # Flow, source and target cluster, with the flow's topics.
-    FlowTopics = tuple[tuple[str, str, str], Mapping[str, TopicStanding]]
+    FlowTopics = tuple[tuple[str, str, str], Mapping[str, TopicAudit]]
 
 MOST_SERIES = 100_000  # of a family
 
 
 class ChecksumSeries:
-    """The series of some flows; nothing of it changes but that its text is kept once it was asked for."""
+    """The series of some flows: immutable, except that the rendered text is cached."""
 
     def __init__(self, flows: Sequence[FlowTopics], *, max_series: int = MOST_SERIES) -> None:
-        """Make the series of these flows; whole topics that would go beyond the cap are left out."""
+        """Create the series of these flows, without topics beyond the limit."""
         found = [
             ((*labels, name), topics[name])
             for labels, topics in sorted(flows, key=lambda one: one[0])
@@ -39,13 +39,13 @@ class ChecksumSeries:
         self._texts: dict[Form, bytes] = {}
 
     def text(self, form: Form) -> bytes:
-        """Return whole lines, to stand among those of others."""
+        """Return whole lines of the exposition format."""
         if form not in self._texts:
             self._texts[form] = self._written(form) if self._told else b""
         return self._texts[form]
 
     def _written(self, form: Form) -> bytes:
-        # A family writes thousandths: what is not whole is never told as whole.
+        # A ratio is written in thousandths, and rounded down so that only a complete one is 1.
         coverage = [(labels, math.floor(one.coverage * 1000) / 1000) for labels, one in self._told]
         success = [(labels, one.verified_at) for labels, one in self._told if one.verified_at is not None]
         records = [

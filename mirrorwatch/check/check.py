@@ -1,8 +1,8 @@
-"""`mirrorwatch check`: what a configuration means, what its clusters hold, what the canary costs and needs.
+"""`mirrorwatch check`: explains a configuration, its clusters, the cost of the canary, the permissions.
 
-Exit status: 0 OK; 1 a setting of a topic spoils the canary, or with --strict a flow has none; 3 less could be
-checked, or less would be watched, than asked for; 4 a cluster could not be reached or refused something; 2
-where a Kafka client does not accept its settings. 2 goes before 1, 1 before 3, and 3 before 4.
+Exit status: 2 if a Kafka client does not accept its settings; else 1 if a topic setting breaks the canary, or
+with --strict if a flow has no canary; else 3 if something could not be checked; else 4 if a cluster is
+unavailable or refused a request; else 0.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from canary.site.control import TOPIC as CONTROL_TOPIC
-from mirrorwatch.check.clusters import ANSWER_S, look_all, print_clusters
+from mirrorwatch.check.clusters import ANSWER_S, check_clusters, print_clusters
 from mirrorwatch.check.configured import print_configured, print_warnings
 from mirrorwatch.check.cost_text import canary_costs, missing_topics, print_advice, print_canary
 from mirrorwatch.check.document import checked_document, refused_document
 from mirrorwatch.check.mirrored_text import print_mirrored
 from mirrorwatch.check.no_canary import first_lines, without_canary
-from mirrorwatch.check.rights_text import commands, print_rights
+from mirrorwatch.check.permissions_text import commands, print_permissions
 from mirrorwatch.check.sheet import FIRST, Sheet, rest
 from mirrorwatch.check.topics import advice, unchecked
-from mirrorwatch.web.words import counted
+from mirrorwatch.web.texts import counted
 from runtime.kafka.admin import ClusterAdmin
 from runtime.process.logs import Redactor
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from canary.site.topic_advice import Advice
     from fleet.errors import Problem
-    from mirrorwatch.check.clusters import Asked, ClusterLook
+    from mirrorwatch.check.clusters import Asked, ClusterCheck
     from mirrorwatch.check.no_canary import NoCanary
     from mirrorwatch.configuration.configuration import Configuration
     from runtime.kafka.properties.client_settings import ClientSettings
@@ -55,8 +55,8 @@ async def check(
     principal: str = "User:mirrorwatch",
     ask: Callable[[str, ClientSettings], Asked] = _admin,
 ) -> int:
-    """Explain a configuration on the console, as text or as JSON, and return the exit status."""
-    # What the client logs about connections comes again in the sentences of the errors.
+    """Explain a configuration on the console, as text or JSON, and return the exit status."""
+    # The errors repeat what the Kafka client logs about connections.
     logging.getLogger("rdkafka").addHandler(logging.NullHandler())
     sheet, redactor = Sheet(console, Redactor(config.secrets)), Redactor(config.secrets)
     bare = without_canary(config)
@@ -65,25 +65,25 @@ async def check(
             sheet.verbatim(line)
         print_configured(sheet, config)
         print_warnings(sheet, config)
-    looks: dict[str, ClusterLook] = {}
+    results: dict[str, ClusterCheck] = {}
     if connect:
-        looks = await look_all(config.clients, _wanted(config), ask=ask)
-    wrong = advice(config, looks, canary_costs(config, looks))
-    found = _misconfigured(config, looks) or _conclusion(
-        config, looks, bare, wrong, connect=connect, strict=strict
+        results = await check_clusters(config.clients, _wanted(config), ask=ask)
+    wrong = advice(config, results, canary_costs(config, results))
+    found = _misconfigured(config, results) or _conclusion(
+        config, results, bare, wrong, connect=connect, strict=strict
     )
     if as_json:
         document = checked_document(
-            config, looks, status=found.status, sentences=found.sentences, advice=wrong, principal=principal
+            config, results, status=found.status, sentences=found.sentences, advice=wrong, principal=principal
         )
         print_json(console, document, redactor)
         return found.status
     if connect:
-        print_clusters(sheet, looks, config.topology)
-        print_mirrored(sheet, config.topology, looks)
-    print_canary(sheet, config, looks)
-    print_advice(sheet, wrong, unchecked(looks))
-    print_rights(sheet, config)
+        print_clusters(sheet, results, config.topology)
+        print_mirrored(sheet, config.topology, results)
+    print_canary(sheet, config, results)
+    print_advice(sheet, wrong, unchecked(results))
+    print_permissions(sheet, config)
     sheet.heading("Result")
     for sentence in found.sentences:
         sheet.say(sentence)
@@ -100,9 +100,9 @@ def print_commands(
     parts: Sequence[str],
     strict: bool,
 ) -> int:
-    """Write the commands that grant permissions to one console and what is wrong to the other.
+    """Write the kafka-acls commands to one console and problems to the other.
 
-    No cluster is asked: who grants permissions may do so before there are any.
+    Connects to no cluster: the permissions may not exist yet.
     """
     said = Sheet(errors, Redactor(config.secrets))
     for warning in config.worth_reading:
@@ -114,18 +114,18 @@ def print_commands(
 
 
 def print_refusal(console: Console, problems: Sequence[Problem], *, path: str) -> int:
-    """Write the JSON of a configuration that cannot be used and return the exit status."""
+    """Write the JSON of an invalid configuration and return the exit status."""
     print_json(console, refused_document(path, problems, status=BAD_CONFIGURATION), Redactor(()))
     return BAD_CONFIGURATION
 
 
 def print_json(console: Console, document: Mapping[str, object], redactor: Redactor) -> None:
-    """Write a document without secrets; it is ASCII, so any output can hold it."""
+    """Write a document without secrets, in ASCII, so that any output can show it."""
     console.out(json.dumps(redactor.value(document), indent=2, ensure_ascii=True), highlight=False)
 
 
 def _wanted(config: Configuration) -> dict[str, list[str]]:
-    """Return the topics of ours that each cluster is asked for by name: also what may not be listed."""
+    """Return Mirrorwatch's own topics by cluster; `check` requests them by name, as a list may omit them."""
     wanted = {alias: [CONTROL_TOPIC] for alias in config.touched}
     for flow in config.canary_flows:
         if not flow.off:
@@ -136,37 +136,37 @@ def _wanted(config: Configuration) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Conclusion:
-    """The exit status, and the sentences that say why."""
+    """The exit status and its reasons."""
 
     status: int
     sentences: tuple[str, ...]
 
 
-def _misconfigured(config: Configuration, looks: Mapping[str, ClusterLook]) -> _Conclusion | None:
-    """Return how it ends where a Kafka client does not accept its settings, None where all do."""
-    if not any(look.misconfigured for look in looks.values()):
+def _misconfigured(config: Configuration, results: Mapping[str, ClusterCheck]) -> _Conclusion | None:
+    """Return the conclusion if a Kafka client does not accept its settings, else None."""
+    if not any(result.misconfigured for result in results.values()):
         return None
-    said = f"FAILED: {_several(_failed(looks))} cannot be used as configured; see Connections."
-    return _Conclusion(BAD_CONFIGURATION, (*missing_topics(config, looks), said))
+    said = f"FAILED: {_several(_failed(results))} cannot be used as configured; see Connections."
+    return _Conclusion(BAD_CONFIGURATION, (*missing_topics(config, results), said))
 
 
-def _failed(looks: Mapping[str, ClusterLook]) -> list[str]:
-    return [alias for alias, look in looks.items() if look.errors]
+def _failed(results: Mapping[str, ClusterCheck]) -> list[str]:
+    return [alias for alias, result in results.items() if result.errors]
 
 
 def _conclusion(
     config: Configuration,
-    looks: Mapping[str, ClusterLook],
+    results: Mapping[str, ClusterCheck],
     bare: Sequence[NoCanary],
     wrong: Sequence[Advice],
     *,
     connect: bool,
     strict: bool,
 ) -> _Conclusion:
-    missing = missing_topics(config, looks)
-    failed = _failed(looks)
-    cut_off = [alias for alias, look in looks.items() if look.cut_off]
-    unread = [alias for alias, look in looks.items() if look.unread]
+    missing = missing_topics(config, results)
+    failed = _failed(results)
+    cut_off = [alias for alias, result in results.items() if result.cut_off]
+    unread = [alias for alias, result in results.items() if result.unread]
     breaking = sum(1 for one in wrong if one.breaks)
     undeliberate = _undeliberate(bare)
     said = list(missing)
@@ -196,7 +196,7 @@ def _conclusion(
 
 
 def _fine(config: Configuration, bare: Sequence[NoCanary], *, connect: bool, mind: int) -> str:
-    """Return the last sentence; it begins with OK only where every flow has a canary."""
+    """Return the last sentence; it starts with OK only if every flow has a canary."""
     said = "The configuration is valid"
     said += ", and every cluster answered." if connect else ". No cluster was asked."
     if not bare:

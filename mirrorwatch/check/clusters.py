@@ -1,4 +1,4 @@
-"""What `check` asks each cluster: all at once, each within a time limit, a failure in one sentence."""
+"""Queries of `check` to the clusters: all clusters at once, each within a time limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from fleet.errors import ConfigurationError, MirrorwatchError, RefusedError, UnavailableError
-from mirrorwatch.web.words import counted
+from mirrorwatch.web.texts import counted
 from runtime.kafka.admin import MAX_TOPICS
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ ANSWER_S = 8.0  # for one question, so that the client can say what is wrong bef
 
 
 class Asked(Protocol):
-    """Who answers for one cluster: `ClusterAdmin`, or what stands for it in a test."""
+    """Answers for one cluster: `ClusterAdmin`, or a fake in tests."""
 
     async def open(self) -> None:
-        """Make ready to ask."""
+        """Connect."""
         ...
 
     async def close(self) -> None:
-        """Let go."""
+        """Close the client."""
         ...
 
     async def describe_cluster(self) -> ClusterDescription:
@@ -42,20 +42,20 @@ class Asked(Protocol):
         ...
 
     async def describe_topics(self, names: Iterable[str]) -> dict[str, TopicDescription | None]:
-        """Return each of these topics, None where it does not exist."""
+        """Return each of these topics, None if it does not exist."""
         ...
 
     async def describe_topic_config(self, name: str) -> dict[str, str]:
-        """Return the settings of a topic; raises RefusedError without the right DescribeConfigs."""
+        """Return the settings of a topic; raises RefusedError without DescribeConfigs."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterLook:
-    """What a cluster said: None stands for what it did not say, and `errors` for why.
+class ClusterCheck:
+    """The answers of a cluster: None means no answer, and `errors` say why.
 
-    `own` are the canary's and the control topic, looked for by name, `settings` theirs where they are there,
-    and `unread` the names of those whose settings we may not read.
+    `own` are the canary topic and the control topic, requested by name; `settings` are theirs if they exist,
+    `unread` those whose settings Mirrorwatch may not read.
     """
 
     alias: str
@@ -68,32 +68,34 @@ class ClusterLook:
 
     @property
     def cut_off(self) -> bool:
-        """Tell whether there may be topics beyond those that were listed."""
+        """Return whether there may be more topics than listed."""
         return self.topics is not None and len(self.topics) >= MAX_TOPICS
 
     @property
     def misconfigured(self) -> bool:
-        """Tell whether the client's settings could not be used at all."""
+        """Return whether the client rejected its settings."""
         return any(isinstance(error, ConfigurationError) for error in self.errors)
 
 
-async def look_all(
+async def check_clusters(
     clients: Mapping[str, ClientSettings],
     wanted: Mapping[str, Iterable[str]],
     *,
     ask: Callable[[str, ClientSettings], Asked],
-) -> dict[str, ClusterLook]:
-    """Look at every cluster at once; raises nothing of ours."""
+) -> dict[str, ClusterCheck]:
+    """Query all clusters at once; raises no error of Mirrorwatch."""
     async with asyncio.TaskGroup() as group:
         tasks = [
-            group.create_task(look(alias, ask(alias, settings), wanted.get(alias, ())))
+            group.create_task(check_cluster(alias, ask(alias, settings), wanted.get(alias, ())))
             for alias, settings in clients.items()
         ]
     return {task.result().alias: task.result() for task in tasks}
 
 
-async def look(alias: str, asked: Asked, wanted: Iterable[str], *, limit_s: float = LIMIT_S) -> ClusterLook:
-    """Return what the cluster says within the limit."""
+async def check_cluster(
+    alias: str, asked: Asked, wanted: Iterable[str], *, limit_s: float = LIMIT_S
+) -> ClusterCheck:
+    """Return the answers of a cluster within the limit."""
     found = _Finding(alias)
     try:
         async with asyncio.timeout(limit_s):
@@ -103,7 +105,7 @@ async def look(alias: str, asked: Asked, wanted: Iterable[str], *, limit_s: floa
         found.errors.append(UnavailableError(sentence))
     finally:
         await asked.close()
-    return ClusterLook(
+    return ClusterCheck(
         alias,
         found.description,
         found.topics,
@@ -116,7 +118,7 @@ async def look(alias: str, asked: Asked, wanted: Iterable[str], *, limit_s: floa
 
 @dataclass(slots=True)
 class _Finding:
-    """What is found while it is asked for, kept when the time runs out."""
+    """Partial answers, kept if the time runs out."""
 
     alias: str
     description: ClusterDescription | None = None
@@ -151,17 +153,17 @@ class _Finding:
                 self.errors.append(error)
 
 
-def print_clusters(sheet: Sheet, looks: Mapping[str, ClusterLook], topology: Topology) -> None:
-    """Write how each cluster was found."""
-    sheet.heading(f"Connections ({len(looks)})")
+def print_clusters(sheet: Sheet, results: Mapping[str, ClusterCheck], topology: Topology) -> None:
+    """Write the connection state of each cluster."""
+    sheet.heading(f"Connections ({len(results)})")
     for cluster in topology.clusters:
-        look = looks.get(cluster.alias)
-        if look is not None:
-            _print_cluster(sheet, look)
+        result = results.get(cluster.alias)
+        if result is not None:
+            _print_cluster(sheet, result)
     by_id: dict[str, list[str]] = {}
-    for look in looks.values():
-        if look.description is not None:
-            by_id.setdefault(look.description.cluster_id, []).append(look.alias)
+    for result in results.values():
+        if result.description is not None:
+            by_id.setdefault(result.description.cluster_id, []).append(result.alias)
     for cluster_id, aliases in by_id.items():
         if len(aliases) > 1:
             sheet.say(
@@ -170,15 +172,15 @@ def print_clusters(sheet: Sheet, looks: Mapping[str, ClusterLook], topology: Top
             )
 
 
-def _print_cluster(sheet: Sheet, look: ClusterLook) -> None:
-    if look.description is not None:
-        seen = "" if look.topics is None else f", {counted(len(look.topics), 'topic')} visible"
-        brokers = counted(len(look.description.brokers), "broker")
-        sheet.say(f"{look.alias}: id {look.description.cluster_id}, {brokers}{seen}", hang=4)
+def _print_cluster(sheet: Sheet, result: ClusterCheck) -> None:
+    if result.description is not None:
+        seen = "" if result.topics is None else f", {counted(len(result.topics), 'topic')} visible"
+        brokers = counted(len(result.description.brokers), "broker")
+        sheet.say(f"{result.alias}: id {result.description.cluster_id}, {brokers}{seen}", hang=4)
     else:
-        sheet.say(f"{look.alias}: not reached", hang=4)
-    for error in look.errors:
+        sheet.say(f"{result.alias}: not reached", hang=4)
+    for error in result.errors:
         sheet.say(f"{error}", indent=4)
-    if look.cut_off:
+    if result.cut_off:
         sentence = f"The list is cut at {MAX_TOPICS:,} topics; any others are not checked."
         sheet.say(sentence, indent=4)

@@ -1,4 +1,4 @@
-"""What `check` writes of the configuration as it was read: files, clusters, flows, warnings."""
+"""The configuration in `check`: files, clusters, flows, warnings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def print_warnings(sheet: Sheet, config: Configuration) -> None:
 
 
 def _watched(config: Configuration, alias: str) -> str:
-    """Say what is read of a cluster that no flow touches."""
+    """Write what is read of a cluster that is not part of a flow."""
     kept = flows_kept_at(config.lag_sources, alias)
     if kept:
         return f"consumer groups and the offsets of {', '.join(kept)} (not part of a flow)"
@@ -102,7 +102,7 @@ def _print_cluster(sheet: Sheet, alias: str, settings: ClientSettings) -> None:
 
 
 def principal_of(settings: ClientSettings) -> str:
-    """Return the principal as which we come, as far as the client's settings tell it."""
+    """Return the principal of the client, as far as its settings show."""
     client = settings.librdkafka
     by_aws = msk_principal(client)
     if by_aws is not None:
@@ -133,7 +133,7 @@ def _print_flow(sheet: Sheet, flow: Flow, source: LagSource | None) -> None:
 
 
 def offsets_of(flow: Flow, source: LagSource) -> str:
-    """Return where the flow's progress is read: its worker's topics, or what replaces them."""
+    """Return the source of the mirror's committed offsets: the worker's topics or a replacement."""
     if source.lag_from != "connect-offsets":
         return source.lag_from if source.group is None else f"commits of {source.group}"
     if source.topic is None:
@@ -154,7 +154,7 @@ def _policy(flow: Flow) -> str:
 
 
 def _excludes(flow: Flow) -> list[tuple[str, str]]:
-    """Return the excluding list, or both where it depends on the version that is not known."""
+    """Return the exclude list, or both lists if the version is unknown."""
     older, newer = (flow.topic_filter.exclude_at(major) for major in (OLDEST_KNOWN, NEWEST_KNOWN))
     if older == newer:
         return [("excluded", newer)]

@@ -1,4 +1,4 @@
-"""What the canary costs: records, bytes on disk and bytes between sites. Pure: settings in, numbers out."""
+"""Cost of the canary: records, bytes on disk, bytes between sites. Pure."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ CONTROL_SEGMENT_S = int(CONTROL_SETTINGS["segment.ms"]) / 1000
 
 @dataclass(frozen=True, slots=True)
 class SourceCost:
-    """What the probes of one source come to. `at_least` where a cluster did not tell its brokers.
+    """Cost of the probes of one source. `at_least`: the brokers of some clusters are unknown.
 
-    `interval_s` is that of all sources, stretched where canary.max_rate asks for it.
+    `interval_s` applies to all sources; canary.max_rate may have increased it.
     """
 
     source: str
@@ -39,7 +39,7 @@ class SourceCost:
     bytes_per_day: float
 
     def kept_bytes(self, *, longest: bool) -> float:
-        """Return what one replica keeps: of a day, or until Kafka deletes a whole segment."""
+        """Return the bytes that one replica keeps: of a day, or until Kafka deletes a whole segment."""
         kept_s = CANARY_RETENTION_S + (CANARY_SEGMENT_S if longest else 0.0)
         return self.bytes_per_day * kept_s / DAY_S
 
@@ -51,10 +51,10 @@ def costs(
     brokers: Mapping[str, int],
     existing: Mapping[str, int],
 ) -> tuple[SourceCost, ...]:
-    """Return the cost for each source that is probed, in the order of the flows.
+    """Return the cost for each probed source, in the order of the flows.
 
-    `brokers` are those of each cluster that told them, `existing` the partitions of the canary's topic where
-    it is there already.
+    `brokers` are the known numbers of brokers by cluster, `existing` the partitions of canary topics that
+    exist.
     """
     probed: dict[str, list[CanaryFlow]] = {}
     for flow in flows:
@@ -95,10 +95,10 @@ def costs(
 
 
 def control_bytes_per_day() -> float:
-    """Return what the control probes of one cluster take in its log a day."""
+    """Return the bytes per day that control probes write to one cluster."""
     return DAY_S / control.INTERVAL_S * control_probe_bytes()
 
 
 def control_kept_bytes() -> float:
-    """Return what one replica of the control topic keeps before Kafka deletes a segment."""
+    """Return the bytes of the control topic on one replica before Kafka deletes a segment."""
     return control_bytes_per_day() * (CONTROL_RETENTION_S + CONTROL_SEGMENT_S) / DAY_S

@@ -1,4 +1,4 @@
-"""What `check` writes about the canary: its topics, what it costs, and which flows have none."""
+"""The canary in `check`: its topics, its cost, flows without a canary."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from mirrorwatch.check.cost import CANARY_SEGMENT_S, control_bytes_per_day, cont
 from mirrorwatch.check.hops import Hop, cluster_costs, hops, link_costs
 from mirrorwatch.check.sheet import FIRST, rest
 from mirrorwatch.check.topics import unreached
-from mirrorwatch.web.words import counted
+from mirrorwatch.web.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from canary.flows import CanaryFlow
     from canary.site.topic_advice import Advice
-    from mirrorwatch.check.clusters import ClusterLook
+    from mirrorwatch.check.clusters import ClusterCheck
     from mirrorwatch.check.cost import SourceCost
     from mirrorwatch.check.hops import ClusterCost, LinkCost
     from mirrorwatch.check.sheet import Sheet
     from mirrorwatch.configuration.configuration import Configuration
 
 
-def print_canary(sheet: Sheet, config: Configuration, looks: Mapping[str, ClusterLook]) -> None:
-    """Write what the canary will do and cost, in the light of what the clusters said."""
+def print_canary(sheet: Sheet, config: Configuration, results: Mapping[str, ClusterCheck]) -> None:
+    """Write what the canary will do and cost, based on the answers of the clusters."""
     sheet.heading("Canary")
     canary = config.canary
     if canary.mode is CanaryMode.OFF:
@@ -39,7 +39,7 @@ def print_canary(sheet: Sheet, config: Configuration, looks: Mapping[str, Cluste
     if not config.canary_flows:
         sheet.say("No flows, so no probes and no control probes: Mirrorwatch writes nothing.")
         return
-    found = canary_costs(config, looks)
+    found = canary_costs(config, results)
     interval_s = found[0].interval_s if found else canary.interval
     every = duration_text(interval_s)
     sheet.say(f"A probe every {every} into each partition of {canary.topic} on every source.")
@@ -56,21 +56,21 @@ def print_canary(sheet: Sheet, config: Configuration, looks: Mapping[str, Cluste
     _print_control(sheet, config)
     for flow in config.canary_flows:
         if not flow.off:
-            _print_unreached(sheet, flow, looks)
+            _print_unreached(sheet, flow, results)
     off = [flow.name for flow in config.canary_flows if flow.off]
     if off:
         sheet.say(f"No probes on {', '.join(off[:FIRST])}{rest(off, joined=True)}.", hang=4)
 
 
-def canary_costs(config: Configuration, looks: Mapping[str, ClusterLook]) -> tuple[SourceCost, ...]:
-    """Return what the probes of each source cost, in the light of what the clusters said."""
+def canary_costs(config: Configuration, results: Mapping[str, ClusterCheck]) -> tuple[SourceCost, ...]:
+    """Return the cost of the probes of each source, based on the answers of the clusters."""
     return costs(
-        config.canary_flows, config.canary, brokers=_brokers(looks), existing=_existing(config, looks)
+        config.canary_flows, config.canary, brokers=_brokers(results), existing=_existing(config, results)
     )
 
 
 def print_advice(sheet: Sheet, found: Sequence[Advice], unchecked: Sequence[str]) -> None:
-    """Write what is wrong with topics of ours, and what could not be checked."""
+    """Write what is wrong with Mirrorwatch's topics, and what could not be checked."""
     if found:
         sheet.heading(f"Topics to fix ({len(found)})")
     for one in found[:FIRST]:
@@ -83,20 +83,20 @@ def print_advice(sheet: Sheet, found: Sequence[Advice], unchecked: Sequence[str]
         sheet.say(sentence, hang=4)
 
 
-def missing_topics(config: Configuration, looks: Mapping[str, ClusterLook]) -> list[str]:
-    """Return a sentence for each topic that has to be there before `run`, and is not."""
+def missing_topics(config: Configuration, results: Mapping[str, ClusterCheck]) -> list[str]:
+    """Return a sentence for each topic that must exist before `run` and does not."""
     if config.canary.mode is not CanaryMode.PRECREATED:
         return []
     probed = {flow.source for flow in config.canary_flows if not flow.off}
     sentences = []
-    for alias, look in looks.items():
+    for alias, result in results.items():
         needed = [(control.TOPIC, f"one partition and {settings_text(CONTROL_SETTINGS)}")]
         if alias in probed:
             needed.insert(0, (config.canary.topic, settings_text(PROBES_SETTINGS)))
         sentences += [
             f"{name} does not exist on {alias}, and canary.mode is precreated; create it with {how}."
             for name, how in needed
-            if name in look.own and look.own[name] is None
+            if name in result.own and result.own[name] is None
         ]
     return sentences
 
@@ -195,14 +195,14 @@ def _print_clusters(sheet: Sheet, clusters: Sequence[ClusterCost]) -> None:
 
 
 def _print_first(sheet: Sheet, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print the first rows as a table, and how many there are beside them."""
+    """Print the first rows as a table, and the number of the others."""
     sheet.table(head, rows[:FIRST])
     if more := rest(rows):
         sheet.say(more)
 
 
-def _print_unreached(sheet: Sheet, flow: CanaryFlow, looks: Mapping[str, ClusterLook]) -> None:
-    brokers = unreached(flow, looks)
+def _print_unreached(sheet: Sheet, flow: CanaryFlow, results: Mapping[str, ClusterCheck]) -> None:
+    brokers = unreached(flow, results)
     for alias, name in ((flow.source, flow.source_topic), (flow.target, flow.target_topic)):
         numbers = [str(one.broker_id) for one in brokers if one.kafka_cluster == alias]
         if numbers:
@@ -233,14 +233,16 @@ def _first_hops(config: Configuration, source: str) -> list[Hop]:
     ]
 
 
-def _brokers(looks: Mapping[str, ClusterLook]) -> dict[str, int]:
+def _brokers(results: Mapping[str, ClusterCheck]) -> dict[str, int]:
     return {
-        alias: len(look.description.brokers) for alias, look in looks.items() if look.description is not None
+        alias: len(result.description.brokers)
+        for alias, result in results.items()
+        if result.description is not None
     }
 
 
-def _existing(config: Configuration, looks: Mapping[str, ClusterLook]) -> dict[str, int]:
-    found = {alias: look.own.get(config.canary.topic) for alias, look in looks.items()}
+def _existing(config: Configuration, results: Mapping[str, ClusterCheck]) -> dict[str, int]:
+    found = {alias: result.own.get(config.canary.topic) for alias, result in results.items()}
     return {alias: topic.partitions for alias, topic in found.items() if topic is not None}
 
 

@@ -1,4 +1,4 @@
-"""The document of `check --json`: what the text says, under names that stay. Pure.
+"""The JSON document of `check --json`. Pure.
 
 docs/reference/check-json.md describes it. Lists are complete here: only the text is shortened. The caller
 redacts secrets.
@@ -19,8 +19,8 @@ from mirrorwatch.check.cost_text import canary_costs, missing_topics
 from mirrorwatch.check.hops import cluster_costs, hops, link_costs
 from mirrorwatch.check.mirrored import sort_out
 from mirrorwatch.check.no_canary import without_canary
-from mirrorwatch.check.rights import acl_command
-from mirrorwatch.check.rights_text import PARTS, needed_rights, optional_rights
+from mirrorwatch.check.permissions import acl_command
+from mirrorwatch.check.permissions_text import PARTS, all_optional_permissions, needed_permissions
 from mirrorwatch.check.topics import unchecked, unreached
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from fleet.connect.connectors import Connector
     from fleet.errors import Problem
     from fleet.verdicts.flow import Flow
-    from mirrorwatch.check.clusters import ClusterLook
-    from mirrorwatch.check.rights import Right
+    from mirrorwatch.check.clusters import ClusterCheck
+    from mirrorwatch.check.permissions import Permission
     from mirrorwatch.configuration.configuration import Configuration
 
 FORMAT = 1
@@ -40,21 +40,21 @@ RESULTS = {0: "ok", 1: "finding", 2: "bad_configuration", 3: "incomplete", 4: "u
 
 
 def refused_document(path: str, problems: Iterable[Problem], *, status: int) -> dict[str, Any]:
-    """Return the document of a configuration that cannot be used: its problems and nothing else."""
+    """Return the document of an invalid configuration: only its problems."""
     return {**_head(path, status, ()), "problems": _problems(problems), "warnings": []}
 
 
 def checked_document(
     config: Configuration,
-    looks: Mapping[str, ClusterLook],
+    results: Mapping[str, ClusterCheck],
     *,
     status: int,
     sentences: Sequence[str],
     advice: Sequence[Advice],
     principal: str,
 ) -> dict[str, Any]:
-    """Return the document of a configuration that was checked; `looks` is empty if no cluster was asked."""
-    topics = {alias: look.topics for alias, look in looks.items() if look.topics is not None}
+    """Return the document of a checked configuration; `results` is empty if no cluster was queried."""
+    topics = {alias: result.topics for alias, result in results.items() if result.topics is not None}
     head = _head(str(config.path), status, sentences)
     if status == 0 and any(not one.deliberate for one in without_canary(config)):
         head["result"] = "no_canary"
@@ -64,15 +64,15 @@ def checked_document(
         "problems": [],
         "warnings": _problems(config.warnings),
         "clusters": [
-            _cluster(config, alias, looks.get(alias))
+            _cluster(config, alias, results.get(alias))
             for alias in (cluster.alias for cluster in config.topology.clusters)
         ],
         "connectors": [_connector(one) for one in config.connectors],
-        "flows": [_flow(config, flow, looks, topics) for flow in config.topology.flows],
-        "canary": _canary(config, looks),
+        "flows": [_flow(config, flow, results, topics) for flow in config.topology.flows],
+        "canary": _canary(config, results),
         "topics_to_fix": [{"sentence": one.sentence, "spoils_canary": one.breaks} for one in advice],
-        "topics_to_create": missing_topics(config, looks),
-        "not_checked": list(unchecked(looks)),
+        "topics_to_create": missing_topics(config, results),
+        "not_checked": list(unchecked(results)),
         "permissions": _permissions(config, principal),
     }
 
@@ -91,7 +91,7 @@ def _problems(problems: Iterable[Problem]) -> list[dict[str, str]]:
     return [{"file": one.file, "key": one.key, "sentence": one.sentence} for one in problems]
 
 
-def _cluster(config: Configuration, alias: str, look: ClusterLook | None) -> dict[str, Any]:
+def _cluster(config: Configuration, alias: str, result: ClusterCheck | None) -> dict[str, Any]:
     settings = config.clients.get(alias)
     by_flow = alias in config.topology.touched
     found: dict[str, Any] = {"kafka_cluster": alias, "watched": settings is not None, "has_flows": by_flow}
@@ -102,16 +102,16 @@ def _cluster(config: Configuration, alias: str, look: ClusterLook | None) -> dic
             "security_protocol": client.get("security.protocol", "plaintext").upper(),
             "principal": principal_of(settings),
         }
-    if look is None:
+    if result is None:
         return found | {"reached": None}
-    description = look.description
+    description = result.description
     return found | {
         "reached": description is not None,
         "id": None if description is None else description.cluster_id,
         "brokers": None if description is None else len(description.brokers),
-        "topics": None if look.topics is None else len(look.topics),
-        "topics_cut_off": look.cut_off,
-        "errors": [str(error) for error in look.errors],
+        "topics": None if result.topics is None else len(result.topics),
+        "topics_cut_off": result.cut_off,
+        "errors": [str(error) for error in result.errors],
     }
 
 
@@ -128,7 +128,7 @@ def _connector(one: Connector) -> dict[str, Any]:
 def _flow(
     config: Configuration,
     flow: Flow,
-    looks: Mapping[str, ClusterLook],
+    results: Mapping[str, ClusterCheck],
     topics: Mapping[str, tuple[str, ...]],
 ) -> dict[str, Any]:
     canary = next(one for one in config.canary_flows if one.name == flow.name)
@@ -147,12 +147,14 @@ def _flow(
         "refresh_topics_interval_seconds": flow.refresh_topics_interval_s,
         "tasks_max": flow.tasks_max,
         "delivery": "exactly_once" if flow.exactly_once else "at_least_once",
-        "canary": _flow_canary(config, canary, looks),
+        "canary": _flow_canary(config, canary, results),
         "replicated": _replicated(config, flow, topics),
     }
 
 
-def _flow_canary(config: Configuration, flow: CanaryFlow, looks: Mapping[str, ClusterLook]) -> dict[str, Any]:
+def _flow_canary(
+    config: Configuration, flow: CanaryFlow, results: Mapping[str, ClusterCheck]
+) -> dict[str, Any]:
     missing = next((one for one in without_canary(config) if one.flow == flow.name), None)
     found: dict[str, Any] = {
         "probed": missing is None,
@@ -169,7 +171,7 @@ def _flow_canary(config: Configuration, flow: CanaryFlow, looks: Mapping[str, Cl
         }
     return found | {
         "brokers_unreached": [
-            {"kafka_cluster": one.kafka_cluster, "broker": one.broker_id} for one in unreached(flow, looks)
+            {"kafka_cluster": one.kafka_cluster, "broker": one.broker_id} for one in unreached(flow, results)
         ]
     }
 
@@ -177,7 +179,7 @@ def _flow_canary(config: Configuration, flow: CanaryFlow, looks: Mapping[str, Cl
 def _replicated(
     config: Configuration, flow: Flow, topics: Mapping[str, tuple[str, ...]]
 ) -> dict[str, Any] | None:
-    """Return what becomes of the source's topics, None where the source did not list them."""
+    """Return which source topics are mirrored; None if the source did not list them."""
     if flow.source not in topics:
         return None
     found = sort_out(flow, config.topology, topics)
@@ -193,12 +195,12 @@ def _replicated(
     }
 
 
-def _canary(config: Configuration, looks: Mapping[str, ClusterLook]) -> dict[str, Any]:
+def _canary(config: Configuration, results: Mapping[str, ClusterCheck]) -> dict[str, Any]:
     canary = config.canary
     found: dict[str, Any] = {"mode": canary.mode.value, "topic": canary.topic}
     if canary.mode is CanaryMode.OFF or not config.canary_flows:
         return found
-    costs = canary_costs(config, looks)
+    costs = canary_costs(config, results)
     carried = [hop for cost in costs for hop in hops(config.topology, cost.source, canary.topic) or ()]
     return found | {
         "interval_seconds": costs[0].interval_s if costs else canary.interval,
@@ -245,29 +247,29 @@ def _canary(config: Configuration, looks: Mapping[str, ClusterLook]) -> dict[str
 def _permissions(config: Configuration, principal: str) -> list[dict[str, Any]]:
     found = []
     for part in PARTS:
-        needed = [(right, "") for right in needed_rights(config, part)]
-        for required, rights in ((True, needed), (False, optional_rights(config, part))):
+        needed = [(permission, "") for permission in needed_permissions(config, part)]
+        for required, permissions in ((True, needed), (False, all_optional_permissions(config, part))):
             found += [
-                _permission(config, part, right, principal, required=required, remark=remark)
-                for right, remark in rights
+                _permission(config, part, permission, principal, required=required, remark=remark)
+                for permission, remark in permissions
             ]
     return found
 
 
 def _permission(
-    config: Configuration, part: str, right: Right, principal: str, *, required: bool, remark: str
+    config: Configuration, part: str, permission: Permission, principal: str, *, required: bool, remark: str
 ) -> dict[str, Any]:
-    bootstrap = config.clients[right.cluster].librdkafka["bootstrap.servers"]
-    lines = acl_command(bootstrap, principal, right)
+    bootstrap = config.clients[permission.cluster].librdkafka["bootstrap.servers"]
+    lines = acl_command(bootstrap, principal, permission)
     return {
         "part": part,
         "required": required,
-        "kafka_cluster": right.cluster,
-        "resource": right.resource,
-        "name": right.name,
-        "pattern": right.pattern,
-        "operations": list(right.operations),
-        "purpose": right.purpose,
+        "kafka_cluster": permission.cluster,
+        "resource": permission.resource,
+        "name": permission.name,
+        "pattern": permission.pattern,
+        "operations": list(permission.operations),
+        "purpose": permission.purpose,
         "remark": remark or None,
         "command": shlex.join(shlex.split("".join(line.removesuffix("\\") for line in lines))),
     }

@@ -1,7 +1,7 @@
-"""Where the canary's topics travel beyond the first hop, and what each link and cluster pays for it. Pure.
+"""The canary topics beyond the first hop, and the cost for each link and cluster. Pure.
 
-A copy weighs what the probe weighs: a record batch holds no topic's name. A mirror may put several probes
-into one batch, so these are upper bounds.
+A replicated probe has the size of the probe: a record batch has no topic name. A mirror may put several
+probes into one batch, so these are upper bounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """The copy of one source's topic that one link carries: its name at the end, and the whole way."""
+    """A replicated canary topic on one link: its name at the end, and its whole path."""
 
     source: str
     link: str
@@ -28,13 +28,13 @@ class Hop:
 
     @property
     def way(self) -> str:
-        """Return the clusters on the way, such as A->B->C."""
+        """Return the clusters of the path, such as A->B->C."""
         return "->".join(self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkCost:
-    """What one link carries of all sources, and how many records a second of it came over another link."""
+    """What one link replicates of all sources, and the rate of records that came over another link."""
 
     link: str
     records_per_s: float
@@ -44,7 +44,7 @@ class LinkCost:
 
 @dataclass(frozen=True, slots=True)
 class ClusterCost:
-    """What one cluster writes of probes and copies a day, and keeps of them on one replica of each topic."""
+    """What one cluster writes of probes and replicated probes per day, and keeps on one replica."""
 
     cluster: str
     bytes_per_day: float
@@ -53,7 +53,7 @@ class ClusterCost:
 
 
 def hops(topology: Topology, source: str, topic: str) -> tuple[Hop, ...] | None:
-    """Return every hop of a source's topic, in the order of the hops; None where there are too many ways."""
+    """Return every hop of a source's topic; None if there are too many paths."""
     try:
         arrivals = topology.reach(source, topic)
     except ValueError:
@@ -64,7 +64,7 @@ def hops(topology: Topology, source: str, topic: str) -> tuple[Hop, ...] | None:
 
 
 def link_costs(costs: Iterable[SourceCost], carried: Iterable[Hop]) -> tuple[LinkCost, ...]:
-    """Return the cost of each link that carries anything, in the order in which the hops name them."""
+    """Return the cost of each link, in the order of the hops."""
     by_source = {cost.source: cost for cost in costs}
     found: dict[str, LinkCost] = {}
     for hop in carried:
@@ -81,7 +81,7 @@ def link_costs(costs: Iterable[SourceCost], carried: Iterable[Hop]) -> tuple[Lin
 
 
 def cluster_costs(costs: Iterable[SourceCost], carried: Iterable[Hop]) -> tuple[ClusterCost, ...]:
-    """Return what is written and kept on each cluster: its own probes, and every copy that arrives there."""
+    """Return what each cluster writes and keeps: its own probes and replicated ones."""
     by_source = {cost.source: cost for cost in costs}
     found: dict[str, ClusterCost] = {}
     written = [(cost.source, cost) for cost in by_source.values()]

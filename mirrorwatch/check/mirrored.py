@@ -1,4 +1,4 @@
-"""Which topics of a source a flow mirrors and which not, grouped by rule. Pure: names in, groups out."""
+"""Topics of a source by what the flow does with them: mirrored or not, grouped by rule. Pure."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ KAFKAS_OWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Mirrored:
-    """What becomes of the topics of one flow's source, each topic in exactly one group.
+    """The topics of one flow's source, each in exactly one group.
 
-    `replicated` are (name on the source, name on the target). `absent` are those of them that the target
-    does not have yet, None where the target did not say. `filtered` are the topics by the reason. `own` and
-    `copies` are counts: topics of Kafka and of the mirror, and topics that came from the target and so
-    never go back. `traps` have a sentence each, and so have those that depend on the mirror's version.
+    `replicated` are (name on the source, name on the target); `absent` those that the target does not have
+    yet, None if unknown. `filtered` are topics by reason. `own` counts topics of Kafka and MirrorMaker,
+    `copies` those replicated from the target, which never go back. `traps`, and `unsure` (depends on
+    MirrorMaker's version), have a sentence each.
     """
 
     flow: Flow
@@ -50,7 +50,7 @@ def sort_out(
     topology: Topology,
     topics: Mapping[str, Sequence[str]],
 ) -> Mirrored:
-    """Return what becomes of the source's topics; `topics` are those of each cluster that told them."""
+    """Group the source's topics; `topics` are the known topics of each cluster."""
     here = topics[flow.source]
     on_target = frozenset(topics[flow.target]) if flow.target in topics else None
     known = {alias: frozenset(names) for alias, names in topics.items()}
@@ -95,7 +95,7 @@ def sort_out(
 
 
 def is_own(flow: Flow, topic: str) -> bool:
-    """Tell whether a topic is Kafka's, MirrorMaker's or ours, about which nobody needs to be told."""
+    """Return whether a topic belongs to Kafka, MirrorMaker or Mirrorwatch."""
     if topic in KAFKAS_OWN or topic == CONTROL_TOPIC:
         return True
     ends = (f"{flow.policy.separator}internal", ".internal")
@@ -103,15 +103,15 @@ def is_own(flow: Flow, topic: str) -> bool:
 
 
 def _reason(flow: Flow, topic: str, decision: Decision) -> str:
-    """Return the rule of the filter by itself, so that the topics it holds back come under one heading."""
+    """Return the filter rule alone, which is the heading of the topics that it excludes."""
     _, _, why = decision.sentence.removesuffix(".").partition(f"{flow.name} because ")
     return why or flow.topic_filter.why(topic)
 
 
 def _no_copy(flow: Flow, topology: Topology, topic: str, known: Mapping[str, frozenset[str]]) -> str | None:
-    """Say why a topic that is named like a copy is none; None where it is one, or nothing speaks against it.
+    """Return why a topic with the name of a replicated topic is not one; None if it is one or may be.
 
-    Its name begins with the cluster that it came from: some flow has to bring it from there.
+    Its name starts with a cluster, so a flow must replicate it from there.
     """
     source, upstream = str(flow.policy.topic_source(topic)), str(flow.policy.upstream_topic(topic))
     brought = [

@@ -1,4 +1,4 @@
-"""What `check` writes about the topics of each flow: short for five thousand topics, kind to none at all."""
+"""The topics of each flow in `check`, in short even for 5,000 topics."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 from fleet.quantity import duration_text
 from mirrorwatch.check.mirrored import sort_out
 from mirrorwatch.check.sheet import FIRST, rest
-from mirrorwatch.web.words import counted
+from mirrorwatch.web.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fleet.topology import Topology
     from fleet.verdicts.flow import Flow
-    from mirrorwatch.check.clusters import ClusterLook
+    from mirrorwatch.check.clusters import ClusterCheck
     from mirrorwatch.check.mirrored import Mirrored
     from mirrorwatch.check.sheet import Sheet
 
 
-def print_mirrored(sheet: Sheet, topology: Topology, looks: Mapping[str, ClusterLook]) -> None:
+def print_mirrored(sheet: Sheet, topology: Topology, results: Mapping[str, ClusterCheck]) -> None:
     """Write for each flow what is mirrored, what is not, and why."""
     if not topology.flows:
         return
-    topics = {alias: look.topics for alias, look in looks.items() if look.topics is not None}
+    topics = {alias: result.topics for alias, result in results.items() if result.topics is not None}
     sheet.heading("Topics")
     for flow in topology.flows:
         if flow.source in topics:

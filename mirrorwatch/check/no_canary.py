@@ -1,4 +1,4 @@
-"""Which flows have no canary, and what an operator does about it: the first lines of `check`. Pure."""
+"""Flows without a canary and the remedy: the first lines of `check`. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from canary.config import CanaryMode
 from mirrorwatch.check.sheet import FIRST, rest
 from mirrorwatch.configuration.flow_canaries import fix_of, topics_line
-from mirrorwatch.web.words import counted
+from mirrorwatch.web.texts import counted
 
 if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NoCanary:
-    """A flow that is not probed.
+    """A flow without probes.
 
-    `deliberate` where the operator has switched the canary off. `line` is the line that gives the flow its
-    canary, `fix` the same or another remedy as half a sentence; both may be empty.
+    `deliberate`: the operator turned the canary off. `line` is the configuration line that adds the canary,
+    `fix` a remedy as half a sentence; both may be empty.
     """
 
     flow: str
@@ -48,7 +48,7 @@ def without_canary(config: Configuration) -> tuple[NoCanary, ...]:
 
 
 def first_lines(config: Configuration, missing: tuple[NoCanary, ...]) -> list[str]:
-    """Return what `check` prints before all else, nothing where every flow has a canary."""
+    """Return what `check` prints first; nothing if every flow has a canary."""
     if not missing:
         return []
     if missing[0].deliberate:

@@ -1,7 +1,7 @@
-"""The sheet that `check` writes: headings, sentences folded at words, and lines that are never folded.
+"""The text output of `check`: headings, folded sentences, and lines that are never folded.
 
-Whatever comes from outside passes `clean` on its way: no secret, nothing that steers a terminal, and no
-character that the output cannot hold.
+Foreign text passes `clean`, which removes secrets, control characters and characters that the output cannot
+show.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from mirrorwatch.web.words import plain
+from mirrorwatch.web.texts import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,15 +40,15 @@ class Sheet:
         self._columns = min(self._width, MOST_COLUMNS)
 
     def heading(self, text: str) -> None:
-        """Begin a section."""
+        """Start a section."""
         if self._begun:
             self._print("")
         self._print(self.clean(text), style="bold")
 
     def say(self, text: str, *, indent: int = 2, hang: int | None = None) -> None:
-        """Write a sentence, folded at words; a word that is longer than a line stays whole.
+        """Write a sentence, folded at words; a word longer than a line stays whole.
 
-        The first line is indented by `indent`, those after it by `hang`.
+        `indent` indents the first line, `hang` the others.
         """
         lines = textwrap.wrap(
             self.clean(text),
@@ -62,23 +62,23 @@ class Sheet:
             self._print(line)
 
     def fact(self, name: str, text: str, *, indent: int = 4, width: int = 14) -> None:
-        """Write a name with what belongs to it in a column beside it."""
+        """Write a name, and its text in a column next to it."""
         hang = indent + width
         self.say(f"{name:<{width - 1}} {text}" if text else name, indent=indent, hang=hang)
 
     def verbatim(self, text: str, *, indent: int = 0) -> None:
-        """Write a line that somebody copies: it is never folded."""
+        """Write a line for copying: it is never folded."""
         self._print(" " * indent + self.clean(text))
 
     def names(self, names: Sequence[str], *, indent: int = 4) -> None:
-        """Write the first of many names in a row, and how many more there are."""
+        """Write the first of many names, and the number of the others."""
         row = ", ".join(names[:FIRST])
         self.say(row + rest(names, joined=True), indent=indent)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, whole: str = "") -> None:
-        """Write a table without lines; a cell that is too narrow for its text folds it.
+        """Write a table without lines; folds text in narrow cells.
 
-        The column `whole` goes before the others where its cells would be folded: they are names.
+        The column `whole` holds names: the other columns are folded before it.
         """
         table = Table(box=None, pad_edge=True, padding=(0, 2, 0, 0), header_style="bold")
         cells = [[self.clean(cell) for cell in row] for row in rows]
@@ -94,10 +94,10 @@ class Sheet:
             self._console.print(Text.from_ansi(line.rstrip()), soft_wrap=True)
 
     def figures(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Write a table of which the first column holds names, and the others figures.
+        """Write a table with names in the first column and figures in the others.
 
-        Where there is not room enough names are folded. A figure or a heading never is: where the terminal is
-        too narrow even so, lines are longer than it.
+        Folds names if necessary, but never figures or headings: on a narrow terminal lines may be longer than
+        it.
         """
         cells = [[self.clean(cell) for cell in row] for row in (columns, *rows)]
         names, *widths = (max(map(cell_len, column)) for column in zip(*cells, strict=True))
@@ -116,7 +116,7 @@ class Sheet:
             self._console.print(text, soft_wrap=True)
 
     def clean(self, text: str) -> str:
-        """Return the text as it may be shown."""
+        """Return the text without secrets and control characters."""
         shown = plain(self._redactor.text(text))
         encoding = self._console.encoding
         return shown.encode(encoding, "replace").decode(encoding, "replace")
@@ -127,7 +127,7 @@ class Sheet:
 
 
 def rest(many: Sequence[object], *, joined: bool = False) -> str:
-    """Return how many are left out of a list that shows the first of them, empty where none is."""
+    """Return the number of items left out of a list that shows the first; empty if none."""
     if len(many) <= FIRST:
         return ""
     return f"{' ' if joined else ''}and {len(many) - FIRST:,} more"

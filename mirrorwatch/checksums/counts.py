@@ -13,13 +13,13 @@ from checksum.inventory.connections import both_sides
 from checksum.plan.document import plan_id
 from checksum.run import still_there
 from checksum.second_look.second_look import log_starts
-from mirrorwatch.audits.late import tell_again
+from mirrorwatch.audits.earlier_runs import repeat_finding
 from mirrorwatch.check.sheet import FIRST
 from mirrorwatch.checksums.desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
 from mirrorwatch.checksums.flows import every_flow
 from mirrorwatch.checksums.plan import print_plan, tell_failure
 from mirrorwatch.checksums.results.result import NOT_TAKEN_BACK, print_rest
-from mirrorwatch.web.words import counted
+from mirrorwatch.web.texts import counted
 from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str
     failure = run.finish(document, {}, counts.counted)
     print_counts(desk, counts)
     if last is not None:
-        tell_again(desk, last)
+        repeat_finding(desk, last)
     return document, failure
 
 

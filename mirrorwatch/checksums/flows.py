@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from checksum.report.result_document import VERSION
 from fleet.errors import ConfigurationError, MirrorwatchError
 from fleet.verdicts.words import ended
-from mirrorwatch.audits.late import tell_late, tell_owed
+from mirrorwatch.audits.earlier_runs import post_earlier, report_earlier
 from mirrorwatch.checksums.desk import check_writable, lacking, worst
 from mirrorwatch.checksums.plan import Planned, plans_of, tell_failure
 from mirrorwatch.checksums.results.outlets import Telling, hand_over
@@ -57,7 +57,7 @@ def every_flow(
     with state_for(desk) as state:
         if state.why_none:
             desk.sheet.say(f"{state.why_none}: nothing is kept, and each run compares all anew.", indent=0)
-        told = [] if counts_only else tell_late(desk, state.untold(chosen.flows))
+        told = [] if counts_only else report_earlier(desk, state.untold(chosen.flows))
         first = _tell_earlier(desk, chosen, state, told, json_file=json_file)
         planned = _planned(desk, chosen, state, counts_only=counts_only, late=bool(told))
         alone = len(planned) == 1 and not told
@@ -72,7 +72,7 @@ def every_flow(
         state.tell(_runs_of(told))
         state.heard(last.done)
         if first.away and not last.away:  # it is there now
-            last = last.joined(tell_owed(desk, state, chosen.flows))
+            last = last.joined(post_earlier(desk, state, chosen.flows))
     return lacking(status) if first.refused or last.refused or last.away else status
 
 
@@ -85,7 +85,7 @@ def _tell_earlier(
         state.owe(_runs_of(told))
         _, late = _hand_over(desk, told, json_file=json_file)
         state.heard(late.done)
-    return late if late.away else late.joined(tell_owed(desk, state, chosen.flows))
+    return late if late.away else late.joined(post_earlier(desk, state, chosen.flows))
 
 
 def _hand_over(

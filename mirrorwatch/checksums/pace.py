@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from checksum.plan.pacing import FREE
 from fleet.quantity import bytes_text, duration_text
-from mirrorwatch.web.words import counted, share_text
+from mirrorwatch.web.texts import counted, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from rich.text import Text
 from checksum.digest.cell_rows import Side
 from fleet.quantity import duration_text
 from mirrorwatch.checksums.pace import Pace, progress_text, share_read
-from mirrorwatch.web.words import counted, plain
+from mirrorwatch.web.texts import counted, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -21,7 +21,7 @@ from checksum.report.result_document import run_document
 from checksum.run import SpoiledDigestError, conclude, still_there
 from checksum.second_look.second_look import MOST_OFFSETS
 from fleet.errors import ConfigurationError
-from mirrorwatch.audits.late import tell_again
+from mirrorwatch.audits.earlier_runs import repeat_finding
 from mirrorwatch.checksums.flows import every_flow
 from mirrorwatch.checksums.plan import print_plan, tell_failure
 from mirrorwatch.checksums.results.result import conclude_all, print_result
@@ -107,7 +107,7 @@ def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str
         run.plans.forget(audit.plan)
     print_result(desk, audit)
     if last is not None:
-        tell_again(desk, last)
+        repeat_finding(desk, last)
     return document, failure
 
 

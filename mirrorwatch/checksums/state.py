@@ -20,7 +20,7 @@ from checksum.plan.planning import Before
 from checksum.report.result_document import of_run
 from fleet.errors import ConfigurationError, MirrorwatchError, Problem, UnavailableError
 from lagmon.syncs.tables import cursor_of
-from mirrorwatch.audits.standing import newest_finding
+from mirrorwatch.audits.flow_audit import newest_finding
 from mirrorwatch.checksums.folder import PlanFolder, folder_beside
 from mirrorwatch.checksums.results.files import reason_of
 from mirrorwatch.checksums.syncs import StoredSyncs

@@ -1,17 +1,16 @@
 """The command line: one module for each group of commands.
 
-main           the command line
+main           `mirrorwatch check`, `run`, `status`, `help`, `version`
 commands       how commands are found and how they fail
-surroundings   what commands have in common
-annotate       the command `mirrorwatch annotate`
-checksum       the commands `mirrorwatch checksum plan|run|digest|compare`
-exclude        the command `mirrorwatch exclude`
-objectives     the commands `mirrorwatch objectives`
-render         the command `mirrorwatch render`
-report         the command `mirrorwatch report`
+surroundings   shared parts of commands: log options, configuration, console
+annotate       `mirrorwatch annotate`
+checksum       `mirrorwatch checksum plan|run|digest|compare`
+exclude        `mirrorwatch exclude`
+objectives     `mirrorwatch objectives`
+render         `mirrorwatch render`
+report         `mirrorwatch report`
 status         `mirrorwatch status`
-status_answer  the documents of /api/v1 as `mirrorwatch status` reads them
-status_table   what `mirrorwatch status` prints
+status_answer  the documents that `mirrorwatch status` reads
+status_table   output of `mirrorwatch status`
 status_watch   `mirrorwatch status --watch`
-told_values    values of a JSON document that others made
 """

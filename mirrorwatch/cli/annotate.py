@@ -1,4 +1,4 @@
-"""The command `mirrorwatch annotate`. What it needs is imported when it runs."""
+"""`mirrorwatch annotate`. Imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Text(click.ParamType[str]):
-    """A text that is not empty and not longer than `most` letters."""
+    """A text with 1 to `most` characters."""
 
     name = "text"
 
@@ -23,7 +23,7 @@ class _Text(click.ParamType[str]):
         self._most = most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text without blanks at its edges."""
+        """Return the text without surrounding blanks."""
         text = str(value).strip()
         if not text:
             self.fail("empty; write at least one letter", param, ctx)
@@ -44,11 +44,10 @@ def annotate(
 ) -> int:
     """Add a note to an incident. Its page shows all notes, with author and time.
 
-    INCIDENT is the name in the address of its page. The note is written into the store of CONFIG; the service
-    may run meanwhile.
+    INCIDENT is the name in the address of its page. The command writes the note into the store of CONFIG; the
+    service may run meanwhile.
 
-    Exit status: 0 the note is written; 2 bad configuration, or there is no such incident; 4 the store cannot
-    be used.
+    Exit status: 0 the note was added; 2 bad configuration, or unknown incident; 4 the store is unavailable.
     """
     found = read_config(context, config)
     import asyncio  # noqa: PLC0415 - see the module's docstring

@@ -1,4 +1,4 @@
-"""The commands `mirrorwatch checksum plan|run|digest|compare`. What they need is imported when they run."""
+"""`mirrorwatch checksum`: plan, run, digest and compare. Imports what they need when they run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _PLAN = click.option(
 
 
 def _chosen(command: _F) -> _F:
-    """Add the options that say what is compared."""
+    """Add the options that select topics and flows."""
     for option in (
         click.option("--all", "everything", is_flag=True, help="All mirrored topics."),
         click.option(
@@ -82,12 +82,12 @@ def _chosen(command: _F) -> _F:
 def checksum() -> None:
     """Compare whole topics on both clusters, with Spark, and name every record that differs.
 
-    What is compared stands in CONFIG (checksum.topics), or is named by --topic or --all. `run` does it all.
-    To read each side beside its own cluster, `plan` writes a plan, `digest` reads one side by it, and
-    `compare` joins both digests.
+    Compares the topics of checksum.topics in CONFIG, or those of --topic or --all. `run` does everything. To
+    read each side next to its own cluster, `plan` writes a plan, `digest` reads one side of it, and `compare`
+    joins both digests.
 
-    Exit status: 0 no difference; 1 a difference; 2 bad configuration or usage; 3 less was verified than asked
-    for; 4 a cluster, Java or Spark is not available, try again; 130 interrupted.
+    Exit status: 0 no difference; 1 a difference; 2 bad configuration or usage; 3 not everything was verified;
+    4 a cluster, Java or Spark is unavailable, try again; 130 interrupted.
     """
 
 
@@ -114,7 +114,7 @@ def plan(
     json_file: Path | None,
     **_log: str,
 ) -> int:
-    """Say which offsets would be compared, what is read on each side, and what is left out and why."""
+    """Show the offsets to compare, the size of each side, and what is left out and why."""
     from mirrorwatch.checksums.plan import make_plans  # noqa: PLC0415 - see the module's docstring
 
     desk = _desk(context, config)
@@ -161,7 +161,7 @@ def run(
     print_submit: bool,
     **_log: str,
 ) -> int:
-    """Read both sides, compare them, look twice at what differs, and say what became of every record."""
+    """Read both sides, compare them, read differences again, and report every record that differs."""
     if print_submit:
         from mirrorwatch.checksums.submit import print_submit_line  # noqa: PLC0415 - see the module's docstring
 
@@ -202,7 +202,7 @@ def digest(
     driver_memory: str,
     **_log: str,
 ) -> int:
-    """Read one side by a plan and write its digest; an interrupted one goes on where it was."""
+    """Read one side of a plan and write its digest. An interrupted digest continues where it ended."""
     from mirrorwatch.checksums.sites import digest_side  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
@@ -238,7 +238,7 @@ def compare(
     tell: str | None,
     **_log: str,
 ) -> int:
-    """Compare two digests of one plan; what differs is looked at once more on both clusters."""
+    """Compare two digests of one plan. Differences are read again on both clusters."""
     from mirrorwatch.checksums.desk import check_master  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.sites import compare_digests  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
@@ -261,7 +261,7 @@ def _desk(context: click.Context, path: Path, *, page: Path | None = None, tell:
     log_if_asked(context)
     console = make_console()
     desk = make_desk(found, console)
-    # Logs go to the same terminal, where they would tear bars apart.
+    # Log lines on the same terminal would break progress bars.
     quiet = context.params["log_level"] == QUIET
     return replace(
         desk,

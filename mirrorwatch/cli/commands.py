@@ -1,4 +1,4 @@
-"""How commands are found and how they fail: each failure in a sentence, and by its exit status."""
+"""How commands are found, and how they fail: with a sentence and an exit status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BAD_CONFIGURATION = 2
 UNAVAILABLE = 4
-FAULT = 70  # a fault of ours, by the convention of sysexits.h
+FAULT = 70  # a bug of Mirrorwatch (EX_SOFTWARE in sysexits.h)
 LATER_COMMANDS = ("drill", "failover", "offsets")
 _SECRETS = "mirrorwatch.secrets"
 _REFUSAL = "mirrorwatch.refusal"
@@ -28,12 +28,12 @@ _PACKAGES = ("mirrorwatch", "fleet", "runtime", "canary", "lagmon", "checksum", 
 
 
 class NearestGroup(click.Group):
-    """A group that names the nearest command where there is none of the name."""
+    """A group that suggests the nearest command for an unknown one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is meant; raises UsageError with what to write instead."""
+        """Return the command; raises UsageError with a suggestion."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             ctx.fail(self._unknown(ctx, name))
@@ -52,10 +52,10 @@ class NearestGroup(click.Group):
 
 
 class ExplainingCommand(click.Command):
-    """A command whose function returns its exit status, and whose errors are told in sentences."""
+    """A command whose function returns its exit status, and whose errors become sentences."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; its exit status comes out of here whatever goes wrong."""
+        """Run the command and return its exit status, whatever happens."""
         from fleet.errors import MirrorwatchError  # noqa: PLC0415 - help needs nothing of this
 
         try:
@@ -64,7 +64,7 @@ class ExplainingCommand(click.Command):
             raise
         except MirrorwatchError as error:
             return _told(error, ctx)
-        except Exception as error:  # whatever else arrives here is a fault of ours
+        except Exception as error:  # anything else is a bug
             leaves = list(_leaves(error))
             if all(isinstance(leaf, MirrorwatchError) for leaf in leaves):
                 return _told(cast("MirrorwatchError", leaves[0]), ctx)
@@ -80,17 +80,17 @@ class ExplainingCommand(click.Command):
 
 
 def take_secrets(ctx: click.Context, secrets: frozenset[str]) -> None:
-    """Keep what must never be shown, for the logs of this command."""
+    """Remember secrets that the logs of this command must not show."""
     ctx.meta[_SECRETS] = secrets
 
 
 def conclude_refusals_with(ctx: click.Context, words: str) -> None:
-    """Say `words` at the end of what is refused from here on: what was read of the configuration is fine."""
+    """End later refusals with `words`, because the configuration itself is valid."""
     ctx.meta[_REFUSAL] = words
 
 
 def configure_logs(ctx: click.Context) -> Redactor:
-    """Log as the command's options say; return what keeps secrets out, to be told of more of them."""
+    """Log as the options say; return the redaction, which takes further secrets."""
     from runtime.process import logs  # noqa: PLC0415 - help needs nothing of this
 
     form = cast("Literal['text', 'json']", ctx.params.get("log_format", "text"))
@@ -102,14 +102,14 @@ def configure_logs(ctx: click.Context) -> Redactor:
 
 def _told(error: Exception, ctx: click.Context) -> int:
     from fleet.errors import ConfigurationError  # noqa: PLC0415 - help needs nothing of this
-    from mirrorwatch.web.words import plain  # noqa: PLC0415 - help needs nothing of this
+    from mirrorwatch.web.texts import plain  # noqa: PLC0415 - help needs nothing of this
     from runtime.process.logs import Redactor  # noqa: PLC0415 - help needs nothing of this
 
     redactor = Redactor(ctx.meta.get(_SECRETS, ()))
     if not isinstance(error, ConfigurationError):
         click.echo(plain(redactor.text(str(error))), err=True)
         return UNAVAILABLE
-    for problem in error.problems:  # names in it, a connector's for one, may hold anything
+    for problem in error.problems:  # names in it, for example of a connector, may contain anything
         click.echo(plain(redactor.text(str(problem))), err=True)
     count = len(error.problems)
     found = "1 problem" if count == 1 else f"{count} problems"
@@ -119,7 +119,7 @@ def _told(error: Exception, ctx: click.Context) -> int:
 
 
 def _fault(error: BaseException, leaf: BaseException, ctx: click.Context) -> int:
-    """Log that we are at fault; the traceback only where it was asked for, or where a machine reads it."""
+    """Log a bug; with a traceback only at debug level or in JSON."""
     from runtime.process import logs  # noqa: PLC0415 - help needs nothing of this
 
     configure_logs(ctx)
@@ -138,7 +138,7 @@ def _fault(error: BaseException, leaf: BaseException, ctx: click.Context) -> int
 
 
 def _place(error: BaseException) -> str:
-    """Return where in our own code an exception came from."""
+    """Return the place in Mirrorwatch's code where an exception was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if Path(frame.filename).parent.name in _PACKAGES]
     if not ours:

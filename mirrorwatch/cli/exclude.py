@@ -1,4 +1,4 @@
-"""The command `mirrorwatch exclude`. What it needs is imported when it runs."""
+"""`mirrorwatch exclude`. Imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def exclude(
     reason: str | None,
     **_log: str,
 ) -> int:
-    """Exclude time of a flow from its objectives, such as planned maintenance.
+    """Exclude time of a flow from its objectives, for example planned maintenance.
 
-    Reports leave this time out and show it with its author and reason. Alerts are not changed. A TIME is
-    written as in RFC 3339; it is UTC if it has no zone.
+    Reports leave this time out and show it with its author and reason. Alerts do not change. TIME is RFC
+    3339, in UTC if it has no zone.
 
     Exit status: 0 done; 2 invalid options or configuration; 4 the store is unavailable.
     """

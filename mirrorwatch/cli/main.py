@@ -1,8 +1,8 @@
 """The command line.
 
-Exit status: 0 fine, 1 a finding, 2 bad configuration or usage, 3 incomplete, 4 unavailable, 130 interrupted.
-Beside these, 70 is a fault of mirrorwatch itself, and 141 that whoever read its output went away. What a
-command needs is imported when it runs, so that help, and Ctrl-C, come at once.
+Exit status: 0 OK, 1 a finding, 2 bad configuration or usage, 3 incomplete, 4 unavailable, 130 interrupted, 70
+a bug of Mirrorwatch, 141 the reader of its output closed the pipe. Commands import what they need when they
+run, so that help and Ctrl-C are fast.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _CONFIG = click.argument("config", type=click.Path(path_type=Path))
     help="Show the version and exit.",
 )
 def cli() -> None:
-    """Watch mirrored Kafka clusters: whether each flow delivers, how late, and what was lost.
+    """Watch mirrored Kafka clusters: lost, late and altered records.
 
-    CONFIG is a YAML file, or the configuration of a MirrorMaker as it is, such as mm2.properties.
+    CONFIG is a YAML file, or the configuration of MirrorMaker itself, such as mm2.properties.
     """
 
 
@@ -124,11 +124,10 @@ def check(
 ) -> int:
     """Check a configuration and explain it.
 
-    Prints clusters, flows, the topics that are replicated and those that are not with the reason, what the
-    canary costs, and the permissions that are needed. Connects to each cluster and reports every problem at
-    once. --acls does not connect.
+    Prints clusters, flows, topics that are mirrored or not and why, the cost of the canary, and required
+    permissions. Connects to each cluster and reports every problem at once. --acls does not connect.
 
-    Exit status: 0 OK; 1 a setting of a topic spoils the canary, or with --strict a flow has no canary; 2 bad
+    Exit status: 0 OK; 1 a topic setting breaks the canary, or with --strict a flow has no canary; 2 bad
     configuration; 3 not everything could be checked; 4 a cluster is unavailable or refused a request.
     """
     if acls and as_json:
@@ -176,15 +175,15 @@ def check(
 def run(context: click.Context, /, config: Path, **_log: str) -> int:
     """Run the service until SIGTERM or Ctrl-C.
 
-    A second signal ends it at once. SIGHUP reloads CONFIG: all of it is taken over, or nothing.
+    A second signal ends it at once. SIGHUP reloads CONFIG, completely or not at all.
 
     Exit status: 0 after one signal; 130 after two; 2 bad configuration; 4 the port or the store is
     unavailable.
     """
-    # Until the service listens to signals itself there is nothing to be put in order.
+    # Before the service handles signals itself there is nothing to shut down.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
-    early: list[int] = []  # a reload that is asked for meanwhile is done as soon as that is possible
+    early: list[int] = []  # a reload requested meanwhile runs as soon as possible
     signal.signal(signal.SIGHUP, lambda number, _frame: early.append(number))
     found = read_config(context, config)
     import asyncio  # noqa: PLC0415 - see the module's docstring
@@ -207,7 +206,7 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
 
 
 class _Interval(click.ParamType[float]):
-    """A duration such as 2s, or a bare number of seconds as `watch -n` takes it."""
+    """A duration such as 2s, or a number of seconds as for `watch -n`."""
 
     name = "duration"
 
@@ -252,13 +251,12 @@ def status(
     kafka_cluster: str,
     **_log: str,
 ) -> int:
-    """Show the verdicts of a running service, by default of the one on this machine.
+    """Show the verdicts of a running service, by default on this machine.
 
-    The service is asked at port 9699 if the address has none. If it requires a user, set MIRRORWATCH_USER and
-    MIRRORWATCH_PASSWORD. Or write them into the address, as https://user:password@host: then others on the
-    machine may see them.
+    The default port is 9699. If the service requires a user, set MIRRORWATCH_USER and MIRRORWATCH_PASSWORD.
+    An address such as https://user:password@host works too, but other users of the machine may see it.
 
-    --watch asks again if the service does not answer. Ctrl-C ends it with status 130.
+    --watch tries again if the service does not answer. Ctrl-C ends it with status 130.
 
     Exit status: 0 every flow is healthy; 1 a flow is not; 2 invalid address; 3 the worst verdict is unknown;
     4 no answer.
@@ -322,35 +320,35 @@ cli.add_command(report)
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
     with suppress(OSError):
-        # Not by print, which may be what the signal has interrupted.
+        # Not by print: the signal may have interrupted one.
         os.write(2, b"mirrorwatch: stopped by a signal before it started.\n")
     raise SystemExit(0)
 
 
 def _prepare_streams() -> None:
-    """Make both streams usable: a closed one swallows what is written, a narrow one shows `?`."""
+    """Make both streams usable: writes to a closed one are discarded, a narrow encoding shows `?`."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            # Open until the process ends, as the stream would have been.
+            # Open until the process ends, as the stream itself.
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - see above
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
 def _drop_output() -> None:
-    """Have what is left in the buffers go nowhere, or Python complains about it while it ends."""
+    """Discard buffered output; otherwise Python reports an error at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with its exit status."""
+    """Run the command line and exit with its status."""
     _prepare_streams()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so a shell starts what it puts behind itself
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # A supervisor's stop is Ctrl-C to a command; in a container, where we are process 1, it would be nothing.
+    # SIGTERM acts as Ctrl-C in commands; as process 1 of a container it would be ignored.
     signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
     try:
         status = cli.main(prog_name="mirrorwatch", standalone_mode=False)

@@ -1,4 +1,4 @@
-"""The commands `mirrorwatch objectives`. What they need is imported when they run."""
+"""`mirrorwatch objectives`. Imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CONFIG = click.argument("config", type=click.Path(path_type=Path))
 
 @click.group(cls=NearestGroup, short_help="Suggest targets; read and write OpenSLO.")
 def objectives() -> None:
-    """Work on what flows have to deliver."""
+    """Work with objectives of flows."""
 
 
 @objectives.command(cls=ExplainingCommand, short_help="Suggest targets from the store's history.")
@@ -22,12 +22,12 @@ def objectives() -> None:
 @logging_options(QUIET)
 @click.pass_context
 def suggest(context: click.Context, /, config: Path, **_log: str) -> int:
-    """Suggest targets from the store's history, as a section `objectives` with the reasons.
+    """Suggest targets from the history in the store, as a section `objectives` with reasons.
 
-    A flow that was observed for less than 7 days gets no suggestion.
+    Flows with less than 7 days of history get no suggestion.
 
-    Exit status: 0 every objective has a suggestion; 2 bad configuration; 3 some history is too short; 4 the
-    store cannot be read.
+    Exit status: 0 every objective has a suggestion; 2 bad configuration; 3 too little history; 4 the store is
+    unavailable.
     """
     found = read_config(context, config)
     import asyncio  # noqa: PLC0415 - see the module's docstring
@@ -48,7 +48,7 @@ def suggest(context: click.Context, /, config: Path, **_log: str) -> int:
 def to_openslo(context: click.Context, /, config: Path, **_log: str) -> int:
     """Write the objectives of CONFIG as OpenSLO v1.
 
-    Objectives with a limit, and loss, are no ratio metrics: they are named on standard error.
+    Objectives with a limit, and loss, are not ratio metrics: the command lists them on standard error.
 
     Exit status: 0 every objective is written; 2 bad configuration; 3 some cannot be written.
     """
@@ -70,10 +70,10 @@ def to_openslo(context: click.Context, /, config: Path, **_log: str) -> int:
 def from_openslo(context: click.Context, /, file: Path, **_log: str) -> int:
     """Read SLOs of OpenSLO v1 in FILE and print them as a section `objectives`.
 
-    Ratio metrics over Mirrorwatch's counters are known, with Occurrences or with Timeslices of a minute.
-    Everything else is refused by name.
+    Supports ratio metrics over Mirrorwatch's counters, with Occurrences or with Timeslices of a minute.
+    Refuses everything else by name.
 
-    Exit status: 0 all of it is read; 2 something is not supported.
+    Exit status: 0 all SLOs are read; 2 something is not supported.
     """
     from mirrorwatch.history.openslo_files import section_of  # noqa: PLC0415 - see the module's docstring
 

@@ -1,4 +1,4 @@
-"""The command `mirrorwatch render`. What it needs is imported when it runs."""
+"""`mirrorwatch render`. Imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def render(
 ) -> int:
     """Write Prometheus rules with their tests, Alertmanager routes and Grafana dashboards into DIR.
 
-    DIR has to be empty or written by an earlier render. A file that render did not write, or that was changed
-    since, is never overwritten.
+    DIR must be empty or written by an earlier render. Files that render did not write, or that you changed,
+    are never overwritten.
 
-    --replay shows how often each alert would have fired in the period of the objectives, for how long, and
-    which bad times none would have announced. It needs no Prometheus.
+    --replay shows how often and how long each alert would have fired in the period of the objectives, and bad
+    periods without an alert. It needs no Prometheus.
     """
     if replay == (folder is not None):
         raise click.UsageError("Write DIR, or --replay without DIR.")

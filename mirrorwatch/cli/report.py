@@ -1,4 +1,4 @@
-"""The command `mirrorwatch report`. What it needs is imported when it runs."""
+"""`mirrorwatch report`. Imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class _Period(click.ParamType[float]):
 
 
 class _Formats(click.ParamType[tuple[str, ...]]):
-    """Formats with commas between them."""
+    """Formats separated by commas."""
 
     name = "formats"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        """Return each format once, in the order in which they are written."""
+        """Return each format once, in their order."""
         found = tuple(dict.fromkeys(one.strip() for one in str(value).split(",")))
         unknown = [one for one in found if one not in FORMATS]
         if unknown:
@@ -93,11 +93,11 @@ def report(
 ) -> int:
     """Report what each flow delivered over a period, against its objectives.
 
-    Reads the store of CONFIG and changes nothing in it; the service may run meanwhile. DIR has to be empty or
-    written by an earlier report. A file that report did not write is never overwritten.
+    Reads the store of CONFIG and does not change it; the service may run meanwhile. DIR must be empty or
+    written by an earlier report. Files that report did not write are never overwritten.
 
     Exit status: 0 every objective is met; 1 one is missed; 3 a part of the period was not observed; 4 the
-    store cannot be read.
+    store is unavailable.
     """
     chosen = formats or (FORMATS if out is not None else ("md",))
     if out is None and len(chosen) > 1:

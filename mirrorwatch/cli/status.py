@@ -1,9 +1,8 @@
-"""`mirrorwatch status`: ask a running service and show the verdicts of its flows; the exit status is theirs.
+"""`mirrorwatch status`: shows the verdicts of a running service.
 
-Exit status: 0 every flow is healthy; 1 a finding; 2 the address is invalid; 3 the worst that is known is
-`unknown`; 4 the service cannot be reached, or what answers is not mirrorwatch. What comes
-over the network is read as foreign data: bounded, checked, and freed of control characters before a terminal
-sees it.
+Exit status: 0 every flow is healthy; 1 a finding; 2 invalid address; 3 the worst verdict is unknown; 4 no
+answer, or no answer of Mirrorwatch. The answer is foreign data: bounded, checked, and without control
+characters.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from yarl import URL
 from fleet.errors import MalformedError
 from mirrorwatch.cli.status_answer import Answer, GroupsAnswer, Note, answer_of, groups_of
 from mirrorwatch.cli.status_table import show, show_groups
-from mirrorwatch.web.words import plain
+from mirrorwatch.web.texts import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,28 +47,28 @@ class _Credentials(NamedTuple):
     password: str
 
     def header(self) -> dict[str, str]:
-        """Return them as HTTP's basic authentication sends them; the environment's may be any bytes."""
+        """Return the header of HTTP basic authentication; environment variables may hold any bytes."""
         said = f"{self.user}:{self.password}".encode(errors="surrogateescape")
         return {"Authorization": "Basic " + b64encode(said).decode()}
 
 
 class NoAnswerError(Exception):
-    """No verdicts could be had; the text says what is wrong and what to do."""
+    """No verdicts; the text says what is wrong and what to do."""
 
     exit_status = 4
 
 
 class _UsageError(NoAnswerError):
-    """What was asked for makes no sense."""
+    """Invalid arguments."""
 
     exit_status = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of which service: `search` and `kafka_cluster` narrow the groups, empty for all.
+    """A request to a service: `search` and `kafka_cluster` select groups, empty for all.
 
-    User and password are those of the address, or else those of `environ`.
+    User and password are from the address, or else from `environ`.
     """
 
     url: str
@@ -80,9 +79,9 @@ class Question:
 
 
 async def status(question: Question, *, console: Console, errors: Console) -> int:
-    """Show the verdicts of the service on the console and return the exit status, that of the flows.
+    """Show the verdicts of the service and return the exit status.
 
-    What goes wrong is said on `errors`, so that --json prints JSON or nothing.
+    Errors go to `errors`, so that --json prints JSON or nothing.
     """
     allow_question_marks(console)
     try:
@@ -93,7 +92,7 @@ async def status(question: Question, *, console: Console, errors: Console) -> in
 
 
 async def ask(question: Question, console: Console, *, indent: int | None = 2) -> int:
-    """Do as `status` does; raises NoAnswerError. `indent` is that of JSON, None for one line."""
+    """As `status`, but raises NoAnswerError. `indent` is for JSON, None for one line."""
     address = address_of(question.url)
     credentials = _credentials(address, question.environ)
     answer = _read(await _fetch(address, credentials), address)
@@ -108,20 +107,20 @@ async def ask(question: Question, console: Console, *, indent: int | None = 2) -
 
 
 def allow_question_marks(console: Console) -> None:
-    """Have a terminal that lacks a letter show a question mark for it; it is no reason to fail."""
+    """Show a question mark for characters that the terminal cannot show."""
     if isinstance(console.file, io.TextIOWrapper):
         console.file.reconfigure(errors="replace")
 
 
 def say(console: Console, sentence: str) -> None:
-    """Print a sentence that stands apart from tables; nothing in it is markup."""
+    """Print a sentence without markup, separated from tables."""
     console.print(sentence, style="bold", markup=False, highlight=False, soft_wrap=True)
 
 
 def exit_status(answer: Answer) -> int:
-    """Return 0 where every flow is healthy, 1 for a finding, 3 where the worst is unknown.
+    """Return 0 if every flow is healthy, 1 for a finding, 3 if the worst is unknown.
 
-    Without any flow it is 0 where every cluster is up, and 3 where what is watched there is not known.
+    Without flows: 0 if every cluster is up, 3 if their state is unknown.
     """
     verdicts = {flow.verdict for flow in answer.flows}
     if not verdicts:
@@ -132,7 +131,7 @@ def exit_status(answer: Answer) -> int:
 
 
 def address_of(url: str) -> URL:
-    """Return the address of the document; a host is asked by HTTP, and without a port at 9699."""
+    """Return the URL of the document; the default is HTTP and port 9699."""
     text = url.strip()
     if text.endswith((".yaml", ".yml", ".properties")):
         raise _UsageError(
@@ -185,12 +184,12 @@ def _credentials(address: URL, environ: Mapping[str, str]) -> _Credentials | Non
 async def _groups(
     address: URL, credentials: _Credentials | None, *, search: str, kafka_cluster: str
 ) -> GroupsAnswer | None:
-    """Return how the groups are, None where the service does not watch any."""
+    """Return the groups; None if the service does not watch groups."""
     path = address.path.removesuffix(PATH)
     wanted = {key: value for key, value in (("search", search), ("kafka_cluster", kafka_cluster)) if value}
     asked = address.with_path(path + GROUPS_PATH).with_query({**wanted, "limit": str(WORST_GROUPS)})
     try:
-        # Refusals have a document too: 404 where there is no lag monitor, 503 where it does not answer.
+        # Errors have a document too: 404 without a lag monitor, 503 if it does not answer.
         found = groups_of(
             json.loads(await _fetch(asked, credentials, also=(404, 503)), parse_constant=_refuse)
         )
@@ -203,9 +202,9 @@ async def _groups(
 
 
 async def _fetch(address: URL, credentials: _Credentials | None, *, also: tuple[int, ...] = ()) -> bytes:
-    """Return the body of the document, also where it comes with one of these statuses.
+    """Return the body of the document, also with one of these statuses.
 
-    Raises NoAnswerError with what to do: start the service, wait for it, or bring credentials.
+    Raises NoAnswerError with what to do.
     """
     shown = _shown(address)
     headers = {"Accept": "application/json"} | (credentials.header() if credentials else {})
@@ -271,7 +270,7 @@ def _not_let_in(shown: str, code: int, credentials: _Credentials | None) -> str:
 
 
 async def _bounded(response: aiohttp.ClientResponse, shown: str) -> bytes:
-    """Read a body, but no more than a service with thousands of flows would send."""
+    """Read a body, up to the size that a service with thousands of flows may send."""
     body = bytearray()
     async for chunk in response.content.iter_chunked(2**16):
         body += chunk
@@ -298,5 +297,5 @@ def _refuse(name: str) -> Any:
 
 
 def _shown(address: URL) -> str:
-    """Return the address without the name and password that it may carry."""
+    """Return the address without user and password."""
     return plain(str(address.with_user(None)))

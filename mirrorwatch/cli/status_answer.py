@@ -1,7 +1,6 @@
-"""The documents of /api/v1 as `mirrorwatch status` reads them: checked, bounded, safe for a terminal.
+"""The documents of /api/v1 for `mirrorwatch status`: checked, bounded, safe for a terminal. Pure.
 
-Pure. The service may be another version than this program: keys that are not known are left alone, and
-those that only decorate may be missing.
+The service may have another version: unknown keys are ignored, and optional ones may be missing.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from fleet.errors import MalformedError
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.service.recovery_point import RecoveryPoint
-from mirrorwatch.web.words import plain, with_blanks
+from mirrorwatch.web.texts import plain, with_blanks
 
 _ORDER = {str(verdict): verdict.severity for verdict in Verdict}
 
 
 @dataclass(frozen=True, slots=True)
 class AlsoAnswer:
-    """How a flow is right now, beside its verdict."""
+    """Another condition that holds now, apart from the verdict."""
 
     verdict: str
     cause: str
@@ -32,7 +31,7 @@ class AlsoAnswer:
 
 @dataclass(frozen=True, slots=True)
 class EventAnswer:
-    """Something that happened to a flow and may be no fault."""
+    """An event of a flow that may be no fault."""
 
     at: float | None
     sentence: str
@@ -40,7 +39,7 @@ class EventAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FlowAnswer:
-    """One flow of the answer; latencies are those of the newest slice, end to end."""
+    """One flow; latencies are end to end, of the newest interval."""
 
     flow: str
     verdict: str
@@ -52,21 +51,21 @@ class FlowAnswer:
     recovery_point: RecoveryPoint
     losses: Bounds | None
     also: AlsoAnswer | None = None
-    lag: str = ""  # how its mirror is by offsets
-    checksum: str = ""  # what its last run came to
-    conditions: tuple[str, ...] | None = None  # that hold right now; None where the service does not say
+    lag: str = ""  # verdict of its offsets
+    checksum: str = ""  # result of its last run
+    conditions: tuple[str, ...] | None = None  # present ones; None if unknown
     events: tuple[EventAnswer, ...] = ()  # of a day, newest first
 
     @property
     def past(self) -> bool:
-        """Tell whether the verdict is about something that does not hold any more."""
+        """Return whether the verdict is about a past condition."""
         if self.conditions is None or self.verdict in ("healthy", "unknown"):
             return False
         return self.verdict not in self.conditions
 
     @property
     def now(self) -> str:
-        """Return what holds right now, the verdict where the service does not say."""
+        """Return the worst present condition, or the verdict if the service does not say."""
         if not self.past:
             return self.verdict
         if self.also is not None:
@@ -76,7 +75,7 @@ class FlowAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A cluster that is not up, or a problem: where, and what is the matter."""
+    """A cluster that is not up, or a problem: its place and the sentence."""
 
     where: str
     sentence: str
@@ -84,7 +83,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The whole answer: flows worst first, and the document as it came."""
+    """The whole answer: flows worst first, and the received document."""
 
     document: dict[str, Any]
     version: str
@@ -96,37 +95,37 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class GroupAnswer:
-    """One consumer group of the answer."""
+    """One consumer group."""
 
     kafka_cluster: str
     group: str
     status: str
     lag_records: int | None
     lag_s: float | None
-    lag_s_kind: str  # what that is worth: `exact`, `at_least`, `estimate` or `none`
+    lag_s_kind: str  # `exact`, `at_least`, `estimate` or `none`
     sentence: str
-    topic: str = ""  # which partition that is about: its worst, where the service names one
+    topic: str = ""  # the partition of the sentence: the worst one
     partition: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupsAnswer:
-    """The worst groups, how many there are and of each status, and what is not known of them yet."""
+    """The worst groups, counts by status, and notes on missing data."""
 
     worst: tuple[GroupAnswer, ...]
     count: int
     by_status: tuple[tuple[str, int], ...]
     notes: tuple[Note, ...]
     page: str = ""  # the address of the page with all of them
-    searched: bool = False  # whether they are those whose names contain something
-    carried: tuple[tuple[str, int], ...] = ()  # by flow, how many it carries to where nobody reads
-    away: tuple[Note, ...] = ()  # clusters of whose groups is told what was read before they went away
+    searched: bool = False  # whether a search selected them
+    carried: tuple[tuple[str, int], ...] = ()  # by flow, number of groups that its mirror syncs
+    away: tuple[Note, ...] = ()  # clusters that do not answer; their groups are as last read
 
 
 def answer_of(document: Any) -> Answer:
-    """Check a decoded document and return what a table shows of it.
+    """Check a decoded document and return the answer.
 
-    Raises MalformedError where it is no document of flows at all.
+    Raises MalformedError if it is not a document of flows.
     """
     if not isinstance(document, dict) or not isinstance(document.get("flows"), list):
         raise MalformedError("the list of flows is missing")
@@ -152,14 +151,14 @@ def answer_of(document: Any) -> Answer:
 
 
 def _place(flow: FlowAnswer) -> tuple[int, int]:
-    """Return the place of a flow, worst first: bad now, then bad a while ago, then the rest."""
+    """Return the sort key of a flow, worst first: bad now, then recently bad, then the rest."""
     if flow.now not in ("healthy", "unknown"):
         return 0, _ORDER.get(flow.now, -1)
     return (1, _ORDER.get(flow.verdict, -1)) if flow.past else (2, _ORDER.get(flow.verdict, -1))
 
 
 def groups_of(document: Any) -> GroupsAnswer | None:
-    """Return what a table shows of the document of groups, or None where it is none."""
+    """Return the groups of a document; None if it is not one of groups."""
     if not isinstance(document, dict):
         return None
     if not isinstance(document.get("groups"), list):
@@ -230,7 +229,7 @@ def _flow(item: Any) -> FlowAnswer:
 
 
 def _conditions(item: dict[str, Any]) -> tuple[str, ...] | None:
-    """Return what holds right now, worst first."""
+    """Return the present conditions, worst first."""
     found = item.get("conditions")
     if not isinstance(found, list):
         return None
@@ -246,7 +245,7 @@ def _also(item: dict[str, Any]) -> AlsoAnswer | None:
 
 
 def _newest(slices: Any) -> dict[str, Any]:
-    """Return the newest slice in which something arrived."""
+    """Return the newest interval with arrivals."""
     if not isinstance(slices, list):
         return {}
     return next(
@@ -255,7 +254,7 @@ def _newest(slices: Any) -> dict[str, Any]:
 
 
 def _losses(item: dict[str, Any]) -> Bounds | None:
-    """Return how many records are known to be lost; where the service does not say, how many probes are."""
+    """Return the number of lost records, or of lost probes if the service does not say."""
     if "lost_records" in item:
         least = _whole(item, "lost_records")
         return None if least is None else Bounds(least, _whole(item, "lost_records_most"))
@@ -300,7 +299,7 @@ def _number(item: dict[str, Any], key: str) -> float | None:
 
 
 def _moment(value: Any) -> float | None:
-    """Return the epoch second of an ISO 8601 moment, or None for anything else."""
+    """Return the epoch seconds of an ISO 8601 time; None for anything else."""
     if not isinstance(value, str):
         return None
     try:

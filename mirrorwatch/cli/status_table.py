@@ -1,4 +1,4 @@
-"""What `mirrorwatch status` prints: flows worst first with the reasons, clusters and problems, and groups."""
+"""Output of `mirrorwatch status`: flows worst first with reasons, clusters, problems, groups."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rich.text import Text
 
 from fleet.verdicts.words import sentences
 from mirrorwatch.cli.status_answer import Note
-from mirrorwatch.web.pages.groups import LOOKS, headline, lag_text
-from mirrorwatch.web.words import (
+from mirrorwatch.web.pages.groups import STATUS_VERDICTS, headline, lag_text
+from mirrorwatch.web.texts import (
     NOTHING,
     age_text,
+    bounded_age_text,
     bounds_text,
     counted,
     latency_text,
     moment_text,
-    worth_text,
 )
 
 if TYPE_CHECKING:
@@ -44,17 +44,17 @@ _STYLES = {
     "healthy": "green",
 }
 _UNBOUNDED = 240
-_LONGEST_NAME = 60  # letters of a group's or a topic's
+_LONGEST_NAME = 60  # characters of a group or topic
 _MOST_EVENTS = 10
-_MOST_TOPICS = 3  # of groups that are alike
+_MOST_TOPICS = 3  # of similar groups
 _NUMBERS = re.compile(r"\d[\d,.:\-]*(?: (?:ms|s|min|h|d|UTC)\b)?(?: (?=\d))?")  # and durations and instants
 _NARROW = 100  # columns of a terminal; below that a table of nine columns breaks every cell
 
 
 def show(answer: Answer, console: Console) -> None:
-    """Print the answer: a table where there is room for one, else one short paragraph for each flow.
+    """Print the answer as a table, or as a short paragraph for each flow on a narrow terminal.
 
-    A file or a pipe has no width, so it always gets the table, and every sentence on one line.
+    A file or a pipe has no width: it gets the table, and every sentence on one line.
     """
     console = _wide_enough(console)
     if not answer.flows:
@@ -76,7 +76,7 @@ def show(answer: Answer, console: Console) -> None:
 
 
 def _say_reasons(flow: FlowAnswer, console: Console) -> None:
-    """Print why a flow is as it is: first what holds now, then what was found before."""
+    """Print the reasons of a flow: present conditions first, then past ones."""
     if flow.past:
         if flow.also is not None:
             _say_why(flow.flow, " is ", flow.also, console)
@@ -102,7 +102,7 @@ def _at(event: EventAnswer, now_at: float | None) -> str:
 
 
 def show_groups(groups: GroupsAnswer, console: Console) -> None:
-    """Print how many groups are how, and the worst of those that are not OK."""
+    """Print the number of groups by status, and the worst that are not OK."""
     console = _wide_enough(console)
     _say(console, Text(""))
     if groups.count or not groups.notes:
@@ -119,7 +119,7 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
         table.add_column("behind", justify="right", no_wrap=True)
         for group in bad:
             lag = lag_text(group.lag_records)
-            behind = worth_text(group.lag_s, group.lag_s_kind)
+            behind = bounded_age_text(group.lag_s, group.lag_s_kind)
             table.add_row(_name(group), Text(group.kafka_cluster), _status(group), lag, behind)
         console.print(table)
     if bad and groups.count > len(groups.worst):
@@ -133,7 +133,7 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
 
 
 def _told_once(groups: list[GroupAnswer]) -> list[tuple[GroupAnswer, list[GroupAnswer]]]:
-    """Return the groups whose sentences differ in more than numbers, each with the others that are alike."""
+    """Return groups whose sentences differ in more than numbers, each with the similar ones."""
     alike: dict[tuple[str, str], list[GroupAnswer]] = {}
     for group in groups:
         alike.setdefault((group.status, _NUMBERS.sub("#", group.sentence)), []).append(group)
@@ -141,14 +141,14 @@ def _told_once(groups: list[GroupAnswer]) -> list[tuple[GroupAnswer, list[GroupA
 
 
 def _place(group: GroupAnswer) -> str:
-    """Return which partition a group's sentence is about, as the page puts it in front."""
+    """Return the partition of a group's sentence, as the page shows it."""
     if not group.topic or group.partition is None:
         return ""
     return f"{_shortened(group.topic)} {group.partition}: "
 
 
 def _so_are(alike: list[GroupAnswer]) -> str:
-    """Return how many other groups are so, and on which topics: some of them, and how many more there are."""
+    """Return the number of similar groups, and some of their topics."""
     if not alike:
         return ""
     topics = list(dict.fromkeys(_shortened(group.topic) for group in alike if group.topic))
@@ -161,7 +161,7 @@ def _so_are(alike: list[GroupAnswer]) -> str:
 
 
 def _untold(flow: FlowAnswer) -> str:
-    """Return of what offsets say the sentences that are not told with the verdict already."""
+    """Return the sentences of the offsets that the verdict does not repeat."""
     above = flow.sentence if flow.verdict != "healthy" else ""
     told = {*sentences(above), *(sentences(flow.also.sentence) if flow.also is not None else ())}
     return " ".join(one for one in sentences(flow.lag) if one not in told)
@@ -176,8 +176,8 @@ def _shortened(name: str) -> str:
 
 
 def _status(group: GroupAnswer) -> Text:
-    look = LOOKS.get(group.status)
-    return Text(group.status, style="bold" if look is None else _STYLES[look])
+    verdict = STATUS_VERDICTS.get(group.status)
+    return Text(group.status, style="bold" if verdict is None else _STYLES[verdict])
 
 
 def _wide_enough(console: Console) -> Console:
@@ -204,7 +204,7 @@ def _table(answer: Answer) -> Table:
 
 
 def _print_folded(flow: FlowAnswer, now_at: float | None, console: Console) -> None:
-    """Print one flow over a few lines, for a terminal too narrow for the table."""
+    """Print one flow in a few lines, for a narrow terminal."""
     _say(console, Text.assemble((flow.flow, "bold"), "  ", _current(flow), "  since ", _since(flow, now_at)))
     if flow.past and flow.also is not None:
         console.print(Padding(Text(f"{flow.also.sentence}{_code(flow.also.cause)}"), (0, 0, 0, 2)))
@@ -225,7 +225,7 @@ def _numbers(flow: FlowAnswer) -> tuple[str, str, str, str]:
     return (
         latency_text(flow.p50_s),
         latency_text(flow.p99_s),
-        worth_text(flow.recovery_point.age_s, flow.recovery_point.kind),
+        bounded_age_text(flow.recovery_point.age_s, flow.recovery_point.kind),
         bounds_text(flow.losses),
     )
 
@@ -239,7 +239,7 @@ def _code(cause: str) -> str:
 
 
 def _current(flow: FlowAnswer) -> Text:
-    """Return what holds now, with what was found before it."""
+    """Return the present state, and the past one."""
     now = Text(flow.now, style=_STYLES.get(flow.now, "bold"))
     return Text.assemble(now, " (recently ", _verdict(flow), ")") if flow.past else now
 
@@ -267,5 +267,5 @@ def _print_notes(heading: str, notes: tuple[Note, ...], console: Console) -> Non
 
 
 def _say(console: Console, text: Text) -> None:
-    """Print a line; a terminal folds it at words, a file or pipe gets it whole."""
+    """Print a line; a terminal folds it at words, a file or pipe does not."""
     console.print(text, soft_wrap=not console.is_terminal)

@@ -1,7 +1,7 @@
-"""`mirrorwatch status --watch`: the table again and again, until Ctrl-C.
+"""`mirrorwatch status --watch`: refreshes the table until Ctrl-C.
 
-On a terminal each table takes the place of the former one, cut to the terminal's height. Elsewhere tables
-follow one another, each below a line with its time. A service that does not answer is asked again.
+On a terminal each table replaces the last one, cut to the terminal's height. Elsewhere tables follow one
+another, each below a line with its time.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mirrorwatch.cli.status import NoAnswerError, allow_question_marks, ask, say
-from mirrorwatch.web.words import iso_text
+from mirrorwatch.web.texts import iso_text
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,9 +31,9 @@ async def watch(
     clock: WaitingClock,
     end: asyncio.Event,
 ) -> int:
-    """Show the verdicts every `interval_s` until `end` is set; return the exit status of the last answer.
+    """Show the verdicts every `interval_s` until `end` is set; return the last exit status.
 
-    With --json each document is one line. An invalid address ends it at once, with status 2.
+    With --json each document is one line. An invalid address ends it with status 2.
     """
     allow_question_marks(console)
     redraws = console.is_terminal and not console.is_dumb_terminal and not question.as_json
@@ -62,7 +62,7 @@ async def watch(
 
 
 def _redraw(console: Console, text: str, *, clear: bool) -> None:
-    """Write over what is there line by line, so that nothing flickers."""
+    """Overwrite the screen line by line, without flicker."""
     lines = text.splitlines()
     room = max(console.height - 1, 1)
     if len(lines) > room:

@@ -1,4 +1,4 @@
-"""What commands have in common: the options about logs, the configuration that is read, the console."""
+"""Shared parts of commands: log options, the configuration, the console."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _F = TypeVar("_F", bound="Callable[..., Any]")
 
 
 def logging_options(level: str) -> Callable[[_F], _F]:
-    """Return the options about logs, with the default level of a command."""
+    """Return the log options, with the default level of a command."""
     levels = click.option(
         "--log-level",
         type=click.Choice(["debug", "info", "warning", "error"]),
@@ -42,7 +42,7 @@ def logging_options(level: str) -> Callable[[_F], _F]:
 
 
 def read_config(context: click.Context, path: Path) -> Configuration:
-    """Return the configuration in a file, and keep its secrets out of what the command says."""
+    """Read a configuration, and keep its secrets out of the output."""
     from mirrorwatch.configuration.reading import read_configuration  # noqa: PLC0415 - help needs nothing of this
 
     found = read_configuration(path, environ=os.environ)
@@ -51,7 +51,7 @@ def read_config(context: click.Context, path: Path) -> Configuration:
 
 
 def log_if_asked(context: click.Context) -> None:
-    """Log in a command that tells on standard output what there is to tell, where more is asked for."""
+    """Turn on logging in a command with output of its own, if a level is set."""
     if context.params["log_level"] != QUIET:
         configure_logs(context)
 
@@ -62,6 +62,6 @@ def make_console(*, stderr: bool = False) -> Console:
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # rich's own way out is status 1, which says that something was found
+            raise BrokenPipeError  # rich would exit with status 1, which means a finding
 
     return Plain(highlight=False, soft_wrap=False, stderr=stderr)

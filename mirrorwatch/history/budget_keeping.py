@@ -1,7 +1,7 @@
-"""How much of each error budget is left, kept up to date for `/metrics`.
+"""Keeps the error budget of each objective for `/metrics`.
 
-The whole period is read at the start, once an hour and where a day ends; each minute in between adds what is
-final since. The period begins with a day (UTC), so that whole days are read as one row.
+Reads the whole period at the start, once an hour and at the end of each day; each minute adds what is final.
+The period starts with a day (UTC), so that whole days are one row.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WHOLE_MINUTES = 60
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What an objective counts from the start of its period up to a minute."""
+    """Counts of an objective from the start of its period up to a minute."""
 
     good: int
     valid: int
@@ -42,7 +42,7 @@ class _Sums:
     read_at: int  # the minute in which the whole period was read
 
     def and_then(self, tallies: Iterable[Tally], until: int) -> _Sums:
-        """Return the sums with what was counted since."""
+        """Return the sums with new counts added."""
         good, valid = self.good, self.valid
         for one in tallies:
             good, valid = good + one.good, valid + one.valid
@@ -50,7 +50,7 @@ class _Sums:
 
 
 class BudgetKeeping:
-    """Keeps `objectives`: each with what is left of its budget, in the order of the configuration."""
+    """Keeps `objectives` with their remaining budgets, in the order of the configuration."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class BudgetKeeping:
         clock: WaitingClock,
         reporter: Reporter,
     ) -> None:
-        """Keep budgets of these objectives; `until` returns the last final minute at an instant (epoch s)."""
+        """Create it; `until` returns the last final minute at a time (epoch s)."""
         self.objectives: tuple[ObjectiveView, ...] = ()
         self._by_flow: dict[str, list[ObjectiveView]] = {}
         self._store = store
@@ -79,13 +79,13 @@ class BudgetKeeping:
         self._show()
 
     async def keep(self) -> None:
-        """Read what is new, every minute, until cancelled."""
+        """Read new minutes every minute, until cancelled."""
         while True:
             await self.go_round()
             await self._clock.wait(self._never, timeout_s=ROUND_S)
 
     async def go_round(self) -> None:
-        """Read what is new of each objective."""
+        """Read the new minutes of each objective."""
         until = self._until(self._clock.wall_s())
         try:
             left_out = await self._store.read(exclusions)
@@ -101,14 +101,14 @@ class BudgetKeeping:
         self._show()
 
     def _due(self, until: int) -> dict[tuple[str, int], list[Objective]]:
-        """Return objectives that are read together: by flow, and the minute from which on they are read."""
+        """Return the objectives to read together: by flow and first minute."""
         found: dict[tuple[str, int], list[Objective]] = {}
         for one in self._objectives:
             found.setdefault((one.flow, self._held(one, until).until), []).append(one)
         return found
 
     def _held(self, objective: Objective, until: int) -> _Sums:
-        """Return what an objective has counted and goes on from, nothing where the whole period is due."""
+        """Return the counts of an objective to add to; None if the whole period is due."""
         held = self._sums.get(objective)
         new_day = held is not None and held.until // DAY_MINUTES != until // DAY_MINUTES
         if held is None or new_day or not held.until <= until < held.read_at + WHOLE_MINUTES:

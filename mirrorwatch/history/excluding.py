@@ -1,4 +1,4 @@
-"""Exclusions in the store of a configuration: add one, list them, remove one."""
+"""Exclusions in the store: add, list, remove."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from alerts.reports.wording import time_text
 from fleet.errors import ConfigurationError, Problem
 from fleet.probe_history import MINUTE_S
 from mirrorwatch.service.store_parts import opened
-from mirrorwatch.web.words import plain
+from mirrorwatch.web.texts import plain
 from runtime.store.store import Store
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ MAX_AUTHOR, MAX_REASON = 200, 2000
 
 
 async def listed(config: Configuration) -> list[str]:
-    """Return a line for each exclusion."""
+    """Return one line for each exclusion."""
     async with opened(config, Store.open_to_read) as store:
         found = [] if store is None else await store.read(tables.exclusions)
     return [_line(one) for one in found] or ["No excluded time."]
 
 
 async def remove(config: Configuration, number: int) -> list[str]:
-    """Remove an exclusion; raises ConfigurationError where there is none of this number."""
+    """Remove an exclusion; raises ConfigurationError for an unknown number."""
     async with opened(config, Store.open_if_made) as store:
         remove_it = partial(tables.include, number=number)
         removed = False if store is None else await store.write(remove_it)
@@ -43,7 +43,7 @@ async def remove(config: Configuration, number: int) -> list[str]:
 
 
 async def add(config: Configuration, given: Mapping[str, str | None], *, now_at: float) -> list[str]:
-    """Keep an exclusion as given by options; raises ConfigurationError with every problem of them."""
+    """Store an exclusion from options; raises ConfigurationError with all problems."""
     one = _exclusion(config, given)
     async with opened(config, Store.open) as store:
         assert store is not None
@@ -71,7 +71,7 @@ def _exclusion(config: Configuration, given: Mapping[str, str | None]) -> Exclus
 
 
 def _minute(name: str, text: str | None, problems: list[Problem]) -> int | None:
-    """Return the minute of a time: that which holds a start, the one after that which holds an end."""
+    """Return the minute that contains a start time, or the minute after an end time."""
     if text is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Incidents and history of the service: sampled every second, kept in the store, and read back for pages."""
+"""Incidents and history: sampled every second, stored, and read for pages."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Flow = tuple[str, str, str]  # its name, source and target
 
 
 class IncidentKeeping:
-    """Keeps incidents; `open` are those of the store, of every process on it.
+    """Keeps incidents; `open` are those in the store, of every process on it.
 
-    `samples` returns how each flow is now, by its name, source and target. `observer` names this process.
+    `samples` returns the state of each flow by name, source and target. `observer` names this process.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class IncidentKeeping:
         self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
 
     async def keep(self) -> None:
-        """Sample, write and read until cancelled; a store that hangs leaves no gap in the samples."""
+        """Sample, write and read until cancelled; a hanging store leaves no gap in the samples."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._sample_on())
             group.create_task(self._follow_on())
 
     async def end(self) -> None:
-        """Write the last of everything."""
+        """Write everything at shutdown."""
         await self._write(ending=True)
 
     def sample(self) -> None:
-        """Take in how each flow is now."""
+        """Sample the state of each flow."""
         samples = self._samples()
         for flow, sample in samples.items():
             self._recorders.setdefault(flow, Recorder(self._observer)).note(sample)
@@ -96,11 +96,11 @@ class IncidentKeeping:
             await self._tidy()
 
     def open_of(self, flow: str) -> Incident | None:
-        """Return the open incident of a flow, None where there is none."""
+        """Return the open incident of a flow, or None."""
         return next((one for one in self.open if one.flow == flow), None)
 
     def recent_of(self, flow: str) -> tuple[Incident, ...]:
-        """Return the incidents of a flow in the last day, newest first, an open one among them."""
+        """Return the incidents of a flow in the last day, newest first, including an open one."""
         return tuple(self._recent.get(flow, ()))
 
     def shown(self, flow: FlowView) -> FlowView:
@@ -117,14 +117,14 @@ class IncidentKeeping:
     async def newest(
         self, *, flow: str | None = None, open_only: bool = False, offset: int = 0, limit: int = 100
     ) -> tuple[tuple[Incident, ...], int]:
-        """Return a page of incidents, and how many there are; raises UnavailableError."""
+        """Return a page of incidents and their total number; raises UnavailableError."""
         read = partial(
             incident_tables.newest_incidents, flow=flow, open_only=open_only, offset=offset, limit=limit
         )
         return await self._store.read(read)
 
     def move_instants(self, by_s: float) -> None:
-        """Go on with a wall clock that was set by this many seconds."""
+        """Shift times after the wall clock was set by this many seconds."""
         for one in self._recorders.values():
             one.moved(by_s)
 
@@ -192,7 +192,7 @@ class IncidentKeeping:
 
 
 def bars_of(spans: Sequence[Span], until_minute: int) -> FlowBars:
-    """Draw both bars of a flow."""
+    """Return both bars of a flow."""
     return FlowBars(
         *(
             bar_of(spans, until_minute=until_minute, minutes=minutes, columns=columns)

@@ -1,4 +1,4 @@
-"""What incidents are made of: how each flow is right now, with the totals of canary and offsets."""
+"""Samples for incidents: the state of each flow, with totals of canary and offsets."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from canary.prober import Prober
     from fleet.verdicts.vocabulary import FlowVerdict
-    from mirrorwatch.lag.lagging import Lagging
+    from mirrorwatch.lag.monitor import LagMonitor
     from runtime.process.clock import Clock
 
 
 def samples_of(
-    prober: Prober, verdicts: Mapping[str, FlowVerdict], lagging: Lagging, *, clock: Clock
+    prober: Prober, verdicts: Mapping[str, FlowVerdict], lagging: LagMonitor, *, clock: Clock
 ) -> dict[tuple[str, str, str], Sample]:
-    """Return a sample of every flow that was judged, by its name, source and target."""
+    """Return a sample of every judged flow, by name, source and target."""
     now_at, now_ns = clock.wall_s(), clock.monotonic_ns()
     lost, points = lagging.lost(), lagging.recovery_points()
     samples = {}

@@ -1,4 +1,4 @@
-"""What each flow was like in each minute goes into the store, and days that are over become one row each."""
+"""Stores the state of each flow for each minute; finished days become one row each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from canary.report import Reporter
     from canary.watch.watch import Instant
     from fleet.probe_history import ValueRun
-    from mirrorwatch.audits.standing import FlowStanding
+    from mirrorwatch.audits.flow_audit import FlowAudit
     from mirrorwatch.service.recovery_point import RecoveryPoint
     from runtime.process.clock import WaitingClock
     from runtime.store.store import Store
@@ -32,7 +32,7 @@ MAX_PENDING = 50_000  # rows that wait for a store which cannot be written
 
 
 class MinuteKeeping:
-    """Samples every flow, and writes each minute when it is over; `keep_s` is for how long minutes stay."""
+    """Samples every flow, and writes each finished minute; the store keeps minutes for `keep_s`."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class MinuteKeeping:
         self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
 
     async def keep(self) -> None:
-        """Sample, write and tidy until cancelled."""
+        """Sample, write and tidy up until cancelled."""
         while True:
             await self.go_round()
             await self._clock.wait(self._never, timeout_s=SAMPLE_S)
 
     async def go_round(self) -> None:
-        """Take one sample of each flow; write what is over, and tidy if it is time."""
+        """Sample each flow once; write finished minutes, and tidy up if due."""
         samples = self._samples()
         over = self._recorder.take(self._clock.wall_s(), samples)
         if over:
@@ -75,12 +75,12 @@ class MinuteKeeping:
             self._tidied_ns = now_ns
 
     async def end(self) -> None:
-        """Write the minute that is not over yet."""
+        """Write the unfinished minute."""
         self._pending += self._recorder.end().items()
         await self._write()
 
     def move_instants(self, _by_s: float) -> None:
-        """End the current minute where the wall clock was set: the next sample may be of an earlier one."""
+        """End the current minute after the wall clock was set: the next sample may be of an earlier one."""
         self._pending += self._recorder.end().items()
 
     async def _write(self) -> None:
@@ -96,7 +96,7 @@ class MinuteKeeping:
             self._reporter.settled(WHERE)
 
     async def _tidy(self, flows: list[str]) -> bool:
-        """Make rows of some days that are over and delete what is old; tell whether there is more to do."""
+        """Turn finished days into rows and delete old data; return whether there is more to do."""
         now_minute = int(self._clock.wall_s() // MINUTE_S)
         until = (now_minute - FINAL_MINUTES) // DAY_MINUTES
         oldest = now_minute - int(self._keep_s // MINUTE_S)
@@ -113,11 +113,11 @@ class MinuteKeeping:
 def measured_of(
     prober: Prober,
     by_offsets: Mapping[str, RecoveryPoint],
-    audits: Mapping[str, FlowStanding],
+    audits: Mapping[str, FlowAudit],
     *,
     now: Instant,
 ) -> dict[str, Sample]:
-    """Return what is known of each flow now."""
+    """Return the current state of each flow."""
     found = {}
     for name, held in prober.flows.items():
         point = by_offsets.get(name, NO_POINT)

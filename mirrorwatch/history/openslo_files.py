@@ -1,4 +1,4 @@
-"""Objectives as files of OpenSLO v1."""
+"""Objectives as OpenSLO v1 files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def written(config: Configuration) -> tuple[str, list[str]]:
 
 
 def section_of(path: Path) -> str:
-    """Return a section `objectives` as YAML; raises ConfigurationError with everything that is refused."""
+    """Return a section `objectives` as YAML; raises ConfigurationError with all problems."""
     problems: list[Problem] = []
     entries = []
     for part in strict_yaml.split(read_bytes(path), file=str(path)):

@@ -1,4 +1,4 @@
-"""Ask Prometheus for the same SLI as a report has."""
+"""Queries Prometheus for the SLIs of a report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def reconciled(report: Report, address: str) -> Report:
-    """Return the report with notes on how Prometheus differs; one that does not answer is a note too."""
+    """Return the report with notes about differences from Prometheus, or about a failed query."""
     period_s = (report.until - report.first) * MINUTE_S
     notes: list[str] = []
     for one in report.objectives:
@@ -36,7 +36,7 @@ async def reconciled(report: Report, address: str) -> Report:
 
 
 async def _value(address: str, query: str, at: float) -> float | None:
-    """Return what a query that yields one sample says at an instant; None without one."""
+    """Return the single sample of a query at a time; None if there is none."""
     parameters = {"query": [query], "time": [f"{at:.0f}"]}
     answer = await get(f"{address}/api/v1/query", parameters=parameters)
     try:

@@ -1,4 +1,4 @@
-"""The files that `render` writes: rules, their tests, routes, dashboards, and how each is put to use."""
+"""The files that `render` writes: rules, their tests, routes, dashboards."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _BY = "Written by `mirrorwatch render`; change the configuration and render agai
 def render(
     config: Configuration, folder: Path, *, kubernetes: bool, divisor: float = 1.0
 ) -> tuple[list[str], list[str]]:
-    """Write the files; return the paths that changed, and warnings about objectives.
+    """Write the files; return changed paths and warnings about objectives.
 
     All times of rules, routes and scrapes are divided by `divisor`.
 
-    Raises ConfigurationError where there is nothing to render for, or files are in the way.
+    Raises ConfigurationError if there is nothing to render, or files are in the way.
     """
     objectives = config.objectives_to("render")
     changed = write_owned(folder, files_of(config, kubernetes=kubernetes, divisor=divisor))
@@ -44,9 +44,9 @@ def render(
 
 
 def files_of(config: Configuration, *, kubernetes: bool, divisor: float = 1.0) -> dict[str, str]:
-    """Return the text of each file by its path.
+    """Return the text of each file by path.
 
-    Rules on a faster clock come without their tests, which are written for the usual one.
+    With a divisor there are no rule tests: they are written for the normal times.
     """
     groups = groups_of(config) if divisor == 1 else compressed(groups_of(config), divisor)
     found = [rule for group in groups for rule in group.rules if isinstance(rule, Alert)]
@@ -79,7 +79,7 @@ def groups_of(config: Configuration) -> tuple[Group, ...]:
 
 
 def links_of(config: Configuration) -> Links:
-    """Return where alerts link to."""
+    """Return the addresses that alerts link to."""
     service = config.http.external_url or f"http://{config.http.address}"
     return Links(service=service, runbooks=config.links.runbooks, grafana=config.links.grafana)
 

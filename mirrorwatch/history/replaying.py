@@ -1,4 +1,4 @@
-"""Replay the alerts of a configuration over the minutes in its store."""
+"""Replays the alerts of a configuration over the minutes in its store."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NOTE = (
 
 
 async def replay(config: Configuration, *, now_at: float) -> list[str]:
-    """Return lines: what each alert would have done, and which bad times none would have announced."""
+    """Return lines: what each alert would have done, and bad periods without an alert."""
     until = last_final_minute(config, now_at)
     span = (first_minute_of(until, period_of(config.objectives_to("replay"))), until)
     alerts: list[Replayed] = []
@@ -75,7 +75,7 @@ async def replay(config: Configuration, *, now_at: float) -> list[str]:
 async def _flow(
     store: Store, flow: str, objectives: list[Objective], span: Span
 ) -> tuple[list[Replayed], int]:
-    """Return what the alerts of a flow would have done, and how many minutes were observed."""
+    """Return what the alerts of a flow would have done, and the number of observed minutes."""
     minutes = {one.minute: one for one in await store.read(partial(read_minutes, flow=flow, span=span))}
     days = await store.read(partial(read_days, flow=flow, spans=[span], exact=True))
     values = {run.first: run for _, runs in days for run in runs}

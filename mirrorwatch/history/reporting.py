@@ -1,4 +1,4 @@
-"""Make a report from the store of a configuration: reads, and decides nothing."""
+"""Makes a report from the store of a configuration."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ LIMIT_S = 120.0  # of reading one flow
 
 
 async def make_report(config: Configuration, *, period_s: float | None, now_at: float) -> Report:
-    """Return the report over a period (s) that ends now; without one, over that of the objectives.
+    """Return the report over a period (s) that ends now; by default over that of the objectives.
 
-    Raises ConfigurationError without objectives, UnavailableError where the store cannot be read.
+    Raises ConfigurationError without objectives, UnavailableError if the store cannot be read.
     """
     objectives = config.objectives_to("report")
     until = last_final_minute(config, now_at)
@@ -54,12 +54,12 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
 
 
 def reading(config: Configuration) -> AbstractAsyncContextManager[Store | None]:
-    """Open the store of a configuration to read; None where nobody has made one."""
+    """Open the store of a configuration for reading; None if it does not exist."""
     return opened(config, Store.open_to_read, limit_s=LIMIT_S)
 
 
 def flows_of(config: Configuration) -> dict[str, list[Objective]]:
-    """Return the objectives of each flow that has any."""
+    """Return the objectives by flow."""
     found: dict[str, list[Objective]] = {}
     for one in config.objectives:
         found.setdefault(one.flow, []).append(one)
@@ -67,7 +67,7 @@ def flows_of(config: Configuration) -> dict[str, list[Objective]]:
 
 
 def first_minute_of(until: int, period_s: float) -> int:
-    """Return where a period starts that ends before `until`: of a week or more with a day (UTC)."""
+    """Return the start of a period that ends before `until`; of a day (UTC) if it lasts a week or more."""
     first = until - int(period_s // MINUTE_S)
     return first // DAY_MINUTES * DAY_MINUTES if period_s >= WHOLE_DAYS_S else first
 
@@ -78,7 +78,7 @@ def period_of(objectives: Sequence[Objective]) -> float:
 
 
 def texts_of(report: Report, formats: Iterable[str]) -> dict[str, str]:
-    """Return the text of the report by its format."""
+    """Return the text of the report by format."""
     makers = {
         "html": lambda: Page().report(report),
         "md": lambda: markdown(report),
@@ -90,7 +90,7 @@ def texts_of(report: Report, formats: Iterable[str]) -> dict[str, str]:
 async def _flow(
     store: Store | None, objectives: Sequence[Objective], period: Span, left_out: Sequence[Span]
 ) -> list[ObjectiveReport]:
-    """Return the reports of one flow's objectives, with those of the period before where it has any."""
+    """Return the reports of one flow's objectives, and those of the period before if it has data."""
     spans = without(period, left_out)
     if store is None:
         return [ObjectiveReport(one, figures_of(one, (), spans)) for one in objectives]

@@ -1,4 +1,4 @@
-"""Suggest targets of objectives from the store of a configuration."""
+"""Suggests targets of objectives from the store of a configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read what objectives of one flow count, from the store."""
+"""Reads the counts of one flow's objectives from the store."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
     from runtime.store.store import Store
 
-WRITTEN_S = 15.0  # what is known is in the store by then
+WRITTEN_S = 15.0  # after this, the store has everything
 Span = tuple[int, int]  # minutes: the first, and the one after the last
 
 
 def last_final_minute(config: Configuration, now_at: float) -> int:
-    """Return the minute up to which every probe has its outcome; it is not part of it."""
+    """Return the minute before which every probe has its outcome."""
     thresholds = [one.threshold_s for one in config.canary_flows]
     return int((now_at - max(config.canary.horizon, *thresholds, 0.0) - WRITTEN_S) // MINUTE_S)
 
@@ -34,9 +34,9 @@ def last_final_minute(config: Configuration, now_at: float) -> int:
 async def tallies_of(
     store: Store, objectives: Sequence[Objective], spans: Sequence[Span]
 ) -> list[list[Tally]]:
-    """Return the tallies of each of one flow's objectives by day.
+    """Return the tallies of each objective of a flow, by day.
 
-    Raises UnavailableError where the store cannot be read.
+    Raises UnavailableError if the store cannot be read.
     """
     flow = objectives[0].flow
     limits_s = _limits_s(objectives)
@@ -60,7 +60,7 @@ async def tallies_of(
 
 
 async def first_minute(store: Store, objectives: Sequence[Objective]) -> int | None:
-    """Return the first minute that is known of a flow for its objectives; None where none is."""
+    """Return the first minute with data of a flow for its objectives, or None."""
     kept = [PROBE_DAYS, AGE_DAYS] if _limits_s(objectives) else [PROBE_DAYS]
     found = [await store.read(partial(one.first_minute, flow=objectives[0].flow)) for one in kept]
     return min((one for one in found if one is not None), default=None)

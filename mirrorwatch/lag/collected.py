@@ -1,9 +1,8 @@
-"""When the lag monitor last read what of each cluster, how often not, and which are away. Pure.
+"""Last success and errors of the lag monitor's collectors, and clusters that do not answer it. Pure.
 
-It is told by one process of the monitor after the other, by each of every cluster that it reads. A cluster
-that is away stays so until the process that said it says it no more, or a later one has looked. That one is
-up is believed for STALE_S after a process told what it had read there itself: what the one before had read
-says nothing of now.
+The data come from one process of the monitor after another. A cluster counts as away until the process that
+reported it reports otherwise, or a later process has polled it. A cluster counts as up for STALE_S after a
+process reported its own reads: reads of an earlier process do not count.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     By = dict[str, float]  # collector
 
-STALE_S = 10.0  # it is asked each second
+STALE_S = 10.0  # the service polls each second
 
 
 class Unanswered(NamedTuple):
@@ -28,7 +27,7 @@ class Unanswered(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """How a cluster is that the lag monitor reads, since when (epoch s), and why, where it is not up."""
+    """State of a cluster that the lag monitor reads, its start (epoch s), and the reason if it is not up."""
 
     state: str  # up | down | refused
     since_at: float
@@ -36,18 +35,18 @@ class Standing(NamedTuple):
 
 
 class _Answering(NamedTuple):
-    """A cluster that was read: since when (epoch s), and when a process told so last (monotonic)."""
+    """A cluster that was read: since when (epoch s), and the last report of it (monotonic)."""
 
     since_at: float
     told_ns: int
 
     def old(self, now_ns: int) -> bool:
-        """Tell whether that is believed no more."""
+        """Return whether the last report is too old."""
         return now_ns - self.told_ns > STALE_S * 1e9
 
 
 class CollectedCounts:
-    """Adds up what processes of the lag monitor tell one after the other.
+    """Adds up the reports of consecutive processes of the lag monitor.
 
     `tried` are the clusters that it reached, or failed at, at least once; `_ns` are monotonic.
     """
@@ -56,14 +55,14 @@ class CollectedCounts:
         self.tried: set[str] = set()
         self._incarnation = -1
         self._success: dict[str, By] = {}  # by cluster, epoch s
-        self._failed: dict[str, By] = {}  # by the process that tells now
-        self._failed_before: dict[str, By] = {}  # by those that are gone
-        self._away: dict[str, tuple[Unanswered, int]] = {}  # by cluster, and which process said so
-        self._refused: dict[str, Unanswered] = {}  # by cluster, as the process that tells now says it
+        self._failed: dict[str, By] = {}  # by the present process
+        self._failed_before: dict[str, By] = {}  # by earlier processes
+        self._away: dict[str, tuple[Unanswered, int]] = {}  # by cluster, with the process that reported it
+        self._refused: dict[str, Unanswered] = {}  # by cluster, as reported by the present process
         self._answering: dict[str, _Answering] = {}  # by cluster
 
     def take(self, told: Mapping[str, Any], *, incarnation: int, now_ns: int) -> None:
-        """Take in what a process tells: `last_success_at` and `errors` by cluster and collector, `away`."""
+        """Use a report: `last_success_at` and `errors` by cluster and collector, `away`."""
         if incarnation != self._incarnation:
             self._failed_before = {alias: self._errors(alias) for alias in self._failed}
             self._incarnation, self._failed = incarnation, {}
@@ -81,8 +80,8 @@ class CollectedCounts:
         tried = self.tried | failed | self._answering.keys() | self._away.keys() | self._refused.keys()
         self.tried = tried & read.keys()
 
-    def forget_standing(self) -> None:
-        """Forget how each cluster is, since nobody looks any more; what was counted stays."""
+    def forget_clusters(self) -> None:
+        """Forget the state of all clusters, because the monitor is off; counts stay."""
         self._away, self._refused, self._answering = {}, {}, {}
 
     def _take_away(self, told: Mapping[str, Any], incarnation: int) -> None:
@@ -100,7 +99,7 @@ class CollectedCounts:
         self._away |= {alias: (one, incarnation) for alias, one in away.items()}
 
     def _take_answering(self, read: Mapping[str, By], now_ns: int) -> None:
-        """Take in which clusters answer, by what the process that tells has `read` of each."""
+        """Note which clusters answer, by what the process has `read` of each."""
         former, self._answering = self._answering, {}
         for alias, instants in read.items():
             if alias in self._away or alias in self._refused:
@@ -115,12 +114,12 @@ class CollectedCounts:
                 self._answering[alias] = before
 
     def unanswered(self, alias: str) -> Unanswered | None:
-        """Return since when a cluster does not answer the lag monitor, and why; None while it does."""
+        """Return since when a cluster has not answered the lag monitor, and why; None if it answers."""
         one = self._away.get(alias)
         return None if one is None else one[0]
 
     def standing(self, alias: str, *, now_ns: int) -> Standing | None:
-        """Return how a cluster is by what it answers; None where that is not known, not yet or no more."""
+        """Return the state of a cluster by its answers; None if unknown."""
         away, refused = self.unanswered(alias), self._refused.get(alias)
         if away is not None:
             return Standing("down", *away)
@@ -130,7 +129,7 @@ class CollectedCounts:
         return None if one is None or one.old(now_ns) else Standing("up", one.since_at, "")
 
     def document(self, alias: str) -> dict[str, By]:
-        """Return what is known of one cluster; errors are 0 from the start."""
+        """Return the data of one cluster; errors start at 0."""
         return {"last_success_at": dict(self._success.get(alias, {})), "errors": self._errors(alias)}
 
     def _errors(self, alias: str) -> By:

@@ -1,4 +1,4 @@
-"""What the lag monitor answers about a flow, as evidence for its verdict. Pure."""
+"""Answers of the lag monitor about a flow as evidence for its verdict. Pure."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def evidence_of(
 ) -> LagEvidence:
     """Return the evidence of one flow's document, with these findings.
 
-    `down_at` is when no partition moved last. Each task of a mirror writes its offsets at its own time, so
-    that some move and others do not says nothing before all of them had theirs. `moved` is what earlier
-    documents told of when other topics moved.
+    `down_at` is the last time at which no partition moved. Each task of a mirror commits offsets at its own
+    time, so all tasks must have committed before a difference between partitions counts. `moved` is when
+    other topics moved, by earlier documents.
     """
     verdict, cause, sentence = _present(document)
     settles = down_at is not None and now_at - down_at <= document["settles_s"]
@@ -58,7 +58,7 @@ def evidence_of(
 
 
 def _moved(before: tuple[float, ...], newest_ms: int | None, now_at: float) -> tuple[float, ...]:
-    """Return when offsets of other topics were written anew: lately, and the last time before."""
+    """Return when offsets of other topics were committed: the last two times."""
     if newest_ms is None:
         return ()
     newest_at = newest_ms / 1000
@@ -68,7 +68,7 @@ def _moved(before: tuple[float, ...], newest_ms: int | None, now_at: float) -> t
 
 
 def _present(document: Mapping[str, Any]) -> tuple[Verdict, Cause | None, str]:
-    """Return how the flow is at this moment; that records were deleted unread is told as a finding."""
+    """Return the present condition of the flow; overtaken records are a finding instead."""
     standstill = document["standstill"]
     if standstill is not None:
         return Verdict.STALLED, Cause(standstill["cause"]), standstill["sentence"]
@@ -79,7 +79,7 @@ def _present(document: Mapping[str, Any]) -> tuple[Verdict, Cause | None, str]:
 def _rows(
     document: Mapping[str, Any], verdict: Verdict, cause: Cause | None, now_at: float
 ) -> tuple[Evidence, ...]:
-    """Return a row for each of the worst partitions that it is about, then for each topic that lacks."""
+    """Return a row for each of the worst partitions, then for each incomplete topic."""
     statuses = _STATUSES.get(verdict, ())
     uncommitted = cause is Cause.OFFSETS_NOT_COMMITTING
     rows = [
@@ -96,7 +96,7 @@ def _rows(
         if _is_about(row, statuses, uncommitted=uncommitted)
     ]
     if document["standing"] and cause is Cause.NOT_MIRRORED:
-        return tuple(rows[:MAX_ROWS])  # of partitions that no task carries: of topics that wait it is none
+        return tuple(rows[:MAX_ROWS])  # of partitions without a task; not of waiting topics
     rows += [
         Evidence(part="lag", sentence=one["sentence"], at=one["since_ms"] / 1000, topic=one["topic"])
         for one in document["missing"]
@@ -106,13 +106,13 @@ def _rows(
 
 
 def _is_about(row: Mapping[str, Any], statuses: Collection[str], *, uncommitted: bool) -> bool:
-    """Tell whether a verdict is about this partition: one that is copied on stands as its offset only."""
+    """Return whether a verdict is about this partition: for one that moves, only its offset is stuck."""
     if row.get("offsets_not_committing"):
         return uncommitted
     return row["status"] in statuses
 
 
-# --- what happened
+# --- events
 
 
 def events_in(document: Mapping[str, Any]) -> tuple[EventView, ...]:
@@ -133,11 +133,11 @@ def events_in(document: Mapping[str, Any]) -> tuple[EventView, ...]:
     )
 
 
-# --- what was found
+# --- findings
 
 
 def findings_in(document: Mapping[str, Any]) -> list[LagFinding]:
-    """Return what is proved; a suspicion leaves the verdict alone."""
+    """Return proved findings; a suspicion does not change the verdict."""
     return [
         LagFinding(
             verdict=Verdict(one["verdict"]),
@@ -157,7 +157,7 @@ def findings_in(document: Mapping[str, Any]) -> list[LagFinding]:
 
 
 def repeated_in(document: Mapping[str, Any], now_at: float) -> LagFinding:
-    """Return that the mirror has gone back, for a document that says so."""
+    """Return the finding that the mirror went back, if the document has one."""
     row = next((row for row in document["worst"] if row["status"] in _STATUSES[Verdict.REPEATING]), None)
     cause = Cause(document["cause"] or Cause.DUPLICATING)
     return LagFinding(

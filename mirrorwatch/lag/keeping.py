@@ -1,7 +1,7 @@
-"""What the lag monitor's process knows, kept in the store about once a minute and handed to the next one.
+"""Stores the state of the lag monitor's process about once a minute, and passes it to the next process.
 
-Its commits come back from the topics; where logs ended when, ids of topics and since when something is so do
-not. It goes over in a file that only we may read, and that the process takes away as it starts.
+Commits can be read again from their topics; past log end offsets, topic ids and start times of states cannot.
+The state is passed in a file that only this user may read; the process deletes it at its start.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     Ask = Callable[..., Awaitable[tuple[dict[str, Any], bytes]]]
 
 KEEP_S = 60.0
-LAST_S = 5.0  # for the last one, when the service ends
+LAST_S = 5.0  # for the last time, at shutdown
 WHERE = "store: lag monitor"
 
 
 class LagKeeping:
-    """Keeps what the process knows under this replica's name."""
+    """Stores the state of the process by the name of this replica."""
 
     def __init__(
         self,
@@ -52,15 +52,15 @@ class LagKeeping:
 
     @property
     def path(self) -> Path:
-        """Return where the process finds what an earlier one knew, in a folder that only we may enter."""
+        """Return the path of the state file, in a folder that only this user may enter."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-lag-")
         return Path(self._folder.name) / "snapshot"
 
     async def hand_over(self) -> str:
-        """Lay down what the store holds, for a process that is about to start.
+        """Write the stored state for a new process.
 
-        Return where, "" where that cannot be.
+        Return its path, "" if that fails.
         """
         try:
             parts = await self._store.read(partial(snapshot_store.kept, replica=self._replica))
@@ -71,7 +71,7 @@ class LagKeeping:
         return str(self.path)
 
     async def keep(self, ask: Ask, stopping: asyncio.Event) -> None:
-        """Keep what the process knows again and again, until told to stop, and once more then."""
+        """Store the state at intervals until told to stop, and once more then."""
         while not stopping.is_set():
             await self._clock.wait(stopping, timeout_s=self._every_s)
             if not stopping.is_set():
@@ -83,7 +83,7 @@ class LagKeeping:
             self._reporter.event("the lag monitor did not return its state in time at shutdown")
 
     async def take(self, ask: Ask) -> None:
-        """Ask the process for what it knows, and write that; that it is silent is told elsewhere."""
+        """Request the state of the process and store it; others report that it does not answer."""
         try:
             parts = await _asked(ask)
         except (UnavailableError, MalformedError):
@@ -103,13 +103,13 @@ class LagKeeping:
             self._reporter.settled(WHERE)
 
     def close(self) -> None:
-        """Take away the folder."""
+        """Delete the folder."""
         if self._folder is not None:
             self._folder.cleanup()
 
     def _lay_down(self, parts: dict[str, bytes]) -> None:
         if self._folder is not None and not Path(self._folder.name).is_dir():
-            self.close()  # it was taken away by who tidies up what is old among temporary files
+            self.close()  # a cleaner of temporary files deleted it
             self._folder = None
         self.path.unlink(missing_ok=True)
         if not parts:
@@ -120,7 +120,7 @@ class LagKeeping:
 
 
 async def _asked(ask: Ask) -> dict[str, bytes]:
-    """Return every part that there is, by name."""
+    """Return the parts by name."""
     head, _ = await ask("snapshot")
     parts = {}
     for part in head["parts"]:

@@ -1,4 +1,4 @@
-"""What is told of clusters that no flow touches: the lag monitor alone reads them. Pure."""
+"""Views and numbers of clusters that are not part of a flow: only the lag monitor reads them. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNPROBED = "not part of a flow"
 
 
 def lone_view(alias: str, client: Mapping[str, str], standing: Standing | None, now_at: float) -> ClusterView:
-    """Return what the page shows of one; without a `standing` nothing is known of it, not yet or no more."""
+    """Return the view of a cluster; without a `standing` its state is unknown."""
     state, since_at, sentence = standing or ("connecting", now_at, UNTOLD)
     return ClusterView(
         alias=alias,

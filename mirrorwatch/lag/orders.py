@@ -1,4 +1,4 @@
-"""What the lag monitor is told to do: which clusters and groups, which flows and what tells of each. Pure."""
+"""The settings of the lag monitor's process: clusters, groups, flows and their sources. Pure."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LagOrders:
-    """All that the process works by: where two are equal, one that runs may go on as it does.
+    """All settings of the process; with equal ones it need not restart.
 
-    `told` is what it is told, as JSON has it. `flows` has what of that is about one flow, by its name, and
-    `synced` are those whose offset syncs are read.
+    `told` is the JSON that it gets. `flows` has the part about each flow, and `synced` are flows whose offset
+    syncs are read.
     """
 
     told: Mapping[str, Any] = field(repr=False)  # with passwords
@@ -29,16 +29,16 @@ class LagOrders:
     synced: tuple[str, ...]
 
     def same(self, flow: str, other: LagOrders | None) -> bool:
-        """Tell whether both say the same of a flow."""
+        """Return whether both have the same settings for a flow."""
         return other is not None and self.flows.get(flow) == other.flows.get(flow)
 
 
 def lag_orders(
     config: Configuration, *, log_level: str = "info", log_format: str = "text"
 ) -> LagOrders | None:
-    """Return the orders that follow from a configuration; None where the lag monitor is off.
+    """Return the settings for a configuration; None if the lag monitor is off.
 
-    Where the process finds what an earlier one knew is for its keeper to add.
+    `keeping` adds the path of the stored state.
     """
     if not config.lag.on:
         return None
@@ -58,7 +58,7 @@ def lag_orders(
         longest_transaction_ms=round(config.lag.longest_transaction * 1000),
         log_level=log_level,
         log_format=log_format,
-        secrets=frozenset(),  # which ones, follows from all the others
+        secrets=frozenset(),  # they follow from the others
         mirrors=mirrors,
         syncs=syncs,
         commits=config.lag.commits.value,
@@ -70,17 +70,17 @@ def lag_orders(
 
 
 def _met(config: Configuration, told: Mapping[str, Any]) -> frozenset[str]:
-    """Return the secrets that the process can come across: of its clusters, the mirror, its orders.
+    """Return the secrets that the process may see: of its clusters, the mirror, its settings.
 
-    What else is secret (a token, the passwords of the store and of Kafka Connect) never gets near it, and
-    another one is no reason to begin it anew.
+    Other secrets (tokens, passwords of the store and of Kafka Connect) never reach it, so a change of these
+    does not restart it.
     """
     texts = [*_texts(told), *(text for one in config.topology.clusters for text in one.client.values())]
     return config.cluster_secrets | {one for one in config.secrets if any(one in text for text in texts)}
 
 
 def _texts(told: Any) -> Iterator[str]:
-    """Give every text of what the process is told."""
+    """Yield every text of the settings."""
     match told:
         case str():
             yield told
@@ -93,7 +93,7 @@ def _texts(told: Any) -> Iterator[str]:
 
 
 def mirror_orders(config: Configuration) -> list[MirrorOrder]:
-    """Return an order for each flow: from what it is known how far it has come."""
+    """Return the settings of each flow: the source of its committed offsets."""
     found = []
     for flow in config.topology.flows:
         source = config.lag_sources.get(flow.name)

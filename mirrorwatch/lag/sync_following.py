@@ -1,4 +1,4 @@
-"""Offset syncs kept of the flows of which they are read, whichever these are at the moment."""
+"""Stores the offset syncs of the present flows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from runtime.store.store import Store
 
     class Monitor(Asked, Protocol):
-        """The lag monitor, which may be told to read others."""
+        """The lag monitor; its settings may change."""
 
         @property
         def on(self) -> bool:
-            """Tell whether there is one at all."""
+            """Return whether it is on."""
             ...
 
         @property
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 async def follow_syncs(
     store: Store, monitor: Monitor, *, keep_s: float, clock: WaitingClock, reporter: Reporter
 ) -> None:
-    """Ask, write and thin until cancelled; `keep_s` is for how long syncs stay.
+    """Request, write and thin until cancelled; the store keeps syncs for `keep_s`.
 
-    Where other flows are to be kept that begins anew, from what the store holds, between two rounds.
+    If the flows change, it starts again from the store, between two rounds.
     """
-    never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
+    never = asyncio.Event()  # for waits that end only by timeout
     flows: tuple[str, ...] = ()
     keeper: SyncKeeper | None = None
     while True:

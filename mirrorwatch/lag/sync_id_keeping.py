@@ -1,4 +1,4 @@
-"""The ids of mirrored topics, kept beside their offset syncs: a pair says nothing about a topic made anew."""
+"""Stores the ids of mirrored topics: an offset sync does not apply to a re-created topic."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
 
     from runtime.store.store import Store
 
-SEEN_MS = 300_000  # how old in the store the newest look at an id may be, as long as it is the same
+SEEN_MS = 300_000  # how old the stored time of an unchanged id may be
 WRITTEN_AT_ONCE = 500
-MOST_PAGES = 200  # of one flow: half the topics that a cluster is asked for, each on two sides
+MOST_PAGES = 200  # of one flow: half the topics that a cluster is asked for, on two sides
 
 
 class Asked(Protocol):
     """The lag monitor."""
 
     async def ask(self, question: str, **details: object) -> tuple[dict[str, Any], bytes]:
-        """Return its answer; raises UnavailableError with a sentence where it gives none."""
+        """Return its answer; raises UnavailableError with the reason."""
         ...
 
 
 class TopicIdKeeper:
-    """Keeps what was seen of the ids of each flow's topics."""
+    """Stores the ids of each flow's topics."""
 
     def __init__(self, store: Store, monitor: Asked, *, keep_ms: int) -> None:
         self._store = store
         self._monitor = monitor
         self._keep_ms = keep_ms
         self._seen: dict[str, dict[tuple[str, str], SeenId]] = {}
-        self._written_ms: dict[tuple[str, str, str], int] = {}  # the last look as the store has it
+        self._written_ms: dict[tuple[str, str, str], int] = {}  # time of the last poll in the store
 
     async def look(self, flow: str) -> None:
-        """Take over what is known of a flow by now; raises UnavailableError where the store fails."""
+        """Store the new ids of a flow; raises UnavailableError if the store fails."""
         if flow not in self._seen:
             known = await self._store.read(partial(ids_of, flow=flow))
             self._seen[flow] = {(one.topic, one.side): one for one in known}
@@ -48,7 +48,7 @@ class TopicIdKeeper:
             try:
                 head, body = await self._monitor.ask("sync_ids", flow=flow, after=after)
             except UnavailableError:
-                return  # that it is silent is told by who keeps it at work
+                return  # others report that it does not answer
             rows = json.loads(body)
             await self._take(
                 flow, [SeenId(topic, side, one, at_ms, at_ms) for topic, side, one, at_ms in rows]
@@ -58,7 +58,7 @@ class TopicIdKeeper:
             after = rows[-1][:2]
 
     async def forget(self, now_ms: int) -> None:
-        """Delete what was last seen longer ago than syncs are kept."""
+        """Delete ids that are older than the stored syncs."""
         before_ms = now_ms - self._keep_ms
         await self._store.write(partial(forget_ids, before_ms=before_ms))
         for flow, known in self._seen.items():
@@ -77,7 +77,7 @@ class TopicIdKeeper:
             known[now.topic, now.side] = _joined(known.get((now.topic, now.side)), now)
 
     def _due(self, flow: str, before: SeenId | None, now: SeenId) -> Iterator[SeenId]:
-        """Yield what is to be written: an id that is new, behind the last look at the one before it."""
+        """Yield rows to write: new ids, after the last poll of the id before."""
         if before is None:
             yield now
         elif before.topic_id != now.topic_id:

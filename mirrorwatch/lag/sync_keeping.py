@@ -1,4 +1,4 @@
-"""Offset syncs kept by the service: asked of the lag monitor, written to the store, thinned there."""
+"""Reads offset syncs from the lag monitor, stores them, and thins them in the store."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from runtime.store.store import Store
 
 ASK_S = 5.0  # between two rounds
-MOST_ASKED = 100  # times in a round, of one flow: the others have their turn too
+MOST_ASKED = 100  # requests for one flow in a round, so that every flow gets its turn
 SHORT_S = 0.05  # between two transactions, so that others get theirs
 FRESH = 128  # new pairs of a partition after which it is thinned
 THINNED_AT_ONCE = 10
-LOOKED_AT_ONCE = 500  # partitions, in one query: some hundred thousand pairs at most
-MOST_KNOWN = 100_000  # places of one flow that are remembered: of others the store is asked again
-IDS_S = 30.0  # between two looks at topics' ids, which are read as often
-LOOK_S = 3600.0  # between two looks at all partitions
+LOOKED_AT_ONCE = 500  # partitions in one query: some hundred thousand pairs at most
+MOST_KNOWN = 100_000  # remembered places of one flow; others are read from the store again
+IDS_S = 30.0  # between two polls of topic ids, which are read as often
+LOOK_S = 3600.0  # between two checks of all partitions
 WHERE = "store: offset syncs"
 
 
 class SyncKeeper:
-    """Keeps the syncs of these flows; `keep_s` is for how long they stay."""
+    """Stores the syncs of these flows for `keep_s`."""
 
     def __init__(
         self,
@@ -56,22 +56,22 @@ class SyncKeeper:
         self._reporter = reporter
         self._cursors: dict[str, Cursor] = {}
         self._places: dict[str, dict[tuple[str, int], int]] = {flow: {} for flow in flows}
-        self._fresh: Counter[int] = Counter()  # by place, since it was thinned
+        self._fresh: Counter[int] = Counter()  # new pairs by place, since it was thinned
         self._ids = TopicIdKeeper(store, monitor, keep_ms=self._rules.keep_ms)
         self._ids_asked_ns: int | None = None
         self._looked_ns: int | None = None
         self._seen_malformed: set[str] = set()
         self._seen_gone: Counter[str] = Counter()
-        self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
+        self._never = asyncio.Event()  # for waits that end only by timeout
 
     async def keep(self) -> None:
-        """Ask, write and thin until cancelled."""
+        """Request, write and thin until cancelled."""
         while True:
             await self.go_round()
             await self._clock.wait(self._never, timeout_s=ASK_S)
 
     async def go_round(self) -> None:
-        """Write what every flow has by now, then thin what has grown. What cannot be written waits."""
+        """Write the new syncs of every flow, then thin; unwritten ones are kept for the next round."""
         try:
             for flow in self._flows:
                 await self._catch_up(flow)
@@ -83,7 +83,7 @@ class SyncKeeper:
             self._reporter.settled(WHERE)
 
     async def _catch_up(self, flow: str) -> None:
-        """Write what there is of one flow; raises UnavailableError where the store does not take it."""
+        """Write the new syncs of one flow; raises UnavailableError if the store fails."""
         for _ in range(MOST_ASKED):
             if flow not in self._cursors:
                 self._cursors[flow] = await self._store.read(partial(cursor_of, flow=flow))
@@ -93,7 +93,7 @@ class SyncKeeper:
                     "syncs", flow=flow, topic_id=cursor.topic_id, since=cursor.next_number
                 )
             except UnavailableError:
-                return  # that it is silent is told by who keeps it at work
+                return  # others report that it does not answer
             self._tell(flow, head)
             if not head["topic_id"] or (head["topic_id"], head["next"]) == (
                 cursor.topic_id,
@@ -145,7 +145,7 @@ class SyncKeeper:
             )
             await self._thin_places(await self._store.read(look), now_ms)
         await self._ids.forget(now_ms)
-        self._fresh.clear()  # what is crowded is thinned, and of topics that are gone nothing comes any more
+        self._fresh.clear()  # crowded places are thinned, and deleted topics get no new pairs
         self._looked_ns = now_ns
 
     async def _thin_places(self, due: Sequence[int], now_ms: int) -> None:
@@ -157,7 +157,7 @@ class SyncKeeper:
             await self._clock.wait(self._never, timeout_s=SHORT_S)
 
     def _tell(self, flow: str, head: dict[str, Any]) -> None:
-        """Tell a person of what is wrong with the topic, or with what is in it."""
+        """Report problems of the topic of offset syncs and its records."""
         where = f"offset syncs of {flow}"
         if head["malformed"] and flow not in self._seen_malformed:
             self._seen_malformed.add(flow)
@@ -173,7 +173,7 @@ class SyncKeeper:
                 flow=flow,
                 syncs=head["gone"] - self._seen_gone[flow],
             )
-        self._seen_gone[flow] = head["gone"]  # less where the lag monitor was started again
+        self._seen_gone[flow] = head["gone"]  # less after a restart of the lag monitor
         told = [head["refused"]] if head["refused"] else []
         if head["beyond"]:
             told.append(f"{head['beyond']} offset syncs not stored: too many partitions.")

@@ -1,21 +1,21 @@
-"""The running service: it wires everything, judges each flow, and shows what it knows.
+"""The running service: connects all parts, judges each flow, and shows the results.
 
-service           the running service
-keeping           each cluster's site kept at work under supervision
-judging           the judging of every flow
-current           what holds of a flow right now
-recovery_point    how old the oldest record is that a target may lack, by the canary and by offsets
-view              what the outside may see of a running service
-viewing           draw up what the outside may see of a running service
-unreached         brokers that no probe of a flow reaches
-samples           the samples behind `/metrics`, collected from each part
-metrics           what Prometheus scrapes
-event_log         which events are to be logged
-verdict_lines     log lines about verdicts
-stale_complaints  which complaints speak of what is watched no more
-latching          the prober's latches and those of the store, kept the same
-namesakes         other processes at work on the store under the name of this one
-connect_looks     one poll of the states of connectors
-connect_watching  ask Kafka Connect again and again how the mirrors' connectors and tasks are
-store_parts       what one store holds
+service              start, tasks and shutdown
+keeping              runs each cluster's site under supervision
+judging              judges every flow
+flow_status          a flow's present state, apart from a past one
+recovery_point       the recovery point by canary and offsets
+view                 the state of the service as frozen records
+viewing              creates the view
+unreached            brokers that no probe of a flow reaches
+samples              the samples behind `/metrics`, collected from each part
+metrics              renders samples for Prometheus
+event_log            events to log
+verdict_lines        log lines about verdicts
+resolved_problems    problems about things that are no longer watched
+latching             latches of the prober and of the store
+duplicate_processes  other processes with this name on the store
+connect_states       states of connectors by Kafka Connect
+connect_watching     polls Kafka Connect
+store_parts          the schema of the store
 """

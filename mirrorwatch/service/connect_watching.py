@@ -1,8 +1,8 @@
-"""Ask Kafka Connect again and again how the mirrors' connectors and tasks are, where one is configured.
+"""Polls Kafka Connect for the states of the mirrors' connectors and tasks, if it is configured.
 
-What it says of tasks goes to the lag monitor, as evidence beside the worker's topic of states: which have
-failed, and which somebody has halted. That it is away, refuses, or that a connector is halted or gone is told
-to a person; none of it is a verdict by itself.
+The lag monitor uses the states as evidence, together with the worker's status topic. The service reports as
+problems that Connect is unavailable or refuses access, and that a connector is paused, stopped or missing.
+None of these is a verdict by itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fleet.connect.states import told_states
 from fleet.errors import MalformedError, RefusedError, UnavailableError
 from mirrorwatch.configuration.connect_asking import answer_of, no_connect
-from mirrorwatch.service.connect_looks import ConnectLook, look_of, sentence_of
+from mirrorwatch.service.connect_states import ConnectStates, look_of, sentence_of
 from runtime.process.logs import Redactor
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from runtime.process.clock import WaitingClock
     from runtime.process.supervision import Jitter
 
-LOOK_S = 30.0  # between two looks, a fifth more or less
-REFUSED_S = 120.0  # where it lets nobody in: a person has to act, and every try fills its log
-STALE_S = 120.0  # what was told longer ago is not believed any more
+LOOK_S = 30.0  # between two polls, a fifth more or less
+REFUSED_S = 120.0  # after a refusal: a user must act, and every try fills Connect's log
+STALE_S = 120.0  # older states are not used
 WHERE = "Kafka Connect"
 _STATUS = {"expand": ["status"]}
 
 
 class ConnectWatch:
-    """Looks at the connectors of a configuration; `tell` gets what is known of them whenever that is new."""
+    """Polls the connectors of a configuration; `tell` gets the states after each change."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class ConnectWatch:
         clock: WaitingClock,
         random: Jitter,
         reporter: Reporter,
-        tell: Callable[[ConnectLook], None],
+        tell: Callable[[ConnectStates], None],
     ) -> None:
         self._clock = clock
         self._random = random
@@ -52,12 +52,12 @@ class ConnectWatch:
         self._tell = tell
         self._changed = asyncio.Event()
         self._looked_ns: int | None = None  # when it last answered
-        self._before: ConnectLook | None = None  # the last look that told anything
+        self._before: ConnectStates | None = None  # the last look that told anything
         self._told: set[str] = set()  # connectors of which something is complained
         self._take(config)
 
     def use(self, config: Configuration) -> None:
-        """Look at what another configuration names from now on."""
+        """Poll the connectors of another configuration from now on."""
         if (config.connect, _without_states(config)) != (self._section, self._connectors):
             self._take(config)
             self._forget()
@@ -65,7 +65,7 @@ class ConnectWatch:
         self._clean = Redactor(config.secrets).foreign
 
     async def keep(self) -> None:
-        """Look until cancelled."""
+        """Poll until cancelled."""
         while True:
             self._changed.clear()
             pause_s = await self._look_and_tell() if self._section is not None else None
@@ -81,15 +81,15 @@ class ConnectWatch:
         self._clean = Redactor(config.secrets).foreign
 
     def _forget(self) -> None:
-        """Know nothing, and complain of nothing: something else is watched."""
+        """Forget all states and clear all problems."""
         self._looked_ns, self._before = None, None
         for where in (WHERE, *map(_where, self._told)):
             self._reporter.settled(where)
         self._told.clear()
-        self._tell(ConnectLook(self._now_ms()))
+        self._tell(ConnectStates(self._now_ms()))
 
     async def _look_and_tell(self) -> float | None:
-        """Look once and tell of it; return after how many seconds to look again."""
+        """Poll once; return the seconds until the next poll."""
         section = self._section
         assert section is not None
         try:
@@ -102,10 +102,10 @@ class ConnectWatch:
         return LOOK_S
 
     async def _look(self, section: ConnectSection) -> None:
-        at_ms = self._now_ms()  # before it is asked: what it then tells is not older
+        at_ms = self._now_ms()  # before the request: the states are not older than this
         answer = await answer_of(section, "/connectors", _STATUS)
         if self._section is not section:
-            return  # it was another configuration's
+            return  # the configuration changed meanwhile
         connectors = self._connectors
         try:
             told = told_states(answer, {each.name for each in connectors}, clean=self._clean)
@@ -130,14 +130,14 @@ class ConnectWatch:
     def _let_go_stale(self) -> None:
         if self._looked_ns is not None and self._clock.monotonic_ns() - self._looked_ns > STALE_S * 1e9:
             self._looked_ns = None
-            self._tell(ConnectLook(self._now_ms()))
+            self._tell(ConnectStates(self._now_ms()))
 
     def _now_ms(self) -> int:
         return int(self._clock.wall_s() * 1000)
 
 
 def _without_states(config: Configuration) -> tuple[Connector, ...]:
-    """Return the connectors without the states that they had when the configuration was read."""
+    """Return the connectors without the states from the time of reading."""
     return tuple(replace(each, state="", tasks=()) for each in config.connectors)
 
 

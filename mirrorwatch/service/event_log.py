@@ -1,4 +1,4 @@
-"""Which events are to be logged: each once, and once more when its number of records is settled. Pure."""
+"""Events to log: each once, and again when its number of records is final. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MOST_KNOWN = 10_000  # events that are not logged again
 
 
 class EventLog:
-    """Remembers what was logged; what was over before `begun_at` (epoch s) another process has logged."""
+    """Remembers logged events; events before `begun_at` (epoch s) were logged by an earlier process."""
 
     def __init__(self, begun_at: float) -> None:
         self._begun_at = begun_at
         self._known: dict[tuple[str, str, float], bool] = {}  # and whether they were settled
 
     def due(self, flow: str, events: Iterable[EventView]) -> list[EventView]:
-        """Return the events of a flow that are to be logged now, oldest first."""
+        """Return the events of a flow to log now, oldest first."""
         found = []
         for one in events:
             key, is_settled = (flow, one.topic, one.at), one.records_most is not None

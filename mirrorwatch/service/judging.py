@@ -1,4 +1,4 @@
-"""The judging of every flow: evidence of canary, offsets and audits in, verdicts and log lines out."""
+"""Judges every flow: evidence of canary, offsets and audits in, verdicts and log lines out."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from mirrorwatch.lag.collected import Unanswered
     from mirrorwatch.service.verdict_lines import Line
 
-    # What offsets say of a flow, by its name; None of one that is not watched by them.
+    # Evidence of offsets by flow; None if they are not watched.
     LagOf = Callable[[str], LagEvidence | None]
-    # What audits have found on it; None where none has ended.
+    # Evidence of checksums; None if no run has ended.
     ChecksumOf = Callable[[str], ChecksumEvidence | None]
-    # Since when a cluster does not answer the lag monitor, and why; None of one that does.
+    # Since when a cluster has not answered the lag monitor, and why; None if it answers.
     UnansweredOf = Callable[[str], Unanswered | None]
 
 
 class Judging:
-    """Keeps the verdict of each flow; `tell` gets a line wherever one has changed."""
+    """Keeps the verdict of each flow; `tell` gets a log line after each change."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Judging:
         self._tell = tell
 
     def judge(self, prober: Prober, *, now_at: float) -> None:
-        """Judge every flow by what is known of it now; of one that is plainly well that is quickly told."""
+        """Judge every flow by the present evidence; a healthy flow takes a short path."""
         for name in prober.flows:
             before, lag, checksum = self.verdicts.get(name), self._lag_of(name), self._checksum_of(name)
             quiet = rules_offsets.is_quiet(lag, now_at) and rules_checksum.is_quiet(checksum, now_at)
@@ -62,7 +62,7 @@ class Judging:
                 self._tell(line)
 
     def _evidence(self, prober: Prober, name: str, now_at: float) -> FlowEvidence:
-        """Return the canary's evidence; without one, the lag monitor tells which cluster is down."""
+        """Return the canary's evidence; without a canary, the lag monitor's view of down clusters."""
         found = prober.evidence(name)
         if found.canary.state is not CanaryState.OFF:
             return found
@@ -70,7 +70,7 @@ class Judging:
         return replace(found, source=source, target=target)
 
     def _asked(self, cluster: ClusterEvidence, now_at: float) -> ClusterEvidence:
-        """Return a cluster without control probes as the lag monitor finds it."""
+        """Return the lag monitor's view of a cluster without control probes."""
         one = self._unanswered(cluster.alias)
         if one is None or cluster.control is not Control.UNKNOWN:
             return cluster
@@ -78,10 +78,10 @@ class Judging:
         return replace(failing, last_failed_at=now_at)
 
     def forget(self, flows: Iterable[str]) -> None:
-        """Know nothing of flows that are judged no more, or from the beginning."""
+        """Forget flows that are no longer judged, or start again."""
         for name in flows:
             self.verdicts.pop(name, None)
 
     def move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds."""
+        """Shift times after the wall clock was set by this many seconds."""
         self.verdicts = {name: one.moved(by_s) for name, one in self.verdicts.items()}

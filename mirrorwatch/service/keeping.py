@@ -1,4 +1,4 @@
-"""Each cluster's site kept at work under supervision; clusters come and go while the service runs."""
+"""Runs each cluster's site under supervision; clusters are added and removed at runtime."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CLOSE_S = 20.0
 
 
 class SiteKeeper:
-    """Begins and ends the work of sites, within `group`.
+    """Starts and ends sites within `group`.
 
-    `states` is what the supervisor told last of each, and since when (epoch s); `tried` are those that were
+    `states` is the last state of each supervisor and its start (epoch s); `tried` are clusters that were
     reached, or failed, at least once.
     """
 
@@ -31,7 +31,7 @@ class SiteKeeper:
         self._work: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
 
     def begin(self, site: Site, listener: SiteListener, group: asyncio.TaskGroup) -> None:
-        """Keep this site at work until it is told to end."""
+        """Run this site until told to end."""
         closing = asyncio.Event()
         task = group.create_task(self._keep(site, listener, closing), name=f"site {site.alias}")
         self._work[site.alias] = (task, closing)
@@ -42,11 +42,11 @@ class SiteKeeper:
         self._reporter.settled(alias)
 
     def move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds."""
+        """Shift times after the wall clock was set by this many seconds."""
         self.states = {alias: (state, since_at + by_s) for alias, (state, since_at) in self.states.items()}
 
     async def end(self, alias: str) -> None:
-        """Let a site finish what it asks its cluster, for a while, and know nothing of it any more."""
+        """Let a site finish its requests within a limit, then forget it."""
         task, closing = self._work[alias]
         closing.set()
         await _ended(task)
@@ -55,12 +55,12 @@ class SiteKeeper:
         self.tried.discard(alias)
 
     def close(self) -> None:
-        """Have every site come to its end."""
+        """Tell every site to end."""
         for _, closing in self._work.values():
             closing.set()
 
     async def end_all(self) -> None:
-        """Wait for that, for a while."""
+        """Wait until all sites have ended, within a limit."""
         self.close()
         await asyncio.gather(*(_ended(task) for task, _ in self._work.values()))
 
@@ -71,7 +71,7 @@ class SiteKeeper:
             before = self.states.get(alias)
             failed = state.phase in (Phase.DOWN, Phase.REFUSED)
             if before is not None and state.phase is Phase.RUNNING and state.failures:
-                return  # one more try: until it succeeds, all that is known is why the last one failed
+                return  # one more try: until it succeeds, only the reason of the last failure is known
             known = before is not None and before[0].phase is state.phase
             since_at = before[1] if known and before is not None else self._clock.wall_s()
             self.states[alias] = (state, since_at)

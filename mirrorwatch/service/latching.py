@@ -1,4 +1,4 @@
-"""The prober's latches and those of the store, kept the same: in this process and in others on the store."""
+"""Keeps the latches of the prober and of the store equal, across the processes on the store."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from runtime.process.clock import WaitingClock
     from runtime.store.store import Store
 
-LOOK_S = 5.0  # between two looks at what other processes have latched and lifted
+LOOK_S = 5.0  # between two polls of the latches in the store
 WHERE = "store: latches"
 
 
 class Latching:
-    """Writes each latch as soon as it falls, takes over those of others, and lifts one when told to."""
+    """Stores new latches at once, takes over those of other processes, and lifts latches on request."""
 
     def __init__(self, store: Store, *, clock: WaitingClock, reporter: Reporter) -> None:
         self._store = store
@@ -35,19 +35,19 @@ class Latching:
         return await self._store.read(latches_of)
 
     def note(self, latch: Latch) -> None:
-        """Take in that this latch fell, to be written soon."""
+        """Queue this latch for writing."""
         self._unwritten[latch.key] = latch
         self._fallen.set()
 
     async def keep(self, prober: Prober) -> None:
-        """Keep prober and store the same, until cancelled."""
+        """Keep prober and store equal, until cancelled."""
         while True:
             self._fallen.clear()
             await self.look(prober)
             await self._clock.wait(self._fallen, timeout_s=LOOK_S)
 
     async def look(self, prober: Prober) -> None:
-        """Write what fell here, then have the prober hold what the store holds."""
+        """Write new latches, then load those of the store into the prober."""
         async with self._turn:
             writing = dict(self._unwritten)
             try:
@@ -64,9 +64,9 @@ class Latching:
             prober.roster.hold_latches(found | self._unwritten)
 
     async def lift(self, prober: Prober, source: str, topic: str) -> Latch | None:
-        """Have probes be sent again, and return what held them back; None where nothing did.
+        """Lift a latch and return it; None if there is none.
 
-        Raises UnavailableError where the store does not take it; then the latch stays.
+        Raises UnavailableError if the store fails; the latch stays.
         """
         async with self._turn:
             latch = prober.roster.latches.get((source, topic))

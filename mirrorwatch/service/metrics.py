@@ -41,7 +41,7 @@ def render(told: ServiceSamples, accept: str) -> tuple[bytes, str]:
     """Return the body of a scrape and its content type, in the format that the scraper prefers."""
     try:
         encode, content_type = choose_encoder(accept)
-    except (TypeError, ValueError):  # a version in it that is none
+    except (TypeError, ValueError):  # invalid version in the header
         encode, content_type = choose_encoder("")
     own: bytes = encode(_Families(told.samples))
     if told.checksums is not None:
@@ -51,7 +51,7 @@ def render(told: ServiceSamples, accept: str) -> tuple[bytes, str]:
 
 
 class _Families(Collector):
-    """What an encoder asks for: it collects from this as it would from a registry."""
+    """Replaces the registry of an encoder."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         self._samples = samples

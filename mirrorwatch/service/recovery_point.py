@@ -1,4 +1,4 @@
-"""How old the oldest record is that a target may lack, by the canary and by offsets. Pure."""
+"""The recovery point: age of the oldest record that a target may lack, by canary and offsets. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPoint:
-    """An age (s) and its worth: `exact`, at least that (`at_least`), about that (`estimate`), or `none`."""
+    """An age (s) and its kind: `exact`, `at_least`, `estimate` or `none`."""
 
     age_s: float | None
     kind: str
@@ -17,10 +17,10 @@ NO_POINT = RecoveryPoint(None, "none")
 
 
 def older(canary_s: float | None, by_offsets: RecoveryPoint = NO_POINT) -> RecoveryPoint:
-    """Return the larger of the age of the newest probe downstream and the worst partition's lag.
+    """Return the larger of the age of the newest arrived probe and the lag of the worst partition.
 
-    A canary that is fresh may hide a topic that is hours behind. Beside a lag of which only a bound is known,
-    the larger one is a bound too.
+    A fresh canary may hide a topic that is hours behind. With a lag that is a bound, the larger age is a
+    bound too.
     """
     if canary_s is None:
         return by_offsets if by_offsets.age_s is not None else NO_POINT

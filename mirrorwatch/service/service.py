@@ -1,4 +1,4 @@
-"""The running service: it wires the canary to store, judge, page and metrics, and ends them in order."""
+"""The running service: connects canary, store, judging, pages and metrics, and shuts them down in order."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from mirrorwatch.history.incident_samples import samples_of
 from mirrorwatch.history.minute_keeping import MinuteKeeping, measured_of
 from mirrorwatch.history.tallying import last_final_minute
 from mirrorwatch.lag.keeping import LagKeeping
-from mirrorwatch.lag.lagging import Lagging
+from mirrorwatch.lag.monitor import LagMonitor
 from mirrorwatch.lag.sync_following import follow_syncs
 from mirrorwatch.service.connect_watching import ConnectWatch
-from mirrorwatch.service.current import standing_of
+from mirrorwatch.service.duplicate_processes import duplicate_warning
+from mirrorwatch.service.flow_status import flow_status
 from mirrorwatch.service.judging import Judging
 from mirrorwatch.service.keeping import SiteKeeper
 from mirrorwatch.service.latching import Latching
-from mirrorwatch.service.namesakes import of_one_name
+from mirrorwatch.service.resolved_problems import about_cluster, about_unused_topics
 from mirrorwatch.service.samples import Sampled, service_samples
-from mirrorwatch.service.stale_complaints import of_cluster, of_what_is_left
 from mirrorwatch.service.store_parts import MIGRATIONS
 from mirrorwatch.service.viewing import service_view
 from mirrorwatch.web.linking import PageLinks
@@ -71,18 +71,18 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.changes import Changes
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.configuration.reloading import Reloaded
-    from mirrorwatch.service.current import Told
+    from mirrorwatch.service.flow_status import FlowState
     from mirrorwatch.service.samples import ServiceSamples
     from mirrorwatch.service.view import ServiceView
     from runtime.config.sections import HttpConfig
     from runtime.process.shutdown import Shutdown
 
 JUDGE_S = 0.25
-SWITCH_S = 0.0005  # a thread that has something to stamp waits no longer for the one that judges
+SWITCH_S = 0.0005  # the tap threads must not wait longer for the thread that judges
 
 
 class Service:
-    """One process of Mirrorwatch. `run` returns when it was told to stop."""
+    """One Mirrorwatch process; `run` returns after a shutdown signal."""
 
     def __init__(
         self,
@@ -91,9 +91,9 @@ class Service:
         learn: Callable[[frozenset[str]], None] = lambda _secrets: None,
         logged: tuple[str, str] = ("text", "info"),
     ) -> None:
-        """Make a service; `learn` is told secrets that another configuration brings, before it is used.
+        """Create a service; `learn` gets the secrets of a new configuration before its use.
 
-        `logged` is the format of the logs and the least level, for the processes that it starts.
+        `logged` is the log format and level for child processes.
         """
         self._config = config
         self._learn = learn
@@ -138,7 +138,7 @@ class Service:
         )
         self._latching = Latching(self._store, clock=self._clock, reporter=self)
         form, level = logged
-        self._lagging = Lagging(
+        self._lagging = LagMonitor(
             config,
             clock=self._clock,
             reporter=self,
@@ -175,20 +175,20 @@ class Service:
         self._server = HttpServer(self._clock)
         self._prober: Prober | None = None
         self._reloading: Reloading | None = None
-        self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
+        self._never = asyncio.Event()  # for waits that end only by timeout
 
     async def run(self, shutdown: Shutdown) -> None:
-        """Serve until the first signal; raises UnavailableError where port or store can't be had."""
+        """Serve until the first signal; raises UnavailableError if port or store is unavailable."""
         sys.setswitchinterval(SWITCH_S)
         allow_many_files()
         use_enough_threads()
-        # First the port: who cannot have it must not take over what a process that runs has left to it.
+        # The port first: without it, this process must not take over the state of a running one.
         await self._server.bind(self._config.http)
         try:
             await self._store.open()
             installation = await installation_id(self._store)
             await self._bookkeeper.begin(flow.name for flow in self._config.canary_flows)
-            await self._warn_of_namesakes()
+            await self._warn_of_duplicates()
             self._prober = prober = Prober(
                 self._config.canary_flows,
                 self._config.touched,
@@ -209,8 +209,8 @@ class Service:
             self._log.info("mirrorwatch is up", version=self._version, url=self._server.url)
             for warning in self._config.warnings:
                 self._log.warning(str(warning))
-            # What was imported stays: a full collection that walks over it too holds up the loop and the taps
-            # for a tenth of a second, and for seconds on a machine that is short of processors.
+            # Freeze the imported objects: a full collection over them would stop the event loop and the taps
+            # for a tenth of a second, and for seconds on a slow machine.
             gc.collect()
             gc.freeze()
             await self._watch(prober, self._reloading, shutdown)
@@ -242,8 +242,8 @@ class Service:
             await shutdown.stopping.wait()
             await reloads.end()
             self._log.info("stopping: no more probes; waiting for those in flight")
-            judging.cancel()  # what is not sent any more says nothing about the flows
-            self._keeper.close()  # the readers go on without their sites, until the prober is closed
+            judging.cancel()  # probes that are not sent any more must not look like a fault
+            self._keeper.close()  # the taps read on until the prober is closed
             await sending
             await prober.drain_flights()
             await prober.close()
@@ -262,17 +262,17 @@ class Service:
         await follow_syncs(self._store, self._lagging, keep_s=keep_s, clock=self._clock, reporter=self)
 
     def _measured(self) -> dict[str, MinuteSample]:
-        """Return what reports keep of each flow now."""
+        """Return the values of each flow for reports."""
         assert self._prober is not None
         return measured_of(
             self._prober,
             self._lagging.recovery_points(),
-            self._checksums.standings,
+            self._checksums.audits,
             now=Instant(self._clock.monotonic_ns(), self._clock.wall_s()),
         )
 
-    async def _warn_of_namesakes(self) -> None:
-        warning = of_one_name(
+    async def _warn_of_duplicates(self) -> None:
+        warning = duplicate_warning(
             await self._store.read(incarnations),
             replica=self._config.store.replica,
             incarnation=self._bookkeeper.incarnation,
@@ -282,7 +282,7 @@ class Service:
         if warning is not None:
             self._log.warning(warning, store=self._store.where)
 
-    # --- another configuration
+    # --- reload
 
     def _make_reloading(self, prober: Prober, asked: asyncio.Event) -> Reloading:
         def read(running: CanaryConfig | None) -> Configuration:
@@ -293,14 +293,14 @@ class Service:
         def use(config: Configuration, changes: Changes) -> None:
             former, self._config = self._config, config
             self._server.use_tokens(config.http)
-            if config.web_config.users != former.web_config.users:  # else the passwords stay known
+            if config.web_config.users != former.web_config.users:  # otherwise keep verified passwords
                 self._server.use_users(config.web_config)
             self._lagging.use(config)
             self._connect.use(config)
             self._checksums.use(config.topology.flows)
             self._budgets.use(config.objectives)
             self._judging.forget(changes.ended)
-            for where in of_what_is_left(self._complaints.active(), prober):
+            for where in about_unused_topics(self._complaints.active(), prober):
                 self.settled(where)
             self._judge(prober)
 
@@ -320,24 +320,24 @@ class Service:
         self._last_reload = LastReload(ok, self._clock.wall_s() if ok else self._last_reload.ok_at)
 
     def _forget(self, alias: str) -> None:
-        """Complain no more of a cluster that was left."""
-        for where in of_cluster(self._complaints.active(), alias):
+        """Clear the problems of a removed cluster."""
+        for where in about_cluster(self._complaints.active(), alias):
             self.settled(where)
 
-    # --- what an operator may order
+    # --- operator requests
 
     @property
     def http(self) -> HttpConfig:
-        """Return the section `http` as it is now."""
+        """Return the current section `http`."""
         return self._config.http
 
     async def reload(self) -> Reloaded:
-        """Read the configuration anew and take it over."""
+        """Read the configuration again and apply it."""
         assert self._reloading is not None
         return await self._reloading.ask()
 
     async def resume(self, source: str, topic: str) -> Latch | None:
-        """Lift the latch of this topic; None where there is none, UnavailableError where it cannot be."""
+        """Lift the latch of this topic; None if there is none. Raises UnavailableError."""
         assert self._prober is not None
         return await self._latching.lift(self._prober, source, topic)
 
@@ -349,26 +349,26 @@ class Service:
             await self._clock.wait(self._never, timeout_s=JUDGE_S)
 
     def _judge(self, prober: Prober) -> None:
-        prober.doubts.notice()  # before the time is read: it may find that the clock was set
+        prober.doubts.notice()  # before reading the time: it detects a changed clock
         self._judging.judge(prober, now_at=self._clock.wall_s())
         for alias, site in prober.sites.items():
             if site.reached:
                 self._keeper.note_reached(alias)
 
     def _samples(self) -> dict[tuple[str, str, str], Sample]:
-        """Return how each flow is now, for its incidents."""
+        """Return the state of each flow for incidents."""
         assert self._prober is not None
         return samples_of(self._prober, self._judging.verdicts, self._lagging, clock=self._clock)
 
     def _note_offsets(
         self, flow: str, topic_id: str, next_offsets: Mapping[int, int], settles_s: float
     ) -> None:
-        """Hand on how far a mirror itself says that it is with the canary's topic."""
+        """Pass the mirror's committed offsets of the canary topic to the prober."""
         if self._prober is not None:
             self._prober.note_positions(flow, topic_id, next_offsets, settles_s=settles_s)
 
     def _move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds."""
+        """Shift times after the wall clock was set by this many seconds."""
         self._lagging.move_instants(by_s)
         self._keeper.move_instants(by_s)
         self._complaints.move_instants(by_s)
@@ -378,18 +378,18 @@ class Service:
         self._incidents.move_instants(by_s)
         self._minutes.move_instants(by_s)
 
-    # --- the reporter of the canary's loops
+    # --- reporter of the canary's loops
 
     def problem(self, where: str, sentence: str) -> None:
-        """Tell of something that needs a person: once, and again at a decent interval."""
+        """Report a problem that a user must fix: once, and again at long intervals."""
         self._complaints.say(where, sentence, self._clock.wall_s())
 
     def settled(self, where: str) -> None:
-        """Tell that it is over."""
+        """Report that a problem is solved."""
         self._complaints.clear(where, self._clock.wall_s())
 
     def event(self, sentence: str, **facts: object) -> None:
-        """Tell of something that happened."""
+        """Log an event."""
         self._log.info(sentence, **facts)
 
     # --- the store
@@ -425,9 +425,9 @@ class Service:
         )
         return app
 
-    def _now_of(self, flow: str) -> Told | None:
+    def _now_of(self, flow: str) -> FlowState | None:
         verdict = self._judging.verdicts.get(flow)
-        return None if verdict is None else standing_of(verdict).now
+        return None if verdict is None else flow_status(verdict).now
 
     def _aims(self) -> Aims:
         return Aims(self._config.objectives, self._config.flow_facts)
@@ -436,12 +436,12 @@ class Service:
         return PageLinks(service, grafana=self._config.links.grafana, runbooks=self._config.links.runbooks)
 
     def _untried(self) -> set[str]:
-        """Return the clusters that were neither reached yet nor failed at, by whoever reads each."""
+        """Return the clusters that were neither reached nor failed yet."""
         config = self._config
         return (set(config.touched) - self._keeper.tried) | self._lagging.untried(config.lone)
 
     def view(self) -> ServiceView:
-        """Return what the page shows."""
+        """Return the view for the pages."""
         assert self._prober is not None
         view = service_view(
             self._config,
@@ -457,7 +457,7 @@ class Service:
             standing=self._lagging.standing,
             states=self._keeper.states,
             complaints=self._complaints.active(),
-            checksums=self._checksums.standings,
+            checksums=self._checksums.audits,
         )
         flows = tuple(self._budgets.shown(self._incidents.shown(flow)) for flow in view.flows)
         outside = self._links(self._config.http.external_url or "")

@@ -1,4 +1,4 @@
-"""What one store holds: every program that opens it takes all these steps, and refuses one that it lacks."""
+"""The schema of the store: every program applies all migrations, and refuses a store with unknown ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MIGRATIONS = (
 async def opened(
     config: Configuration, how: Callable[[Store], Awaitable[bool | None]], *, limit_s: float = LIMIT_S
 ) -> AsyncIterator[Store | None]:
-    """Open the store of a configuration by one of Store's own ways; None where that finds no store."""
+    """Open the store of a configuration with one of Store's methods; None if there is no store."""
     store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS, limit_s=limit_s)
     made = await how(store)
     try:

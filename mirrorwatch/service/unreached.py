@@ -1,4 +1,4 @@
-"""The brokers that no probe of a flow passes, as the outside is told of them."""
+"""Brokers that no probe of a flow reaches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def unreached_of(prober: Prober, flow: str) -> tuple[UnreachedView, ...]:
-    """Return them by side, source first; a side of which all are reached, or none is known, is left out."""
+    """Return them by side, source first; leaves out sides without any, or with unknown brokers."""
     found: dict[tuple[str, str], set[int]] = {}
     for one in prober.unreached(flow):
         found.setdefault((one.side, one.kafka_cluster), set()).add(one.broker_id)
@@ -25,7 +25,7 @@ def unreached_of(prober: Prober, flow: str) -> tuple[UnreachedView, ...]:
 
 
 def counted_by_side(unreached: Iterable[UnreachedView]) -> dict[str, int]:
-    """Return how many there are on each side, 0 where there is none."""
+    """Return the number of brokers by side."""
     found = dict.fromkeys(SIDES, 0)
     for one in unreached:
         found[one.side] += len(one.broker_ids)

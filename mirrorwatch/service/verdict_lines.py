@@ -1,4 +1,4 @@
-"""What the log tells of a flow's verdicts: how loud, in which words. Pure."""
+"""Log lines about verdicts. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Line:
 
 
 def lines_of(before: FlowVerdict | None, after: FlowVerdict) -> tuple[Line, ...]:
-    """Return a line where verdict or cause has changed, and one where what stands beside it has."""
+    """Return a line if verdict or cause changed, and one if the additional condition changed."""
     lines: list[Line] = []
     if before is None or (before.verdict, before.cause) != (after.verdict, after.cause):
         level = _level(after.verdict, first=before is None)
@@ -43,7 +43,7 @@ def lines_of(before: FlowVerdict | None, after: FlowVerdict) -> tuple[Line, ...]
 
 
 def _level(verdict: Verdict, *, first: bool = False) -> Level:
-    """Return how loud a verdict is told; that nothing is known at a start is as it should be."""
+    """Return the log level of a verdict; unknown is normal at the start."""
     if verdict in (Verdict.LOSING, Verdict.ALTERED):
         return "error"
     if verdict is Verdict.HEALTHY or (first and verdict is Verdict.UNKNOWN):

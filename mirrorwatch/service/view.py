@@ -1,7 +1,7 @@
-"""What the outside may see of a running service: plain frozen records, made anew for each look.
+"""The state of a running service as frozen records, created for each request.
 
-The page, the JSON of /api/v1 and `mirrorwatch status` are all drawn from these, so that they tell one
-story. Wall-clock times are epoch seconds (`_at`), durations are seconds (`_s`).
+Pages, JSON and `mirrorwatch status` use the same records, so that they agree. Wall-clock times are epoch
+seconds (`_at`), durations are seconds (`_s`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mirrorwatch.service.current import standing_of
+from mirrorwatch.service.flow_status import flow_status
 from mirrorwatch.web.linking import WITHIN
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from alerts.objectives import Objective
     from fleet.quantity import Bounds
     from fleet.verdicts.vocabulary import FlowVerdict, Verdict
-    from mirrorwatch.service.current import Standing
+    from mirrorwatch.service.flow_status import FlowStatus
     from mirrorwatch.service.recovery_point import RecoveryPoint
     from mirrorwatch.web.linking import PageLinks
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """One Kafka cluster as the service sees it."""
+    """One Kafka cluster."""
 
     alias: str
     bootstrap: str
@@ -41,7 +41,7 @@ class ClusterView:
 
 @dataclass(frozen=True, slots=True)
 class LatencySlice:
-    """Latency of one stage over one slice of time; None where nothing was measured."""
+    """Latency of one stage in one interval; None without measurements."""
 
     at: float
     p50_s: float | None
@@ -51,10 +51,9 @@ class LatencySlice:
 
 @dataclass(frozen=True, slots=True)
 class LossView:
-    """One probe, or several in a row, proved lost.
+    """One or several consecutive lost probes.
 
-    Of several, `sequence` and `source_offset` are those of the first. An earlier process's loss has no
-    sequence.
+    `sequence` and `source_offset` are those of the first. A loss from an earlier process has no sequence.
     """
 
     at: float
@@ -68,7 +67,7 @@ class LossView:
 
 @dataclass(frozen=True, slots=True)
 class UnreachedView:
-    """Brokers of one side of a flow that lead no partition of the canary's topic there."""
+    """Brokers on one side of a flow that lead no partition of the canary topic."""
 
     side: str  # source | target
     kafka_cluster: str
@@ -77,7 +76,7 @@ class UnreachedView:
 
 @dataclass(frozen=True, slots=True)
 class ChecksumRunView:
-    """A run of the checksum that has ended; `records` is by what became of them, `status` the exit status."""
+    """A finished checksum run; `records` are counts by verdict, `status` is the exit status."""
 
     run: str
     begun_at: float
@@ -89,15 +88,15 @@ class ChecksumRunView:
     records: Mapping[str, int]
     findings: int
     expected: int  # duplicates and the like of a mirror that delivers at least once
-    not_told_apart: int  # blocks of offsets that differ
-    untold_records: int  # compared, and nobody could say whether anything is wrong with them
+    unresolved_blocks: int  # blocks of offsets that differ
+    undecided_records: int  # compared, and nobody could say whether anything is wrong with them
     topics: int
     not_due: int = 0  # offsets of the source that are so new that they may still be on their way
 
 
 @dataclass(frozen=True, slots=True)
 class ChecksumView:
-    """The checksums of a flow: the newest run, and earlier ones that found something, newest first."""
+    """The checksums of a flow: the newest run, and earlier ones with findings, newest first."""
 
     newest: ChecksumRunView
     earlier: tuple[ChecksumRunView, ...] = ()
@@ -106,7 +105,7 @@ class ChecksumView:
 
 @dataclass(frozen=True, slots=True)
 class EventView:
-    """Something that happened to a flow and may be no fault: records of a topic that were copied again."""
+    """An event of a flow that may be no fault: records of a topic were replicated again."""
 
     kind: str  # went_back | replayed
     at: float
@@ -121,7 +120,7 @@ class EventView:
 
 @dataclass(frozen=True, slots=True)
 class FlowBars:
-    """How a flow was over a day and over a month."""
+    """Bars of a flow: a day and a month."""
 
     day: Bar
     month: Bar
@@ -129,7 +128,7 @@ class FlowBars:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveView:
-    """An objective, and which share of its error budget is left; None without data or without a budget."""
+    """An objective and the remaining share of its error budget; None without data or budget."""
 
     objective: Objective
     budget_left_ratio: float | None
@@ -137,7 +136,7 @@ class ObjectiveView:
 
 @dataclass(frozen=True, slots=True)
 class FlowView:
-    """One flow with its verdict and what stands behind it."""
+    """One flow with its verdict and the evidence."""
 
     flow: str
     source: str
@@ -167,14 +166,14 @@ class FlowView:
     objectives: tuple[ObjectiveView, ...] = ()
 
     @property
-    def standing(self) -> Standing:
-        """Return what holds now apart from what was found before."""
-        return standing_of(self.verdict)
+    def status(self) -> FlowStatus:
+        """Return the present state, apart from a past one."""
+        return flow_status(self.verdict)
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemView:
-    """Something that needs a person and is not a verdict about a flow: refused rights, a store at fault."""
+    """A problem of the service that a user must fix, such as a missing permission or a failing store."""
 
     where: str
     sentence: str
@@ -185,16 +184,16 @@ class ProblemView:
 
 @dataclass(frozen=True, slots=True)
 class GroupsView:
-    """How many groups are how, for the main page; `look` gives colour and sign."""
+    """The number of groups by status; `verdict` sets colour and sign."""
 
     headline: str
-    look: Verdict
+    verdict: Verdict
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceView:
-    """All of it, at one instant."""
+    """The whole view at one time."""
 
     version: str
     now_at: float

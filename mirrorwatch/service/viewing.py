@@ -1,4 +1,4 @@
-"""Draw up what the outside may see of a running service."""
+"""Creates the view of a running service."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from canary.watch.watch import Instant
 from fleet.quantity import Bounds
 from fleet.verdicts.evidence import Control
-from mirrorwatch.audits.shown import checksum_view
+from mirrorwatch.audits.views import checksum_view
 from mirrorwatch.lag.lone_clusters import lone_view
 from mirrorwatch.service.recovery_point import NO_POINT, older
 from mirrorwatch.service.unreached import unreached_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from canary.prober import Prober
     from canary.site.site import Site
     from fleet.verdicts.vocabulary import FlowVerdict
-    from mirrorwatch.audits.standing import FlowStanding
+    from mirrorwatch.audits.flow_audit import FlowAudit
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.lag.collected import Standing, Unanswered
     from mirrorwatch.service.recovery_point import RecoveryPoint
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runtime.process.complaints import Complaint
     from runtime.process.supervision import State
 
-STALE_S = 10.0  # a cluster without control probes counts as up while its topics were read within this
+STALE_S = 10.0  # a cluster without control probes is up if its topics were read within this time
 
 
 def service_view(
@@ -48,15 +48,13 @@ def service_view(
     events: Mapping[str, tuple[EventView, ...]] | None = None,
     unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
     standing: Callable[[str], Standing | None] = lambda _alias: None,
-    checksums: Mapping[str, FlowStanding] | None = None,
+    checksums: Mapping[str, FlowAudit] | None = None,
 ) -> ServiceView:
-    """Return everything at this instant, flows worst first.
+    """Return the view at this time, flows worst first.
 
-    `by_offsets` is how far behind the worst partition of a flow is by its offsets, where that is known,
-    `lost` how many records offsets show to be lost, where they tell anything, `events` what happened to a
-    flow by its offsets, `unanswered` which cluster
-    does not answer the lag monitor, `standing` how one is that only the lag monitor reads, and `checksums`
-    how a flow stands by its checksums, where a run has ended.
+    `by_offsets`: recovery points by offsets. `lost`: lost records by offsets. `events`: events by offsets.
+    `unanswered`: clusters that do not answer the lag monitor. `standing`: state of clusters that only the lag
+    monitor reads. `checksums`: checksum state of a flow.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     flows = [
@@ -74,7 +72,7 @@ def service_view(
         for name, held in prober.flows.items()
         if name in verdicts
     ]
-    flows.sort(key=lambda flow: (flow.standing.rank, flow.flow))
+    flows.sort(key=lambda flow: (flow.status.rank, flow.flow))
     return ServiceView(
         version=version,
         now_at=now.at,
@@ -119,10 +117,10 @@ def _cluster_view(
 def cluster_state(
     site: Site, told: tuple[State, float] | None, now_at: float, unanswered: Unanswered | None = None
 ) -> tuple[str, float, str]:
-    """Return the state of a cluster, since when (epoch s) and why, as told by whoever asks it.
+    """Return the state of a cluster, its start (epoch s) and the reason.
 
-    `told` is what its supervisor told last, and when that state began. Control probes tell most; without
-    them the lag monitor does (`unanswered`), and how the canary's topics are read, where there are any.
+    `told` is the last state of its supervisor and its start. Control probes decide; without them the lag
+    monitor (`unanswered`) and the reads of canary topics do.
     """
     since_at = told[1] if told is not None else now_at
     if not site.reached:
@@ -203,7 +201,7 @@ def _flow_view(
 
 
 def _lost_records(books: Mapping[str, int], by_offsets: Bounds | None) -> Bounds | None:
-    """Return how many records are known to be lost by either way; None where nobody can know."""
+    """Return the number of lost records by canary and offsets; None if unknown."""
     if not books["expected"]:
         return by_offsets
     probes, (least, most) = books["lost"] + books["confirmed"], by_offsets or Bounds(0, 0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.dialect import cause_document, chosen, moment_text, page, records_document
 from fleet.quantity import bounds_kind
 from fleet.verdicts.vocabulary import CONDITIONS
-from mirrorwatch.audits.shown import checksum_document
+from mirrorwatch.audits.views import checksum_document
 from mirrorwatch.web.linking import runbook_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def flow_document(flow: FlowView, links: PageLinks) -> dict[str, Any]:
     `incident` is the name of the open one, else null.
     """
     verdict, lost = flow.verdict, flow.lost_records
-    runbook = runbook_of(flow.standing.now.verdict, flow.standing.now.cause)
+    runbook = runbook_of(flow.status.now.verdict, flow.status.now.cause)
     return {
         "flow": flow.flow,
         "source": flow.source,

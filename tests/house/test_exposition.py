@@ -21,8 +21,8 @@ from fleet.series import catalogue as series
 from fleet.series.catalogue import CATALOGUE, Kind
 from fleet.series.lag import LAG_CATALOGUE
 from fleet.verdicts.vocabulary import CONDITIONS, Cause, FlowVerdict, Verdict
+from mirrorwatch.audits.flow_audit import TopicAudit
 from mirrorwatch.audits.series import ChecksumSeries
-from mirrorwatch.audits.standing import TopicStanding
 from mirrorwatch.configuration.reloading import LastReload
 from mirrorwatch.lag.collected import CollectedCounts
 from mirrorwatch.service.metrics import render
@@ -94,7 +94,7 @@ async def _service(checksums: ChecksumSeries | None, verdict: FlowVerdict) -> Se
 
 @pytest.fixture(scope="module")
 def body() -> bytes:
-    topic = TopicStanding(at=1.0, coverage=1.0, records={}, verified_at=1.0)
+    topic = TopicAudit(at=1.0, coverage=1.0, records={}, verified_at=1.0)
     return render(service(ChecksumSeries([(("A->B", "A", "B"), {"orders": topic})])), "text/plain")[0]
 
 

@@ -27,8 +27,8 @@ SERVICE = "import mirrorwatch.cli.main, mirrorwatch.configuration.reading, mirro
 TOLD = """
 from lagmon.exposition.format import Form
 from mirrorwatch.audits.series import ChecksumSeries
-from mirrorwatch.audits.standing import TopicStanding
-topic = TopicStanding(at=1.0, coverage=1.0, records={}, verified_at=1.0)
+from mirrorwatch.audits.flow_audit import TopicAudit
+topic = TopicAudit(at=1.0, coverage=1.0, records={}, verified_at=1.0)
 assert ChecksumSeries([(("A->B", "A", "B"), {"orders": topic})]).text(Form.PLAIN)
 """
 

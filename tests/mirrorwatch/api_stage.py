@@ -42,7 +42,7 @@ class Hurried(FakeClock):
         return super().monotonic_ns()
 
 
-class Lagging:
+class LagMonitor:
     """The lag monitor: groups of two clusters, and a flow whose mirror left records out."""
 
     on = True
@@ -135,7 +135,7 @@ def view():
 
 def whole_application():
     """Return an application with all routes of the API, registered as the service does it."""
-    app, clock, lagging, runs = application(), Hurried(), Lagging(), Runs()
+    app, clock, lagging, runs = application(), Hurried(), LagMonitor(), Runs()
     app.add_routes(
         [
             *about_routes("0.1.0"),

@@ -111,7 +111,7 @@ class Monitored:
                 intake.take([key], [value], read_ms=read_s * 1000, live=True)
 
     async def ask(self, question, **details):
-        """Answer as `Lagging` does."""
+        """Answer as `LagMonitor` does."""
         self.asked += 1
         if self.away:
             raise UnavailableError(self.away)

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from mirrorwatch.api import reference
 from mirrorwatch.api.openapi import openapi_document
 from mirrorwatch.api.table import OPERATIONS, SCHEMAS
-from mirrorwatch.audits.told import FIELDS
+from mirrorwatch.audits.run_document import FIELDS
 from runtime.http.problems import KINDS
 from tests.mirrorwatch import api_stage
 from tests.mirrorwatch.stored_incidents import ENDED

@@ -20,7 +20,7 @@ from mirrorwatch.service.view import UnreachedView
 from mirrorwatch.web.documents import flow_document
 from mirrorwatch.web.linking import WITHIN
 from mirrorwatch.web.pages.page import Page
-from mirrorwatch.web.words import unreached_text
+from mirrorwatch.web.texts import unreached_text
 from tests.mirrorwatch import views
 
 HEARTBEAT = "1.2 s old; it does not cover single tasks"
@@ -51,7 +51,7 @@ def test_which_topics_of_the_mirror_are_read(changes, said, heartbeats, tasks):
 
 
 def test_brokers_that_no_probe_passes_are_told_by_side():
-    class Told:
+    class FlowState:
         def unreached(self, name):
             assert name == "A->B"
             return tuple(
@@ -63,7 +63,7 @@ def test_brokers_that_no_probe_passes_are_told_by_side():
                 )
             )
 
-    found = unreached_of(Told(), "A->B")
+    found = unreached_of(FlowState(), "A->B")
     assert found == (UnreachedView("source", "A", (3,)), UnreachedView("target", "B", (4, 6)))
     assert counted_by_side(found) == {"source": 1, "target": 2}
     assert counted_by_side(()) == {"source": 0, "target": 0}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mirrorwatch.lag.book import LagBook
+from mirrorwatch.lag.flow_answers import FlowAnswers
 from mirrorwatch.service.event_log import EventLog
 from mirrorwatch.service.view import EventView
 from mirrorwatch.web.documents import flow_document
@@ -55,7 +55,7 @@ def copied_again():
 
 def test_what_the_lag_monitor_lists_reaches_the_service():
     flow = copied_again()
-    book = LagBook(["A->B"])
+    book = FlowAnswers(["A->B"])
     assert book.events("A->B") == ()
     book.take(flow.documents(), incarnation=1, now_at=flow.now_at, now_ns=0)
     (one,) = book.events("A->B")

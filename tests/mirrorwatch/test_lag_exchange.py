@@ -12,10 +12,10 @@ from fleet.errors import MalformedError, UnavailableError
 from fleet.verdicts.vocabulary import Verdict
 from lagmon.snapshots import store as snapshot_store
 from mirrorwatch.configuration.reading import read_configuration
-from mirrorwatch.lag import lagging
-from mirrorwatch.lag.lagging import OFF, WHAT
+from mirrorwatch.lag import monitor as lag_monitor
+from mirrorwatch.lag.monitor import OFF, WHAT
 from mirrorwatch.lag.orders import lag_orders
-from mirrorwatch.service.connect_looks import ConnectLook
+from mirrorwatch.service.connect_states import ConnectStates
 from runtime.store.store import Store
 from tests.mirrorwatch.configuration.test_changes import configuration
 from tests.mirrorwatch.test_lag_handing_over import KNOWN, WITHIN_S, Desk, desk
@@ -158,7 +158,7 @@ class Played:
 
 @pytest.fixture
 async def played(tmp_path, monkeypatch):
-    monkeypatch.setattr(lagging, "Worker", Played)
+    monkeypatch.setattr(lag_monitor, "Worker", Played)
     store = Store(f"sqlite:///{tmp_path}/mw.db", migrations=snapshot_store.MIGRATIONS)
     await store.open()
     made = Desk(tmp_path, store)
@@ -347,10 +347,10 @@ async def test_each_process_is_told_once_what_connect_says_and_every_later_look(
         assert worker(played).heard.count("connect_states") == count
 
     await told(0)
-    played.lagging.note_states(ConnectLook(1))
+    played.lagging.note_states(ConnectStates(1))
     await told(1)
     await told(1)
-    played.lagging.note_states(ConnectLook(2))
+    played.lagging.note_states(ConnectStates(2))
     await told(2)
     use(played, tmp_path, lag="{commits: admin}")
     await begun(played, 2)
@@ -368,7 +368,7 @@ async def test_what_connect_says_cannot_be_told_and_the_flows_are_asked_all_the_
         return await real(question, **details)
 
     worker(played).ask = ask
-    played.lagging.note_states(ConnectLook(1))
+    played.lagging.note_states(ConnectStates(1))
     for _ in range(2):
         await played.lagging._look()
     assert asked.count("flows") == asked.count("connect_states") >= 2

@@ -16,9 +16,9 @@ from lagmon.snapshots import store as snapshot_store
 from lagmon.snapshots.frames import seal
 from mirrorwatch.configuration.reading import read_configuration
 from mirrorwatch.lag import keeping as lag_keeping
-from mirrorwatch.lag import lagging
+from mirrorwatch.lag import monitor as lag_monitor
 from mirrorwatch.lag.keeping import LagKeeping
-from mirrorwatch.lag.lagging import Lagging
+from mirrorwatch.lag.monitor import LagMonitor
 from runtime.process.clock import SystemClock
 from runtime.store.store import Store
 from tests.eventually import eventually_async
@@ -39,7 +39,7 @@ class Desk:
             event=lambda sentence, **_: self.events.append(sentence),
         )
         self.keeping = LagKeeping(store, replica="one", clock=SystemClock(), reporter=reporter)
-        self.lagging = Lagging(
+        self.lagging = LagMonitor(
             read_configuration(
                 configuration(
                     folder, clusters={"A": "127.0.0.1:1", "B": "127.0.0.1:1"}, lag="{commits: topic}"
@@ -149,7 +149,7 @@ class Played:
 
 
 async def test_the_process_is_told_to_end_only_when_it_has_told_what_it_knows(tmp_path, monkeypatch):
-    monkeypatch.setattr(lagging, "Worker", Played)
+    monkeypatch.setattr(lag_monitor, "Worker", Played)
     store = Store(f"sqlite:///{tmp_path}/mw.db", migrations=snapshot_store.MIGRATIONS)
     await store.open()
     desk = Desk(tmp_path, store)

@@ -14,7 +14,7 @@ from checksum.report.result_document import records_by_verdict
 from fleet.verdicts.vocabulary import Cause
 from mirrorwatch.check.sheet import FIRST, rest
 from mirrorwatch.checksums.desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
-from mirrorwatch.web.words import counted, share_text
+from mirrorwatch.web.texts import counted, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from fleet.errors import ConfigurationError, MalformedError, MirrorwatchError, Problem, UnavailableError
-from mirrorwatch.audits.told import MOST_BYTES
-from mirrorwatch.web.words import plain
+from mirrorwatch.audits.run_document import MOST_BYTES
+from mirrorwatch.web.texts import plain
 from runtime.http.client import post
 
 if TYPE_CHECKING:

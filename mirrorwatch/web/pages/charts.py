@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.quantity import duration_text
-from mirrorwatch.web.words import latency_text
+from mirrorwatch.web.texts import latency_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

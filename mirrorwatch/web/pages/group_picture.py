@@ -40,13 +40,13 @@ class OffsetTick:
 
 @dataclass(frozen=True, slots=True)
 class OffsetsPicture:
-    """A picture ready to draw; `standing` goes on from the newest commit to now."""
+    """A picture ready to draw; `idle` goes on from the newest commit to now."""
 
     log_end: str
-    looks: str
+    polls: str
     committed: str
     commits: str
-    standing: str
+    idle: str
     split_y: float | None
     ticks: tuple[OffsetTick, ...]
     times: tuple[str, ...]
@@ -70,10 +70,10 @@ def offsets_picture(row: Mapping[str, Any], *, now_ms: int) -> OffsetsPicture | 
 
     return OffsetsPicture(
         log_end=_line(ends, across, high),
-        looks=_dots(ends, across, high),
+        polls=_dots(ends, across, high),
         committed=_steps(commits, across, low),
         commits=_dots(commits, across, low),
-        standing=f"M{across(commits[-1][0])} {low(commits[-1][1]):.1f}H{WIDTH}" if commits else "",
+        idle=f"M{across(commits[-1][0])} {low(commits[-1][1]):.1f}H{WIDTH}" if commits else "",
         split_y=split_y,
         ticks=_ticks(ends, commits, high, low),
         times=(f"{duration_text(span_s)} ago", f"{duration_text(span_s / 2)} ago", "now"),
@@ -98,7 +98,7 @@ def _stepped_from(points: list[_Point], left_ms: float) -> list[_Point]:
 
 
 def _lined_from(points: list[_Point], left_ms: float) -> list[_Point]:
-    """Cut the line of looks at the left edge, where it passes it."""
+    """Cut the line of polls at the left edge, where it passes it."""
     before = [point for point in points if point[0] < left_ms]
     inside = points[len(before) :]
     if not before:

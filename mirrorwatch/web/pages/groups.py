@@ -14,7 +14,7 @@ from fleet.verdicts.vocabulary import Verdict
 from lagmon.arrays.group_id import group_id
 from lagmon.groups.kinds import counts_sentence
 from mirrorwatch.service.view import GroupsView
-from mirrorwatch.web import words
+from mirrorwatch.web import texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ LONGEST_PATH = 2_000  # bytes of a name in an address
 _LONGEST_TITLE = 32_768
 
 # The colour and sign of each status are those of the verdict that it would be for a flow (interface.md).
-LOOKS = {
+STATUS_VERDICTS = {
     "ERR": Verdict.LOSING,
     "STOP": Verdict.STALLED,
     "STALL": Verdict.STALLED,
@@ -66,17 +66,17 @@ class ShownName:
     @classmethod
     def of(cls, name: str) -> ShownName:
         """Mark the blanks of a name that would not be seen, and cut it for reading."""
-        name = words.with_blanks(name)
+        name = texts.with_blanks(name)
         if len(name) <= LONGEST_NAME:
             return cls(name or "(no name)", "")
-        return cls(name[: LONGEST_NAME - 1] + "…", words.plain(name[:_LONGEST_TITLE]))
+        return cls(name[: LONGEST_NAME - 1] + "…", texts.plain(name[:_LONGEST_TITLE]))
 
 
 def groups_view(document: Mapping[str, Any]) -> GroupsView:
     """Return the counts of all groups for the main page."""
     counts, total = document["by_status"], document["count"]
     said = headline(counts, total, document["not_ready"], document.get("carried"))
-    return GroupsView(said, look_of(counts), notes(document))
+    return GroupsView(said, worst_verdict(counts), notes(document))
 
 
 def groups_away(sentence: str) -> GroupsView:
@@ -105,14 +105,14 @@ def headline(
     aside = f" ({copies})" if copies else ""
     bad = [f"{count:,} {status}" for status, count in counts.items() if status != "OK"]
     if bad:
-        return f"{words.counted(total, 'group')}{aside}: {', '.join(bad)}"
+        return f"{texts.counted(total, 'group')}{aside}: {', '.join(bad)}"
     well = {1: "The group is OK", 2: "Both groups are OK"}.get(total, f"All {total:,} groups are OK")
     return f"{well}{aside}"
 
 
-def look_of(counts: Mapping[str, int]) -> Verdict:
+def worst_verdict(counts: Mapping[str, int]) -> Verdict:
     """Return colour and sign of the worst status that any group has."""
-    return LOOKS[next(iter(counts), "UNKNOWN")]
+    return STATUS_VERDICTS[next(iter(counts), "UNKNOWN")]
 
 
 def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) 
     said = headline(counts, total, document["not_ready"], carried, searched=bool(search))
     return {
         "headline": said,
-        "look": look_of(counts),
+        "verdict": worst_verdict(counts),
         "notes": notes(document),
         "others": others(document),
         "rows": [_row(line) for line in document["groups"]],
@@ -189,7 +189,7 @@ def group_names(document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "document": document,
         "name": ShownName.of(group),
-        "look": LOOKS[document["status"]],
+        "verdict": STATUS_VERDICTS[document["status"]],
         "partitions": _partitions(document["partitions"]),
         "lag": lag_text(document["lag_records"]),
         "behind": behind_text(document),
@@ -209,17 +209,17 @@ def group_names(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def lag_text(records: int | None) -> str:
     """Write a number of records to read; a dash where it is not known."""
-    return words.NOTHING if records is None else f"{records:,}"
+    return texts.NOTHING if records is None else f"{records:,}"
 
 
 def behind_text(row: Mapping[str, Any]) -> str:
     """Write how old the oldest record is that is to be read: `42 s`, `at least 2 h`, `about 3 d`."""
-    return words.worth_text(row["lag_s"], row["lag_s_kind"])
+    return texts.bounded_age_text(row["lag_s"], row["lag_s_kind"])
 
 
 def offset_text(offset: int) -> str:
     """Write an offset; a dash where it is not known."""
-    return words.NOTHING if offset == -1 else f"{offset:,}"
+    return texts.NOTHING if offset == -1 else f"{offset:,}"
 
 
 def _row(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def _row(line: Mapping[str, Any]) -> dict[str, Any]:
         "address": group_address(line["kafka_cluster"], line["group"]),
         "kafka_cluster": line["kafka_cluster"],
         "status": line["status"],
-        "look": LOOKS[line["status"]],
+        "verdict": STATUS_VERDICTS[line["status"]],
         "lag": lag_text(line["lag_records"]),
         "behind": behind_text(line),
         "partitions": _partitions(line["partitions"]),
@@ -263,7 +263,7 @@ def page_of(
 
 def _partitions(counts: Mapping[str, int]) -> str:
     """Write how many partitions are how, worst first: `1 STOP, 11 OK`."""
-    return ", ".join(f"{counts[status]:,} {status}" for status in LOOKS if counts.get(status))
+    return ", ".join(f"{counts[status]:,} {status}" for status in STATUS_VERDICTS if counts.get(status))
 
 
 def _members(count: int) -> str:

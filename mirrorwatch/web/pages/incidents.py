@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from alerts.incidents import GAP_S
 from fleet.quantity import duration_text
 from fleet.verdicts.vocabulary import Verdict
-from mirrorwatch.web import words
+from mirrorwatch.web import texts
 from mirrorwatch.web.linking import runbook_of
 from mirrorwatch.web.pages.groups import page_of
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from alerts.incidents import Bar, Incident
-    from mirrorwatch.service.current import Told
+    from mirrorwatch.service.flow_status import FlowState
     from mirrorwatch.service.view import FlowView, ObjectiveView, ServiceView
     from mirrorwatch.web.incident_documents import Budgets
 
@@ -49,7 +49,7 @@ def bar_paths(bar: Bar) -> list[tuple[str, str]]:
     return list(paths.items())
 
 
-def bar_words(bar: Bar) -> str:
+def bar_text(bar: Bar) -> str:
     """Say for how long it was in which state: `healthy 23 h 10 min, stalled 12 min, not watched 38 min`."""
     if not bar.watched_minutes:
         return "not watched"
@@ -79,8 +79,8 @@ def incidents_names(
     return {
         "incidents": incidents,
         "opened": len(opened),
-        "headline": f"{words.counted(len(opened), 'incident')} open" if opened else "No open incidents",
-        "look": min(worst, key=lambda one: one.severity, default=Verdict.UNKNOWN),
+        "headline": f"{texts.counted(len(opened), 'incident')} open" if opened else "No open incidents",
+        "verdict": min(worst, key=lambda one: one.severity, default=Verdict.UNKNOWN),
         "gap": duration_text(GAP_S).replace(" min", " minutes"),
         "flow": flow,
         "links": view.links,
@@ -92,16 +92,16 @@ def incidents_names(
 def incident_names(incident: Incident, view: ServiceView, spent: Budgets) -> dict[str, Any]:
     """Return what the page of one incident needs."""
     worst = incident.worst
-    look = worst.condition if worst is not None else Verdict.UNKNOWN
+    verdict = worst.condition if worst is not None else Verdict.UNKNOWN
     present = worst if incident.ended else incident.present
     return {
         "incident": incident,
-        "look": look,
+        "verdict": verdict,
         "links": view.links,
         "dashboard": view.links.dashboard(incident.flow),
         "runbook": None if present is None else runbook_of(present.condition, present.cause),
         "calm_s": view.now_at - incident.bad_until_at,
-        "budgets": [(kind.replace("_", " "), words.part_text(ratio)) for kind, ratio in spent],
+        "budgets": [(kind.replace("_", " "), texts.part_text(ratio)) for kind, ratio in spent],
     }
 
 
@@ -114,11 +114,11 @@ def flow_names(
     sentence: str,
 ) -> dict[str, Any]:
     """Return what the page of one flow needs; `sentence` is why its incidents cannot be read, or empty."""
-    standing = flow.standing
+    status = flow.status
     return {
         "flow": flow,
-        "standing": standing,
-        "look": standing.look,
+        "status": status,
+        "verdict": status.worst,
         "links": view.links,
         "dashboard": view.links.dashboard(flow.flow),
         "incidents": incidents,
@@ -135,8 +135,8 @@ def flows_names(view: ServiceView) -> dict[str, Any]:
     """Return what the list of flows needs."""
     return {
         "flows": view.flows,
-        "headline": words.headline(view),
-        "look": words.worst(view),
+        "headline": texts.headline(view),
+        "verdict": texts.worst(view),
         "links": view.links,
     }
 
@@ -146,22 +146,22 @@ def checksums_names(view: ServiceView) -> dict[str, Any]:
     with_run = [flow for flow in view.flows if flow.checksum is not None]
     found = [flow for flow in with_run if flow.checksum is not None and flow.checksum.newest.findings]
     if not view.flows:
-        headline, look = "No flows configured", Verdict.UNKNOWN
+        headline, verdict = "No flows configured", Verdict.UNKNOWN
     elif found:
-        flows = words.counted(len(found), "flow")
-        headline, look = f"Checksums found differences on {flows}", Verdict.LOSING
+        flows = texts.counted(len(found), "flow")
+        headline, verdict = f"Checksums found differences on {flows}", Verdict.LOSING
     elif len(with_run) < len(view.flows):
         missing = len(view.flows) - len(with_run)
         flows = "The flow has" if len(view.flows) == 1 else f"{missing} of {len(view.flows)} flows have"
-        headline, look = f"{flows} no checksum yet", Verdict.UNKNOWN
+        headline, verdict = f"{flows} no checksum yet", Verdict.UNKNOWN
     elif all(flow.checksum is not None and flow.checksum.newest.status == 0 for flow in with_run):
-        headline, look = "No differences: the newest checksum of every flow is OK", Verdict.HEALTHY
+        headline, verdict = "No differences: the newest checksum of every flow is OK", Verdict.HEALTHY
     else:
-        headline, look = "Checksums incomplete: not all records were verified", Verdict.UNKNOWN
-    return {"flows": view.flows, "headline": headline, "look": look, "links": view.links}
+        headline, verdict = "Checksums incomplete: not all records were verified", Verdict.UNKNOWN
+    return {"flows": view.flows, "headline": headline, "verdict": verdict, "links": view.links}
 
 
-def runbook_name(told: Told) -> str | None:
+def runbook_name(told: FlowState) -> str | None:
     """Return the runbook for what is said of a flow."""
     return runbook_of(told.verdict, told.cause)
 
@@ -176,4 +176,4 @@ def _objective(shown: ObjectiveView) -> str:
         return text
     if left is None:
         return f"{text}; error budget unknown: not enough data"
-    return f"{text}; {words.left_text(left)}"
+    return f"{text}; {texts.budget_left_text(left)}"

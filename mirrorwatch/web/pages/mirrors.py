@@ -7,13 +7,13 @@ from urllib.parse import quote, urlencode
 
 from fleet.quantity import between_text, duration_text
 from fleet.verdicts.vocabulary import Cause, Verdict
-from mirrorwatch.web import words
-from mirrorwatch.web.pages.groups import LOOKS, behind_text, lag_text, page_of
+from mirrorwatch.web import texts
+from mirrorwatch.web.pages.groups import STATUS_VERDICTS, behind_text, lag_text, page_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mirrorwatch.service.current import Told
+    from mirrorwatch.service.flow_status import FlowState
 
 _PICTURED, _PICTURED_WELL = 6, 2
 _SHOWN = 50  # of what was found
@@ -39,7 +39,9 @@ def flow_address(flow: str, offset: int = 0, search: str = "") -> str:
     return f"/flows/{quote(flow, safe='')}/offsets{query}"
 
 
-def mirror_names(document: Mapping[str, Any], *, search: str = "", now: Told | None = None) -> dict[str, Any]:
+def mirror_names(
+    document: Mapping[str, Any], *, search: str = "", now: FlowState | None = None
+) -> dict[str, Any]:
     """Return what the template needs; `search` is what was searched for, `now` how the flow is by all parts.
 
     Offsets alone may still look well while the canary shows a stall: then the page says what the flow is.
@@ -49,7 +51,7 @@ def mirror_names(document: Mapping[str, Any], *, search: str = "", now: Told | N
     offset = document["offset"]
     return {
         "document": document,
-        "look": Verdict(document["verdict"]) if by_all is None else by_all.verdict,
+        "verdict": Verdict(document["verdict"]) if by_all is None else by_all.verdict,
         "by_all": by_all,
         "lag": lag_text(document["lag_records"]),
         "behind": behind_text(document),
@@ -187,7 +189,7 @@ def _is_waiting(row: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
 def _row(row: Mapping[str, Any], *, waiting: bool) -> dict[str, Any]:
     return {
         "status": WAITING if waiting else row["status"],
-        "look": Verdict.LATE if waiting else LOOKS[row["status"]],
+        "verdict": Verdict.LATE if waiting else STATUS_VERDICTS[row["status"]],
         "topic": row["topic"],
         "partition": row["partition"],
         "lag": lag_text(row["lag_records"]),
@@ -203,6 +205,6 @@ def _row(row: Mapping[str, Any], *, waiting: bool) -> dict[str, Any]:
 def _headroom(row: Mapping[str, Any]) -> str:
     """Say how soon retention overtakes the mirror, in seconds where that is in sight, else in records."""
     if row.get("headroom_s") is not None:
-        return _WORTH.get(row.get("headroom_from", ""), "") + words.age_text(row["headroom_s"])
+        return _WORTH.get(row.get("headroom_from", ""), "") + texts.age_text(row["headroom_s"])
     records = row.get("headroom_records")
-    return words.NOTHING if records is None else words.counted(records, "record")
+    return texts.NOTHING if records is None else texts.counted(records, "record")

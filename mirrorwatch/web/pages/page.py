@@ -16,17 +16,24 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from alerts.reports import POLICY
-from alerts.reports import wording as report_words
+from alerts.reports import wording as report_texts
 from fleet.quantity import duration_text
 from fleet.series.catalogue import OUTCOMES
 from fleet.verdicts.vocabulary import Verdict
-from mirrorwatch.audits.shown import run_address, run_text, took_text
-from mirrorwatch.web import incident_words, words
+from mirrorwatch.audits.views import run_address, run_text, took_text
+from mirrorwatch.web import texts
 from mirrorwatch.web.pages.budget_chart import budget_chart
 from mirrorwatch.web.pages.charts import latency_chart, newest_measured
 from mirrorwatch.web.pages.group_picture import offsets_picture
-from mirrorwatch.web.pages.groups import LOOKS, MEANINGS, ShownName, behind_text, lag_text, offset_text
-from mirrorwatch.web.pages.incidents import bar_paths, bar_words, runbook_name
+from mirrorwatch.web.pages.groups import (
+    MEANINGS,
+    STATUS_VERDICTS,
+    ShownName,
+    behind_text,
+    lag_text,
+    offset_text,
+)
+from mirrorwatch.web.pages.incidents import bar_paths, bar_text, runbook_name
 from mirrorwatch.web.pages.mirrors import flow_address
 from mirrorwatch.web.pages.picture import picture_of
 from mirrorwatch.web.pages.runbooks import Mitigations
@@ -79,11 +86,11 @@ class Page:
         )
         environment.globals |= {
             "asset": self.asset,
-            "books_of": books_of,
+            "counter_groups": counter_groups,
             "build": self.build,
-            "glyphs": words.GLYPHS,
+            "glyphs": texts.GLYPHS,
             "latency_chart": latency_chart,
-            "looks": LOOKS,
+            "status_verdicts": STATUS_VERDICTS,
             "meanings": MEANINGS,
             "mitigations": Mitigations(),
             "newest_measured": newest_measured,
@@ -92,31 +99,31 @@ class Page:
             "Verdict": Verdict,
         }
         environment.filters |= {
-            "age": words.age_text,
-            "worth": words.worth_text,
+            "age": texts.age_text,
+            "worth": texts.bounded_age_text,
             "bar_paths": bar_paths,
-            "bar_words": bar_words,
-            "bounds": words.bounds_text,
+            "bar_text": bar_text,
+            "bounds": texts.bounds_text,
             "anchor": anchor,
             "arrow": arrow,
             "behind": behind_text,
             "duration": duration_text,
             "flow_address": flow_address,
-            "heartbeat": words.heartbeat_text,
+            "heartbeat": texts.heartbeat_text,
             "lag": lag_text,
-            "lasted": incident_words.lasted_text,
-            "latency": words.latency_text,
+            "lasted": texts.lasted_text,
+            "latency": texts.latency_text,
             "offset": offset_text,
-            "passed_by": words.unreached_text,
-            "recent": incident_words.recent_text,
+            "passed_by": texts.unreached_text,
+            "recent": texts.recent_text,
             "run_address": run_address,
             "runbook_name": runbook_name,
             "run_came_to": run_text,
-            "share": words.share_text,
+            "share": texts.share_text,
             "shown": ShownName.of,
             "times": times_of,
             "took": took_text,
-            "what": incident_words.what_text,
+            "what": texts.what_text,
         }
         # All of them now: the files may be replaced by another version's while this process runs.
         self._templates = {name: environment.get_template(name) for name in environment.list_templates()}
@@ -139,12 +146,12 @@ class Page:
 
     def draw(self, template: str, names: Mapping[str, Any], *, now_at: float) -> str:
         """Draw a page about groups; `names` are what its template speaks of, `look` among them."""
-        common = {"icon": self.asset(f"icon-{names['look']}.svg"), "now_at": now_at, "when": _when(now_at)}
+        common = {"icon": self.asset(f"icon-{names['verdict']}.svg"), "now_at": now_at, "when": _when(now_at)}
         return self._templates[template].render(names, **common)
 
     def away(self, sentence: str, *, now_at: float, of_groups: bool) -> str:
         """Draw what stands in place of a page that cannot be had, about groups or about a flow's offsets."""
-        names = {"sentence": sentence, "look": Verdict.UNKNOWN, "of_groups": of_groups}
+        names = {"sentence": sentence, "verdict": Verdict.UNKNOWN, "of_groups": of_groups}
         return self.draw("group_away.html", names, now_at=now_at)
 
     def report(self, report: Report) -> str:
@@ -157,22 +164,22 @@ class Page:
             charts=[each for each in charts if each[1] is not None],
             stretches=report.worst_stretches(),
             policy=POLICY,
-            words=report_words,
-            look=Verdict.LOSING if missed else Verdict.HEALTHY if covered else Verdict.UNKNOWN,
+            texts=report_texts,
+            verdict=Verdict.LOSING if missed else Verdict.HEALTHY if covered else Verdict.UNKNOWN,
             sheet=Markup(self.sheet("page.css", "slo-report.css")),  # noqa: S704 - our own text
         )
 
     def _names(self, view: ServiceView) -> dict[str, Any]:
         """Return what the templates speak of."""
-        worst = words.worst(view)
+        worst = texts.worst(view)
         return {
             "view": view,
             "now_at": view.now_at,
-            "headline": words.headline(view),
+            "headline": texts.headline(view),
             "icon": self.asset(f"icon-{worst}.svg"),
-            "notes": words.side_notes(view),
+            "notes": texts.side_notes(view),
             "picture": picture_of(view),
-            "title": words.title(view),
+            "title": texts.title(view),
             "when": _when(view.now_at),
             "worst": worst,
         }
@@ -183,7 +190,7 @@ def _when(now_at: float) -> Callable[[float], Markup]:
 
     def when(at: float) -> Markup:
         return Markup('<time datetime="{}">{}</time>').format(
-            words.iso_text(at), words.moment_text(at, now_at)
+            texts.iso_text(at), texts.moment_text(at, now_at)
         )
 
     return when
@@ -191,12 +198,12 @@ def _when(now_at: float) -> Callable[[float], Markup]:
 
 def _readable(value: Any) -> Any:
     """Let no name or sentence turn the direction of what stands beside it; Jinja2 escapes it afterwards."""
-    return words.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return texts.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def times_of(incident: Incident, now_at: float) -> str:
     """Write from when to when an incident that has ended lasted."""
-    return incident_words.times_text(incident.started_at, incident.bad_until_at, now_at)
+    return texts.times_text(incident.started_at, incident.bad_until_at, now_at)
 
 
 def anchor(flow: str) -> str:
@@ -207,11 +214,11 @@ def anchor(flow: str) -> str:
 def arrow(flow: FlowView | Incident) -> Markup:
     """Write a flow for reading; each name is isolated, so that neither turns the direction of the other."""
     return Markup('<bdi>{}</bdi> <span class="to" role="img" aria-label="to">→</span> <bdi>{}</bdi>').format(
-        escape(words.plain(flow.source)), escape(words.plain(flow.target))
+        escape(texts.plain(flow.source)), escape(texts.plain(flow.target))
     )
 
 
-def books_of(books: Mapping[str, int]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+def counter_groups(books: Mapping[str, int]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
     """Group the counters of the books: what was due, the exclusive outcomes, and the flags."""
     known = {*_EXPECTED, *OUTCOMES, *_SUMS}
     groups = (

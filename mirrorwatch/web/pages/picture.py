@@ -71,9 +71,9 @@ def picture_of(view: ServiceView) -> Picture | None:
             boxes[alias] = box.moved(_EDGE - left_most, top - top_most)
         top = max(boxes[alias].bottom for alias in group) + 44
     pen = Pen(boxes, set(links))
-    worst_first = sorted(view.flows, key=lambda flow: flow.standing.look.severity)
+    worst_first = sorted(view.flows, key=lambda flow: flow.status.worst.severity)
     arrows = [
-        pen.arrow(flow.flow, flow.source, flow.target, flow.standing.look, wordy=len(view.flows) <= 16)
+        pen.arrow(flow.flow, flow.source, flow.target, flow.status.worst, wordy=len(view.flows) <= 16)
         for flow in worst_first
     ]
     # The worst are drawn last, on top; they chose the places of their labels first.
@@ -207,6 +207,6 @@ def _ring(group: list[str], widths: dict[str, float]) -> dict[str, Box]:
 
 def _summary(view: ServiceView) -> str:
     """Say in words what the picture shows."""
-    counts = {verdict: sum(flow.standing.look is verdict for flow in view.flows) for verdict in Verdict}
+    counts = {verdict: sum(flow.status.worst is verdict for flow in view.flows) for verdict in Verdict}
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     return f"{len(view.clusters)} clusters and {len(view.flows)} flows: {said or 'no flow'}."

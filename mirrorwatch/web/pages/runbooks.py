@@ -23,7 +23,7 @@ def runbook_names() -> frozenset[str]:
 
 def runbook(name: str) -> Mapping[str, Any]:
     """Return what the template of a runbook needs; the name has to be one of `runbook_names`."""
-    return {"name": name, "body": _html(_text(name)), "look": Verdict.UNKNOWN}
+    return {"name": name, "body": _html(_text(name)), "verdict": Verdict.UNKNOWN}
 
 
 class Mitigations:

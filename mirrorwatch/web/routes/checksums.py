@@ -22,7 +22,7 @@ from checksum.book.documents import packed_run
 from fleet.errors import MalformedError, UnavailableError
 from mirrorwatch.api.checksums import GET_CHECKSUM, POST_CHECKSUMS
 from mirrorwatch.api.operations import route
-from mirrorwatch.audits.told import MOST_BYTES, RUN_ID, NoRunError, read_told
+from mirrorwatch.audits.run_document import MOST_BYTES, RUN_ID, InvalidRunError, read_runs
 from mirrorwatch.web.routes.main import SECURITY_HEADERS, json_answer
 from mirrorwatch.web.routes.orders import take_turn
 from runtime.http.guards import API
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from checksum.book.entries import PackedRun
-    from mirrorwatch.audits.told import ToldRun
+    from mirrorwatch.audits.run_document import RunDocument
     from runtime.config.sections import HttpConfig
     from runtime.process.clock import Clock
 
@@ -51,7 +51,7 @@ class Runs(Protocol):
         """Tell whether there is such a flow."""
         ...
 
-    async def take(self, told: ToldRun, packed: PackedRun) -> bool:
+    async def take(self, told: RunDocument, packed: PackedRun) -> bool:
         """Keep a run; False where it was known. Raises UnavailableError."""
         ...
 
@@ -85,7 +85,7 @@ class _Read:
     """A run as it is read and as it is kept; `place` is where it stands in a file, "" where it is alone."""
 
     place: str
-    run: ToldRun
+    run: RunDocument
     packed: PackedRun
 
 
@@ -113,7 +113,7 @@ class _Desk:
         body = await _body(request)
         try:
             told = await asyncio.to_thread(_read, body)
-        except NoRunError as error:
+        except InvalidRunError as error:
             sentence = f"the document: invalid checksum run; {error}"
             raise ProblemError(
                 "invalid_document", sentence, path=request.path, problems=error.problems
@@ -220,21 +220,21 @@ async def _body(request: web.Request) -> bytes:
 
 
 def _read(body: bytes) -> list[_Read]:
-    """Return the runs that a document holds; raises NoRunError where it is no run's and no file of runs."""
+    """Return the runs in a document; raises InvalidRunError."""
     try:
         # By a function of ours for each object: one call for all would hold up every thread meanwhile.
         document = json.loads(body, object_pairs_hook=_object, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         told = error.args[0] if isinstance(error, _TwiceError) else "not JSON"
-        raise NoRunError([str(told)]) from error
+        raise InvalidRunError([str(told)]) from error
     found, problems = [], []
-    for one in read_told(document):
+    for one in read_runs(document):
         try:
             found.append(_Read(one.place, one.run, packed_run(one.document)))
         except MalformedError as error:
             problems.append(f"{one.place}{error}")
     if problems:
-        raise NoRunError(problems)
+        raise InvalidRunError(problems)
     return found
 
 

@@ -26,7 +26,7 @@ from runtime.http.problems import ProblemError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from mirrorwatch.lag.lagging import Lagging
+    from mirrorwatch.lag.monitor import LagMonitor
     from mirrorwatch.service.view import GroupsView
     from mirrorwatch.web.pages.page import Page
     from runtime.process.clock import Clock
@@ -47,7 +47,7 @@ _HEADERS = {
 class LagPages:
     """Pages of what the lag monitor answers; where it does not, a page says so."""
 
-    def __init__(self, lagging: Lagging, *, page: Page, clock: Clock) -> None:
+    def __init__(self, lagging: LagMonitor, *, page: Page, clock: Clock) -> None:
         self._lagging = lagging
         self._page = page
         self._clock = clock
@@ -99,7 +99,7 @@ def page_from(given: Mapping[str, Any]) -> dict[str, object]:
     return {"first": given["offset"], "most": AT_ONCE}
 
 
-def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.RouteDef]:
+def group_routes(lagging: LagMonitor, *, page: Page, clock: Clock) -> list[web.RouteDef]:
     """Return the routes of the pages about groups."""
     pages = LagPages(lagging, page=page, clock=clock)
 
@@ -127,7 +127,7 @@ def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rout
 class GroupCounts:
     """How many groups are how, for the main page: asked for when somebody looks, once for all who do."""
 
-    def __init__(self, lagging: Lagging, *, clock: Clock) -> None:
+    def __init__(self, lagging: LagMonitor, *, clock: Clock) -> None:
         self._lagging = lagging
         self._clock = clock
         self._turn = asyncio.Lock()

@@ -22,12 +22,12 @@ from runtime.http.problems import ProblemError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mirrorwatch.lag.lagging import Lagging
+    from mirrorwatch.lag.monitor import LagMonitor
 
 OTHER_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 
 
-def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
+def lag_routes(lagging: LagMonitor) -> list[web.RouteDef]:
     """Return the routes; each passes its question on to the lag monitor's process."""
 
     async def show_burrow(request: web.Request) -> web.Response:
@@ -98,7 +98,7 @@ def sentence_of(error: UnavailableError) -> str:
 
 
 async def passed_on(
-    lagging: Lagging, question: str, request: web.Request, asked: Mapping[str, Any], **details: Any
+    lagging: LagMonitor, question: str, request: web.Request, asked: Mapping[str, Any], **details: Any
 ) -> web.Response:
     """Answer with what the lag monitor says; raises ProblemError with why it says nothing."""
     try:

@@ -17,18 +17,18 @@ from runtime.http.parameters import asked_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mirrorwatch.lag.lagging import Lagging
-    from mirrorwatch.service.current import Told
+    from mirrorwatch.lag.monitor import LagMonitor
+    from mirrorwatch.service.flow_status import FlowState
     from mirrorwatch.web.pages.page import Page
     from runtime.process.clock import Clock
 
 
 def mirror_routes(
-    lagging: Lagging,
+    lagging: LagMonitor,
     *,
     page: Page,
     clock: Clock,
-    now_of: Callable[[str], Told | None] = lambda _flow: None,
+    now_of: Callable[[str], FlowState | None] = lambda _flow: None,
 ) -> list[web.RouteDef]:
     """Return the routes; they are registered before those of flows, whose names may hold anything.
 

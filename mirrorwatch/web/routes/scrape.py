@@ -20,12 +20,12 @@ from mirrorwatch.service.metrics import render
 from runtime.http.guards import cut
 
 if TYPE_CHECKING:
-    from mirrorwatch.lag.lagging import Lagging
+    from mirrorwatch.lag.monitor import LagMonitor
     from mirrorwatch.service.samples import ServiceSamples
 
 
 async def answer_scrape(
-    request: web.Request, samples: ServiceSamples, lagging: Lagging | None
+    request: web.Request, samples: ServiceSamples, lagging: LagMonitor | None
 ) -> web.StreamResponse:
     """Answer with all families; without those of the lag monitor while it does not answer."""
     # Fifty flows take a twentieth of a second to write down: beside the event loop, as they are now.

@@ -11,14 +11,14 @@ from mirrorwatch.web.routes.scrape import answer_scrape
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from mirrorwatch.lag.lagging import Lagging
+    from mirrorwatch.lag.monitor import LagMonitor
     from mirrorwatch.service.samples import ServiceSamples
 
 
 def upkeep_routes(
     samples: Callable[[], ServiceSamples],
     untried: Callable[[], Collection[str]],
-    lagging: Lagging | None = None,
+    lagging: LagMonitor | None = None,
 ) -> list[web.RouteDef]:
     """Return the routes of /metrics and of the two probes; `untried` are the clusters not tried yet."""
 

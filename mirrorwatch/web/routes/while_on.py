@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from mirrorwatch.lag.lagging import OFF
+from mirrorwatch.lag.monitor import OFF
 from mirrorwatch.web.routes.groups import group_routes
 from mirrorwatch.web.routes.lag import lag_routes, without_answer
 from mirrorwatch.web.routes.mirrors import mirror_routes
@@ -17,8 +17,8 @@ from mirrorwatch.web.routes.mirrors import mirror_routes
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mirrorwatch.lag.lagging import Lagging
-    from mirrorwatch.service.current import Told
+    from mirrorwatch.lag.monitor import LagMonitor
+    from mirrorwatch.service.flow_status import FlowState
     from mirrorwatch.web.pages.page import Page
     from runtime.process.clock import Clock
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def routes_while_on(
-    lagging: Lagging,
+    lagging: LagMonitor,
     *,
     page: Page,
     clock: Clock,
-    now_of: Callable[[str], Told | None] = lambda _flow: None,
+    now_of: Callable[[str], FlowState | None] = lambda _flow: None,
 ) -> list[web.RouteDef]:
     """Return all of them; they stand before those of flows, whose names may hold anything."""
     found = [
@@ -41,7 +41,7 @@ def routes_while_on(
     return [web.route(one.method, one.path, _guarded(lagging, one.handler)) for one in found]
 
 
-def _guarded(lagging: Lagging, handler: Handler) -> Handler:
+def _guarded(lagging: LagMonitor, handler: Handler) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         if not lagging.on:
             return without_answer(request, f"{OFF[:1].upper()}{OFF[1:]}.", web.HTTPNotFound)

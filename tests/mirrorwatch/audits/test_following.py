@@ -22,7 +22,7 @@ from mirrorwatch.audits.following import (
     WHERE_SERIES,
     ChecksumFollowing,
 )
-from mirrorwatch.audits.told import read_run
+from mirrorwatch.audits.run_document import read_run
 from mirrorwatch.service.store_parts import MIGRATIONS
 from runtime.store.store import Store
 from tests.mirrorwatch.told_runs import ENDED_AT, block, counted, finding, partition, run
@@ -61,7 +61,7 @@ class Scene:
         return any(new)
 
     def runs(self, flow="A->B"):
-        return [one.run for one in self.following.standings[flow].runs]
+        return [one.run for one in self.following.audits[flow].runs]
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ async def scene(tmp_path):
 
 async def test_without_a_run_nothing_is_known_and_nothing_told(scene):
     await scene.following.look()
-    assert scene.following.standings == {}
+    assert scene.following.audits == {}
     assert scene.following.series is None
     assert scene.following.evidence("A->B") is None
     assert scene.said == {}
@@ -92,11 +92,11 @@ async def test_a_run_on_the_same_store_needs_to_tell_nothing(scene):
 async def test_a_run_that_is_told_is_known_at_once_and_counted_once(scene):
     assert await scene.tell(run("r1", findings=[finding()])) is True
     assert scene.runs() == ["r1"]
-    before = scene.following.standings["A->B"]
+    before = scene.following.audits["A->B"]
     assert await scene.tell(run("r1", findings=[finding()])) is False
-    assert scene.following.standings["A->B"] is before
+    assert scene.following.audits["A->B"] is before
     await scene.following.look()
-    assert scene.following.standings["A->B"] == before
+    assert scene.following.audits["A->B"] == before
 
 
 async def test_a_run_of_the_same_store_that_is_told_as_well_is_one(scene):
@@ -110,18 +110,18 @@ async def test_a_run_of_the_same_store_that_is_told_as_well_is_one(scene):
 async def test_another_start_knows_the_same(scene):
     for number in range(3):
         await scene.tell(run(f"r{number}", ended_at=ENDED_AT + number, findings=[finding()]))
-    before = scene.following.standings
+    before = scene.following.audits
     scene.following = scene.made()
     await scene.following.look()
-    assert scene.following.standings == before
+    assert scene.following.audits == before
 
 
 async def test_a_run_from_a_clock_that_is_ahead_ended_now(scene):
     await scene.tell(run("r1", ended_at=NOW_AT + 86_400))
-    assert scene.following.standings["A->B"].newest.ended_at == NOW_AT
+    assert scene.following.audits["A->B"].newest.ended_at == NOW_AT
     scene.following = scene.made()
     await scene.following.look()
-    assert scene.following.standings["A->B"].newest.ended_at == NOW_AT
+    assert scene.following.audits["A->B"].newest.ended_at == NOW_AT
 
 
 DAYS_AHEAD = 10 * 86_400.0
@@ -219,7 +219,7 @@ async def test_a_finding_that_is_told_late_holds_behind_however_many_newer_runs(
 
 
 async def test_runs_of_a_file_are_settled_once_and_made_ready_beside_the_event_loop(scene, monkeypatch):
-    threads = {"gist_of": [], "standing_of": [], "ChecksumSeries": []}
+    threads = {"run_summary": [], "flow_audit": [], "ChecksumSeries": []}
     for name, came in threads.items():
         made = getattr(checksum_following, name)
         monkeypatch.setattr(
@@ -230,8 +230,8 @@ async def test_runs_of_a_file_are_settled_once_and_made_ready_beside_the_event_l
     await scene.tell(*(run(f"r{number}", ended_at=ENDED_AT + number) for number in range(5)))
     assert scene.runs() == ["r4", "r3", "r2", "r1", "r0"]
     assert {name: len(came) for name, came in threads.items()} == {
-        "gist_of": 5,
-        "standing_of": 1,
+        "run_summary": 5,
+        "flow_audit": 1,
         "ChecksumSeries": 1,
     }
     assert get_ident() not in {one for came in threads.values() for one in came}
@@ -239,14 +239,14 @@ async def test_runs_of_a_file_are_settled_once_and_made_ready_beside_the_event_l
 
 async def test_a_flow_that_changes_while_it_is_settled_is_read_anew(scene, monkeypatch):
     await scene.tell(run("r1", blocks=[block(surplus=5)]), run("other", flow="B->A"))
-    standing_of, changed = checksum_following.standing_of, [Flow("A", "B", exactly_once=True), FLOWS[1]]
+    flow_audit, changed = checksum_following.flow_audit, [Flow("A", "B", exactly_once=True), FLOWS[1]]
 
     def changing(runs):
         scene.following.use(changed)
-        return standing_of(runs)
+        return flow_audit(runs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(checksum_following, "standing_of", changing)
+        patch.setattr(checksum_following, "flow_audit", changing)
         await scene.tell(run("r2", ended_at=ENDED_AT + 1))
     assert scene.runs() == ["r2", "r1"]
     assert scene.following.evidence("A->B").found == ()
@@ -258,7 +258,7 @@ async def test_a_flow_that_changes_while_it_is_settled_is_read_anew(scene, monke
 async def test_what_was_taken_and_not_settled_the_next_look_settles(scene):
     document = run("r1")
     await scene.following.take(read_run(document), packed_run(document))
-    assert scene.following.standings == {}
+    assert scene.following.audits == {}
     await scene.following.look()
     assert scene.runs() == ["r1"]
 
@@ -266,9 +266,9 @@ async def test_what_was_taken_and_not_settled_the_next_look_settles(scene):
 async def test_a_pass_over_counts_proves_nothing(scene):
     await scene.keep(counted())
     await scene.tell(counted("c2"))
-    assert scene.following.standings == {}
+    assert scene.following.audits == {}
     await scene.following.look()
-    assert scene.following.standings == {}
+    assert scene.following.audits == {}
     assert await scene.following.document("c2") == counted("c2")
 
 
@@ -295,16 +295,16 @@ async def test_what_the_store_forgot_is_gone(scene):
     assert scene.runs() == ["r2"]
     await scene.book.forget(int((ENDED_AT + 100) * 1000))
     await scene.following.look()
-    assert scene.following.standings == {}
+    assert scene.following.audits == {}
 
 
 async def test_a_store_that_does_not_answer_takes_nothing_away(scene):
     await scene.tell(run("r1"))
-    before = scene.following.standings["A->B"]
+    before = scene.following.audits["A->B"]
     await scene.store.close()
     await scene.following.look()
     assert "is closed" in scene.said[WHERE]
-    assert scene.following.standings == {"A->B": before}
+    assert scene.following.audits == {"A->B": before}
     with pytest.raises(UnavailableError):
         await scene.tell(run("r2"))
     assert scene.runs() == ["r1"]
@@ -316,7 +316,7 @@ async def test_it_looks_every_half_minute_and_has_the_store_forget_each_hour(sce
     looks = []
 
     async def wait(_event, *, timeout_s):
-        looks.append((scene.clock.monotonic_ns() / 1e9, list(scene.following.standings)))
+        looks.append((scene.clock.monotonic_ns() / 1e9, list(scene.following.audits)))
         scene.clock.advance(timeout_s)
         if len(looks) == 122:
             raise StoppedError
@@ -333,18 +333,18 @@ async def test_flows_that_go_are_forgotten_and_those_that_change_stand_until_the
     await scene.keep(run("r1", blocks=[block(surplus=5)], findings=[finding()]))
     await scene.following.look()
     assert scene.following.knows("A->B")
-    before, series = scene.following.standings["A->B"], scene.following.series
+    before, series = scene.following.audits["A->B"], scene.following.series
     for flow in (FLOWS[0], Flow("A", "B", offset_reset="latest"), Flow("A", "B", exactly_once=True)):
         scene.following.use([flow])
-        assert scene.following.standings["A->B"] is before
+        assert scene.following.audits["A->B"] is before
         assert scene.following.series is series
         await scene.following.look()
         verdicts = [one.verdict for one in scene.following.evidence("A->B").found]
         assert verdicts == [Verdict.LOSING, *([Verdict.ALTERED] if flow.exactly_once else [])]
     scene.following.use([Flow("B", "A")])
-    assert scene.following.standings == {}
+    assert scene.following.audits == {}
     await scene.following.look()
-    assert scene.following.standings == {}
+    assert scene.following.audits == {}
     assert not scene.following.knows("A->B")
     assert await scene.following.document("r1") is None
 

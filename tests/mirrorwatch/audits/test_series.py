@@ -8,8 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from checksum.compare.findings import RecordVerdict
 from lagmon.exposition.format import Form
+from mirrorwatch.audits.flow_audit import TopicAudit
 from mirrorwatch.audits.series import ChecksumSeries
-from mirrorwatch.audits.standing import TopicStanding
 from mirrorwatch.service.metrics import render
 from tests.house.test_exposition import service
 
@@ -17,7 +17,7 @@ LABELS = ("A->B", "A", "B")
 
 
 def topic(coverage=1.0, *, at=1_790_000_000.25, verified_at=1_790_000_000.25, **records):
-    return TopicStanding(
+    return TopicAudit(
         at, coverage, {RecordVerdict(name): count for name, count in records.items()}, verified_at
     )
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from mirrorwatch.check.check import check, print_commands
-from mirrorwatch.check.clusters import look
+from mirrorwatch.check.clusters import check_cluster
 from mirrorwatch.configuration.reading import read_configuration
 from runtime.kafka.admin import MAX_TOPICS, ClusterDescription, TopicDescription
 
@@ -406,7 +406,7 @@ async def test_a_cluster_that_never_answers_has_a_limit():
 
     silent = Silent()
     silent.forever = asyncio.Event()
-    found = await look("A", silent, ["t"], limit_s=0.01)
+    found = await check_cluster("A", silent, ["t"], limit_s=0.01)
     assert found.description is not None  # what had come before is kept
     assert str(found.errors[0]) == "cluster A: no complete answer within 0.01 s; the rest is not checked"
     assert silent.closed == 1

@@ -39,9 +39,9 @@ async def test_none_of_those_words_stands_there_however_commits_are_read(explain
 
 async def test_with_the_canary_off_nothing_is_said_of_what_is_written_either(explain):
     text = flat((await explain(YAML + "canary: {mode: 'off'}\n"))[1])
-    rights = text.partition("Permissions that run needs")[2].partition("Permissions that checksum")[0]
-    assert [word for word in OF_WRITING if word in rights and word != "DescribeConfigs"] == []
-    assert "how soon retention overtakes a mirror" in rights
+    permissions = text.partition("Permissions that run needs")[2].partition("Permissions that checksum")[0]
+    assert [word for word in OF_WRITING if word in permissions and word != "DescribeConfigs"] == []
+    assert "how soon retention overtakes a mirror" in permissions
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from mirrorwatch.cli.status_table import show
 from mirrorwatch.service.recovery_point import RecoveryPoint
 from mirrorwatch.web.documents import flows_document
 from mirrorwatch.web.routes.main import routes
-from mirrorwatch.web.words import NOTHING
+from mirrorwatch.web.texts import NOTHING
 from tests.mirrorwatch import views
 
 V = Verdict

@@ -21,7 +21,7 @@ from mirrorwatch.cli.status_answer import GroupsAnswer, groups_of
 from mirrorwatch.cli.status_table import show_groups
 from mirrorwatch.web.routes.lag import lag_routes
 from mirrorwatch.web.routes.main import routes
-from mirrorwatch.web.words import NOTHING
+from mirrorwatch.web.texts import NOTHING
 from tests.mirrorwatch import views
 from tests.mirrorwatch.monitored import NOW_S, Monitored
 

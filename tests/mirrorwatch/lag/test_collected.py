@@ -95,11 +95,11 @@ def test_what_was_known_before_it_was_switched_off_says_nothing_of_now_and_count
     counts = CollectedCounts()
     for before in (looks(away=20, failed=1.0), looks() | {"refused": {"A": {"since_ms": 1, "why": "no"}}}):
         counts.take(before, incarnation=1, now_ns=0)
-        counts.forget_standing()
+        counts.forget_clusters()
         assert counts.standing("A", now_ns=1) is None
         assert counts.unanswered("A") is None
     counts.take(looks(failed=2.0, at=10.0), incarnation=1, now_ns=2)
-    counts.forget_standing()
+    counts.forget_clusters()
     assert counts.standing("A", now_ns=3) is None
     counts.take(looks(), incarnation=2, now_ns=4)
     assert counts.standing("A", now_ns=4) is None

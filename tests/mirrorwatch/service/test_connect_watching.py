@@ -16,7 +16,7 @@ from fleet.connect.kinds import Connector, Task
 from fleet.connect.states import MOST_TASKS
 from fleet.wire.status import MAX_TRACE_CHARS, TaskState
 from mirrorwatch.configuration.reading import read_configuration
-from mirrorwatch.service.connect_looks import NEXT_MS, look_of
+from mirrorwatch.service.connect_states import NEXT_MS, look_of
 from mirrorwatch.service.connect_watching import LOOK_S, REFUSED_S, STALE_S, WHERE, ConnectWatch
 from runtime.process.channel import MAX_TEXT_BYTES
 from tests.mirrorwatch.configuration.test_connect import BOTH, RECORDED, chosen, recorded

@@ -1,4 +1,4 @@
-"""Every flow judged by canary and offsets, the plainly well ones by the short way; and what `Lagging` hands over."""
+"""Every flow judged by canary and offsets, the plainly well ones by the short way; and what `LagMonitor` hands over."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fleet.errors import UnavailableError
 from fleet.verdicts.evidence import Calm, CanaryState, Control
 from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch.configuration.reading import read_configuration
-from mirrorwatch.lag import lagging
+from mirrorwatch.lag import monitor as lag_monitor
 from mirrorwatch.lag.collected import Unanswered
-from mirrorwatch.lag.lagging import Lagging
+from mirrorwatch.lag.monitor import LagMonitor
 from mirrorwatch.service.judging import Judging
 from mirrorwatch.service.recovery_point import NO_POINT, RecoveryPoint, older
 from runtime.process.supervision import Phase, State
@@ -184,10 +184,10 @@ class PlayedWorker:
 @pytest.fixture
 def monitor(monkeypatch, tmp_path):
     """Give a lag monitor whose process is played, what it complains of, and the offsets that it hands on."""
-    monkeypatch.setattr(lagging, "Worker", PlayedWorker)
+    monkeypatch.setattr(lag_monitor, "Worker", PlayedWorker)
     said, offsets = {}, []
     reporter = SimpleNamespace(problem=said.__setitem__, settled=lambda where: said.pop(where, None))
-    made = Lagging(
+    made = LagMonitor(
         read_configuration(configuration(tmp_path, lag="{commits: topic}"), environ={}),
         clock=FakeClock(),
         reporter=reporter,
@@ -292,7 +292,7 @@ async def test_clusters_are_tried_once_it_told_of_them_or_failed_itself(monitor)
 
 
 async def test_that_a_process_ended_needs_nobody_once_the_next_one_has_run_well(monitor):
-    name = lagging.WHAT
+    name = lag_monitor.WHAT
     monitor.lagging._tell(State(name, Phase.RUNNING))
     monitor.lagging._tell(State(name, Phase.DOWN, "it ended by itself", failures=1, retry_in_s=1.0))
     await monitor.follow(*[UnavailableError("no process")] * 100)

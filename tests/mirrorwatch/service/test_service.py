@@ -88,7 +88,7 @@ async def test_a_namesake_is_said_to_probe_twice_only_where_there_are_probes(
 
     monkeypatch.setattr(service, "_store", SimpleNamespace(read=read, where="a file"))
     monkeypatch.setattr(service, "_log", SimpleNamespace(warning=lambda sentence, **_: said.append(sentence)))
-    await service._warn_of_namesakes()
+    await service._warn_of_duplicates()
     assert [harm in sentence for sentence in said] == [True]
 
 

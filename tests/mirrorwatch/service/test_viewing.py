@@ -13,8 +13,8 @@ from canary.watch.findings import Loss
 from canary.watch.watch import FlowWatch
 from fleet.verdicts.evidence import CanaryState, Control
 from fleet.verdicts.vocabulary import FlowVerdict, Verdict
-from mirrorwatch.audits.standing import gist_of, standing_of
-from mirrorwatch.audits.told import read_run
+from mirrorwatch.audits.flow_audit import run_summary, standing_of
+from mirrorwatch.audits.run_document import read_run
 from mirrorwatch.lag.collected import Unanswered
 from mirrorwatch.service.view import UnreachedView
 from mirrorwatch.service.viewing import STALE_S, cluster_state, service_view
@@ -102,7 +102,9 @@ def test_what_the_canary_and_its_target_know_of_a_flow_is_shown():
         verdicts={"A->B": FlowVerdict("A->B", Verdict.LOSING, None, "it loses", (), (), 0.0)},
         states={},
         complaints=(),
-        checksums={"A->B": standing_of([gist_of(read_run(run("r1")), ended_at=900.0, exactly_once=False)])},
+        checksums={
+            "A->B": standing_of([run_summary(read_run(run("r1")), ended_at=900.0, exactly_once=False)])
+        },
     )
     (shown,) = view.flows
     assert (shown.checksum.newest.run, shown.checksum.newest.ended_at) == ("r1", 900.0)

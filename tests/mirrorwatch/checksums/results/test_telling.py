@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer, unused_port
 
 from fleet.errors import ConfigurationError, UnavailableError
-from mirrorwatch.audits.told import read_run
+from mirrorwatch.audits.run_document import read_run
 from mirrorwatch.checksums.results import telling as checksum_telling
 from mirrorwatch.checksums.results.telling import (
     AGAIN_AFTER_S,

@@ -64,7 +64,7 @@ def test_a_group_that_stands_is_level_while_the_log_rises():
     commits = [(at, 1000) for at, _ in GROWING[:4]]
     picture = offsets_picture(row(commits, GROWING), now_ms=NOW_MS)
     assert len({y for _, y in points(picture.committed)}) == 1
-    (x, y), (last_x, last_y) = points(picture.standing)
+    (x, y), (last_x, last_y) = points(picture.idle)
     assert (last_x, y) == (WIDTH, last_y)
     assert x == pytest.approx(WIDTH * 50 / 120, abs=0.1)
     assert "the committed offset stood at 1,000" in picture.summary
@@ -100,9 +100,9 @@ def test_a_group_that_stopped_days_ago_still_stands():
     commits = [(ago(400_000), 900), (ago(300_000), 1000)]
     picture = offsets_picture(row(commits, GROWING), now_ms=NOW_MS)
     assert picture.times[0] == "1 d ago"
-    assert points(picture.standing) == [
-        (0.0, points(picture.standing)[0][1]),
-        (WIDTH, points(picture.standing)[0][1]),
+    assert points(picture.idle) == [
+        (0.0, points(picture.idle)[0][1]),
+        (WIDTH, points(picture.idle)[0][1]),
     ]
     assert picture.committed == ""
 
@@ -133,7 +133,7 @@ def test_nothing_is_ever_drawn_outside(commits, ends):
     picture = offsets_picture(row(commits, ends), now_ms=NOW_MS)
     if picture is None:
         return
-    for path in (picture.log_end, picture.looks, picture.committed, picture.commits, picture.standing):
+    for path in (picture.log_end, picture.polls, picture.committed, picture.commits, picture.idle):
         assert not re.search("nan|inf", path)
         drawn = points(path)
         assert all(-0.1 <= x <= WIDTH + 0.1 and 0 <= y <= HEIGHT for x, y in drawn)

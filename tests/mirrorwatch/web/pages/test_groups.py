@@ -18,16 +18,16 @@ from fleet.wire.commits import GroupDescribed, Member
 from lagmon.arrays.group_id import group_id
 from lagmon.groups.rules.words import WORSE, Status
 from lagmon.ingest.commits import Progress
-from mirrorwatch.web import words
+from mirrorwatch.web import texts
 from mirrorwatch.web.pages.groups import (
-    LOOKS,
     MEANINGS,
+    STATUS_VERDICTS,
     ShownName,
     group_address,
     groups_away,
     groups_view,
     headline,
-    look_of,
+    worst_verdict,
 )
 from mirrorwatch.web.pages.page import Page
 from mirrorwatch.web.routes.groups import GroupCounts, group_routes
@@ -137,10 +137,10 @@ async def test_a_carried_group_says_who_carries_it_in_the_list_and_on_its_page(p
 
 
 def test_every_status_has_a_look_and_all_that_are_shown_a_meaning():
-    assert set(LOOKS) == {status.name for status in Status}
+    assert set(STATUS_VERDICTS) == {status.name for status in Status}
     assert list(MEANINGS) == [status.name for status in reversed(WORSE) if status is not Status.NOTFOUND]
-    assert look_of({"STOP": 1, "OK": 3}) is Verdict.STALLED
-    assert look_of({}) is Verdict.UNKNOWN
+    assert worst_verdict({"STOP": 1, "OK": 3}) is Verdict.STALLED
+    assert worst_verdict({}) is Verdict.UNKNOWN
 
 
 @given(st.text(max_size=30) | st.sampled_from(ODD))
@@ -250,7 +250,7 @@ async def test_a_partition_without_a_commit_has_its_row_and_its_picture(client, 
     )
     assert f"UNKNOWN shipping A 270 5 s 1 UNKNOWN, 1 OK {said}" in markup.text
     markup = await drawn(client, "/groups/A/shipping")
-    no = words.NOTHING
+    no = texts.NOTHING
     said = f"{no} {no} {no} {end_at(NOW_S):,} rdkafka The group has committed nothing"
     assert f"UNKNOWN orders 1 {said}" in markup.text
     (picture, *_) = [svg for svg in markup.all("svg") if svg.get("role") == "img"]
@@ -407,7 +407,7 @@ def test_without_a_lag_monitor_the_main_page_says_nothing_of_groups(page):
 def test_counts_for_the_main_page():
     lacking = {"A": {"sentence": "Reading."}}
     seen = groups_view({"count": 2, "by_status": {"WARN": 1, "OK": 1}, "not_ready": lacking})
-    assert (seen.headline, seen.look, seen.notes) == ("2 groups: 1 WARN", Verdict.LATE, ("A: Reading.",))
+    assert (seen.headline, seen.verdict, seen.notes) == ("2 groups: 1 WARN", Verdict.LATE, ("A: Reading.",))
     assert groups_away("Gone.").notes == ("Gone.",)
 
 

@@ -8,8 +8,8 @@ import pytest
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.service.recovery_point import RecoveryPoint
-from mirrorwatch.web import words
-from mirrorwatch.web.pages.page import Page, anchor, books_of
+from mirrorwatch.web import texts
+from mirrorwatch.web.pages.page import Page, anchor, counter_groups
 from tests.mirrorwatch import views
 from tests.mirrorwatch.markup import Markup
 
@@ -46,8 +46,8 @@ def _drawn(page, *flows, **service):
 def test_the_first_line_says_how_things_are(page, verdicts, headline, title):
     flows = [views.flow(f"A{number}", "B", verdict) for number, verdict in enumerate(verdicts)]
     view = views.service(*flows)
-    assert words.headline(view) == headline
-    assert words.title(view) == f"{title} · mirrorwatch"
+    assert texts.headline(view) == headline
+    assert texts.title(view) == f"{title} · mirrorwatch"
     markup = Markup(page.page(view))
     assert headline in markup.text
     assert len(markup.all("h1")) == 1
@@ -56,7 +56,7 @@ def test_the_first_line_says_how_things_are(page, verdicts, headline, title):
 @pytest.mark.parametrize("verdict", list(V))
 def test_every_verdict_has_word_sign_and_icon(page, verdict):
     markup = _drawn(page, views.flow(verdict=verdict))
-    assert f"{words.GLYPHS[verdict]} {verdict}" in markup.text
+    assert f"{texts.GLYPHS[verdict]} {verdict}" in markup.text
     icon = next(link["href"] for link in markup.all("link") if link["rel"] == "icon")
     assert icon == page.asset(f"icon-{verdict}.svg")
     assert f"--{verdict}:" in page.static["page.css"].body.decode()
@@ -124,7 +124,7 @@ def test_a_flow_that_warms_up_shows_dashes_and_says_why(page):
     text = _drawn(page, views.flow(verdict=V.UNKNOWN)).text
     assert "it warms up until its first one arrives" in text
     assert "No measurements in the last 15 minutes." in text
-    assert f"Recovery point{words.NOTHING}" in text
+    assert f"Recovery point{texts.NOTHING}" in text
 
 
 def test_a_recovery_point_says_what_its_age_is_worth(page):
@@ -152,7 +152,7 @@ def test_a_flow_without_a_canary_has_no_measures_of_one_and_what_offsets_know_to
     for absent in ("Median", "No measurements", "Stage, newest", "none returned yet"):
         assert absent not in markup.text
     assert "none: canary.mode is off" in markup.text
-    assert f"Lost{words.NOTHING}" in _drawn(page, views.unprobed(Verdict.UNKNOWN, lost_records=None)).text
+    assert f"Lost{texts.NOTHING}" in _drawn(page, views.unprobed(Verdict.UNKNOWN, lost_records=None)).text
 
 
 def test_the_evidence_of_the_verdict_stands_before_that_of_what_is_beside_it(page):
@@ -253,16 +253,16 @@ def test_an_anchor_is_safe_whatever_the_flow_is_called():
 
 def test_books_keep_every_counter_once():
     counters = views.books(good=3) | {"new_one": 4}
-    shown = [name for _, group in books_of(counters) for name, _ in group]
+    shown = [name for _, group in counter_groups(counters) for name, _ in group]
     assert sorted(shown) == sorted(counters)
-    assert books_of({}) == ()
+    assert counter_groups({}) == ()
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (None, words.NOTHING),
-        (float("nan"), words.NOTHING),
+        (None, texts.NOTHING),
+        (float("nan"), texts.NOTHING),
         (0.0, "0.0 ms"),
         (0.00042, "0.4 ms"),
         (0.038, "38 ms"),
@@ -275,13 +275,13 @@ def test_books_keep_every_counter_once():
     ],
 )
 def test_a_latency_in_words(seconds, text):
-    assert words.latency_text(seconds) == text
+    assert texts.latency_text(seconds) == text
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (None, words.NOTHING),
+        (None, texts.NOTHING),
         (-3, "0 s"),
         (0, "0 s"),
         (0.41, "0.4 s"),
@@ -291,13 +291,13 @@ def test_a_latency_in_words(seconds, text):
     ],
 )
 def test_an_age_in_words(seconds, text):
-    assert words.age_text(seconds) == text
+    assert texts.age_text(seconds) == text
 
 
 @pytest.mark.parametrize(
     ("part", "whole", "text"),
     [
-        (0, 0, words.NOTHING),
+        (0, 0, texts.NOTHING),
         (3, 3, "100 %"),
         (1, 3, "33.33 %"),
         (99_999, 100_000, "> 99.99 %"),
@@ -305,7 +305,7 @@ def test_an_age_in_words(seconds, text):
     ],
 )
 def test_a_share_is_whole_only_when_nothing_is_missing(part, whole, text):
-    assert words.share_text(part, whole) == text
+    assert texts.share_text(part, whole) == text
 
 
 @pytest.mark.parametrize(
@@ -314,17 +314,17 @@ def test_a_share_is_whole_only_when_nothing_is_missing(part, whole, text):
         (views.NOW_AT, "20:26:40 UTC"),
         (views.NOW_AT - 86_400, "27 May 20:26 UTC"),
         (views.NOW_AT - 400 * 86_400, "23 Apr 2025 20:26 UTC"),
-        (1e300, words.NOTHING),
-        (float("nan"), words.NOTHING),
+        (1e300, texts.NOTHING),
+        (float("nan"), texts.NOTHING),
     ],
 )
 def test_a_moment_in_words(at, text):
-    assert words.moment_text(at, views.NOW_AT) == text
+    assert texts.moment_text(at, views.NOW_AT) == text
 
 
 def test_plain_text_steers_nothing():
-    assert words.plain("a\x1b[31mb\u202ec\nd e") == "a\ufffd[31mb\ufffdc d e"
-    assert words.plain("Zürich 東京") == "Zürich 東京"
+    assert texts.plain("a\x1b[31mb\u202ec\nd e") == "a\ufffd[31mb\ufffdc d e"
+    assert texts.plain("Zürich 東京") == "Zürich 東京"
 
 
 def _luminance(colour):

@@ -22,7 +22,7 @@ from checksum.report.page import render
 from fleet.errors import MalformedError, UnavailableError
 from fleet.verdicts.flow import Flow
 from mirrorwatch.audits.following import ChecksumFollowing
-from mirrorwatch.audits.told import MOST_RUNS
+from mirrorwatch.audits.run_document import MOST_RUNS
 from mirrorwatch.service.store_parts import MIGRATIONS
 from mirrorwatch.web.pages.page import Page
 from mirrorwatch.web.routes import checksums as routes_checksums

@@ -1,8 +1,8 @@
-"""Runs of which the store knows what they found, and not all that should: told by the next run.
+"""Earlier runs whose results were not reported or posted: the next run does both.
 
-What a run found is in the store before it is told, and what it verified is not read again. Whatever ended its
-command in between, the next one prints the finding, hands it to its own outlets, and takes the status over.
-What a service did not hear of, the next command that tells one tells it too, before it asks any cluster.
+A run stores its result before it reports it, and does not read verified records again. If its command ends in
+between, the next command prints the finding, writes it to its outputs and takes over the exit status. A
+command with --tell first posts the results that the service has not received yet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mirrorwatch.check.sheet import FIRST
 from mirrorwatch.checksums.desk import FINDING, FINE, INCOMPLETE
 from mirrorwatch.checksums.results.outlets import NEVER, Telling
 from mirrorwatch.checksums.results.telling import Unheard
-from mirrorwatch.web.words import counted
+from mirrorwatch.web.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 _LISTS = ("findings", "not_read_again", "unsettled")
 
 
-def tell_late(desk: Desk, untold: Sequence[RunRow]) -> list[dict[str, Any]]:
-    """Write what runs found that were not told, and return their documents."""
+def report_earlier(desk: Desk, untold: Sequence[RunRow]) -> list[dict[str, Any]]:
+    """Write the results that were not reported, and return their documents."""
     return [_told(desk, one) for one in untold]
 
 
-def tell_owed(desk: Desk, state: State, flows: Iterable[Flow]) -> Telling:
-    """Tell the service of earlier runs that it did not hear of, one by one, until it cannot be told.
+def post_earlier(desk: Desk, state: State, flows: Iterable[Flow]) -> Telling:
+    """Post earlier results to the service one by one, until it is unavailable.
 
-    Those that it refuses for good keep it from none of the others.
+    A result that the service refuses for good does not stop the others.
     """
     refused = False
     for one in state.owed(flows) if desk.service is not None else ():
@@ -54,14 +54,14 @@ def tell_owed(desk: Desk, state: State, flows: Iterable[Flow]) -> Telling:
     return Telling(refused=refused)
 
 
-def tell_again(desk: Desk, one: RunRow) -> None:
-    """Write of an earlier run that it found something, where this one has nothing to find."""
+def repeat_finding(desk: Desk, one: RunRow) -> None:
+    """Write that an earlier run found something, if the current run has nothing to find."""
     at, found = time_text(one.ended_ms), found_text(one)
     desk.sheet.say(f"The run that ended {at} found {found}; each is reported once. No later run cleared it.")
 
 
 def found_text(one: RunRow) -> str:
-    """Say in few words what a run found: `1 difference`."""
+    """Write in few words what a run found: `1 difference`."""
     if one.findings:
         return counted(one.findings, "difference")
     if one.status == FINDING:

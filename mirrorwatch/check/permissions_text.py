@@ -1,4 +1,4 @@
-"""What `check` writes about permissions: a table in the report, and the commands of --acls."""
+"""Permissions in `check`: a table in the report, and the commands of --acls."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 from canary.config import CanaryMode
 from lagmon.config import CommitsFrom
 from lagmon.mirrors.answers.orders import COMMITS_TOPIC
-from mirrorwatch.check.rights import Right, acl_command, joined, rights, wished_rights
-from mirrorwatch.check.rights_checksum import checksum_rights
-from mirrorwatch.check.rights_lag import EVERY, lag_rights, wished_lag_rights, wished_task_rights
+from mirrorwatch.check.permissions import Permission, acl_command, joined, optional_permissions, permissions
+from mirrorwatch.check.permissions_checksum import checksum_permissions
+from mirrorwatch.check.permissions_lag import (
+    EVERY,
+    lag_permissions,
+    optional_lag_permissions,
+    optional_task_permissions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,32 +28,32 @@ PARTS = (SERVICE, CHECKSUM)
 PASSWORDS = "the topic also holds passwords of the mirror"
 
 
-def needed_rights(config: Configuration, part: str) -> tuple[Right, ...]:
-    """Return what a part of Mirrorwatch needs, by cluster in the configuration's order."""
+def needed_permissions(config: Configuration, part: str) -> tuple[Permission, ...]:
+    """Return the permissions that a part of Mirrorwatch needs, by cluster."""
     if part == CHECKSUM:
-        return checksum_rights(config)
-    found = (*rights(config.touched, config.canary_flows, config.canary), *lag_rights(config))
+        return checksum_permissions(config)
+    found = (*permissions(config.touched, config.canary_flows, config.canary), *lag_permissions(config))
     order = list(config.clients)
-    return tuple(sorted(found, key=lambda right: order.index(right.cluster)))
+    return tuple(sorted(found, key=lambda permission: order.index(permission.cluster)))
 
 
-def optional_rights(config: Configuration, part: str) -> tuple[tuple[Right, str], ...]:
-    """Return what a part works without, each with a remark, which may be empty."""
+def all_optional_permissions(config: Configuration, part: str) -> tuple[tuple[Permission, str], ...]:
+    """Return the permissions that a part can do without, each with a remark, which may be empty."""
     if part == CHECKSUM:
         return ()
-    found = [(right, "") for right in wished_lag_rights(config)]
+    found = [(permission, "") for permission in optional_lag_permissions(config)]
     if not config.lag.on:
         found += [
-            (Right(cluster, EVERY, ("Describe",), "the list of topics in check"), "")
+            (Permission(cluster, EVERY, ("Describe",), "the list of topics in check"), "")
             for cluster in config.clients
         ]
-    found += [(right, PASSWORDS) for right in _wished_of_tasks(config)]
+    found += [(permission, PASSWORDS) for permission in _wished_of_tasks(config)]
     return tuple(found)
 
 
-def print_rights(sheet: Sheet, config: Configuration) -> None:
-    """Write which permissions `run` and `checksum` need where, and what they do without."""
-    needed = needed_rights(config, SERVICE)
+def print_permissions(sheet: Sheet, config: Configuration) -> None:
+    """Write the permissions that `run` and `checksum` need, and what is missing without them."""
+    needed = needed_permissions(config, SERVICE)
     sheet.heading("Permissions that run needs")
     if not needed:
         sheet.say("None: Mirrorwatch reads and writes nothing.")
@@ -58,11 +63,11 @@ def print_rights(sheet: Sheet, config: Configuration) -> None:
         _print_tasks(sheet, config)
         if config.lag.on:
             sheet.say(_lag_monitor(config))
-    compared = needed_rights(config, CHECKSUM)
+    compared = needed_permissions(config, CHECKSUM)
     if compared:
         sheet.heading("Permissions that checksum needs")
         _print_table(sheet, compared)
-        if any(right.pattern == "prefixed" for right in compared):
+        if any(permission.pattern == "prefixed" for permission in compared):
             sheet.say("A name that ends in * means all topics with this prefix.")
     sheet.say("check --acls prints the commands that grant them.")
 
@@ -70,37 +75,44 @@ def print_rights(sheet: Sheet, config: Configuration) -> None:
 def commands(
     config: Configuration, *, principal: str, command_config: str, parts: Sequence[str] = PARTS
 ) -> list[str]:
-    """Return a script for a POSIX shell that grants what the parts need; what they work without is a comment.
+    """Return a POSIX shell script that grants the permissions; optional ones are comments.
 
-    `{cluster}` in `command_config` stands for the alias of the cluster.
+    `{cluster}` in `command_config` means the alias of the cluster.
     """
     lines = [
         f"# Grants {principal} what {' and '.join(parts)} of Mirrorwatch need.",
         f"# {command_config}: client properties of a principal that may alter ACLs.",
     ]
 
-    def command(right: Right, before: str = "") -> list[str]:
-        bootstrap = config.clients[right.cluster].librdkafka["bootstrap.servers"]
-        file = command_config.replace("{cluster}", right.cluster)
-        return [before + line for line in acl_command(bootstrap, principal, right, command_config=file)]
+    def command(permission: Permission, before: str = "") -> list[str]:
+        bootstrap = config.clients[permission.cluster].librdkafka["bootstrap.servers"]
+        file = command_config.replace("{cluster}", permission.cluster)
+        return [before + line for line in acl_command(bootstrap, principal, permission, command_config=file)]
 
     for part in parts:
-        optional = optional_rights(config, part)
-        for cluster, granted in groupby(needed_rights(config, part), key=lambda right: right.cluster):
+        optional = all_optional_permissions(config, part)
+        for cluster, granted in groupby(
+            needed_permissions(config, part), key=lambda permission: permission.cluster
+        ):
             lines += ["", f"# {part}, cluster {cluster}"]
-            for right in granted:
-                lines += command(right)
-            for right, remark in optional:
-                if right.cluster == cluster:
-                    lines.append(f"# Optional, for {right.purpose}{f' ({remark})' if remark else ''}:")
-                    lines += command(right, "# ")
+            for permission in granted:
+                lines += command(permission)
+            for permission, remark in optional:
+                if permission.cluster == cluster:
+                    lines.append(f"# Optional, for {permission.purpose}{f' ({remark})' if remark else ''}:")
+                    lines += command(permission, "# ")
     return lines
 
 
-def _print_table(sheet: Sheet, needed: Iterable[Right]) -> None:
+def _print_table(sheet: Sheet, needed: Iterable[Permission]) -> None:
     rows = [
-        (f" {right.cluster}", _resource(right), ", ".join(right.operations), right.purpose)
-        for right in needed
+        (
+            f" {permission.cluster}",
+            _resource(permission),
+            ", ".join(permission.operations),
+            permission.purpose,
+        )
+        for permission in needed
     ]
     sheet.table((" cluster", "topic", "operations", "for"), rows, whole="topic")
 
@@ -109,7 +121,7 @@ def _print_tasks(sheet: Sheet, config: Configuration) -> None:
     tasks = _wished_of_tasks(config)
     if not tasks:
         return
-    topics = sorted({right.name for right in tasks})
+    topics = sorted({permission.name for permission in tasks})
     which = topics[0] if len(topics) == 1 else "the configuration topics of the mirrors' workers"
     sheet.say(
         f"Optional: Read on {which}. With it, run names hanging tasks and partitions without a task. From"
@@ -118,25 +130,27 @@ def _print_tasks(sheet: Sheet, config: Configuration) -> None:
     )
 
 
-def _wished_of_tasks(config: Configuration) -> tuple[Right, ...]:
-    """Return the rights on workers' configuration topics, each once whichever part reads there."""
-    return joined((*wished_rights(config.canary_flows, config.canary), *wished_task_rights(config)))
+def _wished_of_tasks(config: Configuration) -> tuple[Permission, ...]:
+    """Return the permissions on workers' configuration topics, each once."""
+    return joined(
+        (*optional_permissions(config.canary_flows, config.canary), *optional_task_permissions(config))
+    )
 
 
-def _resource(right: Right) -> str:
-    name = f"{right.name}*" if right.pattern == "prefixed" else right.name
-    return name if right.resource == "topic" else f"{right.resource} {name}"
+def _resource(permission: Permission) -> str:
+    name = f"{permission.name}*" if permission.pattern == "prefixed" else permission.name
+    return name if permission.resource == "topic" else f"{permission.resource} {name}"
 
 
-def _no_right(config: Configuration) -> str:
+def _unneeded(config: Configuration) -> str:
     by_admin = config.lag.commits is CommitsFrom.ADMIN
     return "the cluster" if by_admin else "a consumer group or on the cluster"
 
 
-def _granted(config: Configuration, needed: Iterable[Right]) -> str:
-    """Say what permissions imply, and which of them are needed for what."""
-    operations = {operation for right in needed for operation in right.operations}
-    said = f"No permission on {_no_right(config)} is needed"
+def _granted(config: Configuration, needed: Iterable[Permission]) -> str:
+    """Write what permissions imply, and why they are needed."""
+    operations = {operation for permission in needed for operation in permission.operations}
+    said = f"No permission on {_unneeded(config)} is needed"
     if "Write" in operations:
         said = f"Read and Write imply Describe. {said}"
         said += " (brokers before 3.0 also require IdempotentWrite on the cluster of a source)"
@@ -154,7 +168,7 @@ def _granted(config: Configuration, needed: Iterable[Right]) -> str:
 
 
 def _lag_monitor(config: Configuration) -> str:
-    """Say what the lag monitor does with a permission more, or less; of mirrors only where there are any."""
+    """Write what the lag monitor does with more permissions, or fewer."""
     reading = "unreadable records, such as transaction markers, then do not count as lag"
     if not config.topology.flows:
         return (

@@ -1,4 +1,4 @@
-"""The words and numbers that page and table share: how a verdict, a moment and a latency are said.
+"""Texts that the pages and `mirrorwatch status` share: verdicts, incidents, times, latencies, shares.
 
 Pure. Moments are epoch seconds and are written in UTC, durations are seconds.
 """
@@ -15,13 +15,14 @@ from fleet.quantity import between_text, duration_text
 from fleet.verdicts.vocabulary import Verdict
 
 if TYPE_CHECKING:
+    from alerts.incidents import Incident
     from fleet.quantity import Bounds
     from mirrorwatch.service.view import ServiceView, UnreachedView
 
 NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
 
 _SHOWN_BROKERS = 6
-_WORTHS = {"at_least": "at least ", "estimate": "about "}
+_BOUNDS = {"at_least": "at least ", "estimate": "about "}
 _UNSEEN_BLANKS = re.compile(r"^ +| +$|(?<= ) +", re.ASCII)
 _BREAKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
 
@@ -65,7 +66,7 @@ def counted(number: int, noun: str) -> str:
 
 def headline(view: ServiceView) -> str:
     """Say in one line how the flows are, worst first: `1 of 3 flows is losing records, 1 is late`."""
-    counts = Counter(flow.standing.now.verdict for flow in view.flows)
+    counts = Counter(flow.status.now.verdict for flow in view.flows)
     total = len(view.flows)
     if total == 0:
         return "No flows configured"
@@ -108,7 +109,7 @@ def side_notes(view: ServiceView) -> tuple[str, ...]:
 
 def _past_notes(view: ServiceView) -> list[str]:
     """Say which flows were found bad before and are something else now."""
-    standings = (flow.standing for flow in view.flows)
+    standings = (flow.status for flow in view.flows)
     past = Counter((one.past.verdict, one.by_audit) for one in standings if one.past is not None)
     return [
         f"{counted(count, 'flow')} {'found' if by_audit else 'was' if count == 1 else 'were'}"
@@ -120,7 +121,7 @@ def _past_notes(view: ServiceView) -> list[str]:
 def worst(view: ServiceView) -> Verdict:
     """Return the worst verdict of all flows, unknown where there is no flow."""
     return min(
-        (flow.standing.look for flow in view.flows),
+        (flow.status.worst for flow in view.flows),
         key=lambda verdict: verdict.severity,
         default=Verdict.UNKNOWN,
     )
@@ -133,7 +134,7 @@ def title(view: ServiceView) -> str:
         return "no flows · mirrorwatch"
     if bad is Verdict.HEALTHY:
         return "healthy · mirrorwatch"
-    count = sum(flow.standing.look is bad for flow in view.flows)
+    count = sum(flow.status.worst is bad for flow in view.flows)
     return f"{bad} {count}/{len(view.flows)} · mirrorwatch"
 
 
@@ -194,10 +195,10 @@ def age_text(seconds: float | None) -> str:
     return duration_text(seconds)
 
 
-def worth_text(seconds: float | None, kind: str) -> str:
+def bounded_age_text(seconds: float | None, kind: str) -> str:
     """Write an age with its worth before it: `at least` where it is a bound, `about` where an estimate."""
     text = age_text(seconds)
-    return text if text == NOTHING else _WORTHS.get(kind, "") + text
+    return text if text == NOTHING else _BOUNDS.get(kind, "") + text
 
 
 def bounds_text(count: Bounds | None) -> str:
@@ -257,7 +258,7 @@ def part_text(ratio: float) -> str:
     return f"about {100 * ratio:.2g} %" if ratio < 1 else f"about {100 * ratio:,.0f} %"
 
 
-def left_text(ratio: float) -> str:
+def budget_left_text(ratio: float) -> str:
     """Say what is left of an error budget, never rounded up: `61.2 % of its error budget is left`."""
     if ratio <= 0:
         return (
@@ -267,6 +268,41 @@ def left_text(ratio: float) -> str:
         )
     percent = math.floor(1000 * ratio) / 10
     return f"{f'{percent:g}' if percent else 'less than 0.1'} % of its error budget is left"
+
+
+def times_text(from_at: float, until_at: float, now_at: float) -> str:
+    """Write two moments in UTC, the day once: `09:18 to 09:21 UTC`, `26 Nov 23:50 to 00:10 UTC`."""
+    first, last = minute_text(from_at, now_at), minute_text(until_at, from_at)
+    return f"{first} UTC" if from_at // 60 == until_at // 60 else f"{first} to {last} UTC"
+
+
+def what_text(incident: Incident) -> str:
+    """Write what an incident was: `272 records lost, stalled`."""
+    lost = incident.lost_records
+    said = []
+    for condition in incident.conditions:
+        if condition is Verdict.LOSING and lost != (0, 0):
+            said.append(f"{between_text(*lost, 'record')} lost")
+        else:
+            said.append(BEEN[condition])
+    return ", ".join(said)
+
+
+def lasted_text(incident: Incident) -> str:
+    """Write how long an incident lasted: `3 min 4 s`, `between 3 min and 2 h`, `at least 3 min`."""
+    least, most = incident.lasted_s
+    if most is None:
+        return f"at least {duration_text(least)}"
+    if least == most:
+        return duration_text(least)
+    return f"between {duration_text(least)} and {duration_text(most)}"
+
+
+def recent_text(incident: Incident, now_at: float) -> str:
+    """Write an incident in one line: `272 records lost, 09:18 to 09:21 UTC`; an open one has no end."""
+    if not incident.ended:
+        return f"{what_text(incident)}, since {minute_text(incident.started_at, now_at)} UTC"
+    return f"{what_text(incident)}, {times_text(incident.started_at, incident.bad_until_at, now_at)}"
 
 
 def _utc(at: float) -> datetime | None:

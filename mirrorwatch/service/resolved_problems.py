@@ -1,4 +1,4 @@
-"""Which complaints speak of what is watched no more. Pure."""
+"""Finds problems about things that are no longer watched. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from runtime.process.complaints import Complaint
 
 
-def of_cluster(complaints: Iterable[Complaint], alias: str) -> list[str]:
-    """Return the places of those about this cluster."""
+def about_cluster(complaints: Iterable[Complaint], alias: str) -> list[str]:
+    """Return the places of problems of this cluster."""
     return [one.where for one in complaints if one.where == alias or one.where.startswith(f"{alias}: ")]
 
 
-def of_what_is_left(complaints: Iterable[Complaint], prober: Prober) -> list[str]:
-    """Return the places of those about a topic that is not read, or not written, any more."""
+def about_unused_topics(complaints: Iterable[Complaint], prober: Prober) -> list[str]:
+    """Return the places of problems of topics that are no longer read or written."""
     return [one.where for one in complaints if _is_left(one.where, prober)]
 
 

@@ -1,8 +1,7 @@
-"""The document of a finished run as the service reads it: foreign data, checked as a whole. Pure.
+"""The document of a finished run, checked as foreign data. Pure.
 
-`checksum/report/result_document.py` writes it. A posted document has no fields but the known ones. In one of
-the store, which another version may have written, unknown fields are left alone. Known fields have to be as
-they should, and every problem is reported at once.
+`checksum/report/result_document.py` writes it. A posted document must not have unknown fields. A stored one
+may: another version may have written it. All problems are reported at once.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from checksum.report.result_document import MOST_FINDINGS, MOST_LEFT_OUT, MOST_P
 from fleet.dialect import unknown_name
 from fleet.errors import MalformedError
 from fleet.verdicts.vocabulary import Cause
-from mirrorwatch.cli.told_values import ToldValue
+from mirrorwatch.audits.json_values import JsonValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST_BYTES = 16 * 2**20
-"""Of a document as JSON, as it is told."""
+"""Limit of a posted document."""
 
 MOST_RUNS = 100
-"""Of one file of `--json`: there is one for each flow that a command named."""
+"""Limit of one `--json` file, which has one run for each flow of a command."""
 
 FIELDS = frozenset(
     {
@@ -56,7 +55,7 @@ FIELDS = frozenset(
         "counts",
     }
 )
-"""Of the document of a run; the schema of the API has the same."""
+"""Fields of a run's document; the API schema has the same."""
 
 MOST_PROBLEMS = 50
 RUN_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -67,8 +66,8 @@ _VERDICTS = frozenset(verdict.value for verdict in RecordVerdict)
 
 
 @dataclass(frozen=True, slots=True)
-class ToldFinding:
-    """One finding; offsets are the first that it may be at, None on a side where there is none."""
+class DocumentFinding:
+    """One finding with its first possible offsets; None on a side where there is no record."""
 
     verdict: RecordVerdict
     cause: Cause
@@ -81,8 +80,8 @@ class ToldFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldBlock:
-    """Offsets that differ and were not told apart; `certain`: something is wrong in there for sure."""
+class DocumentBlock:
+    """Unresolved offsets that differ; `certain`: something is surely wrong in them."""
 
     sentence: str
     topic: str
@@ -95,8 +94,8 @@ class ToldBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldPartition:
-    """What became of one partition: offsets that were to be compared, those verified, records by verdict."""
+class DocumentPartition:
+    """One partition: offsets to compare, verified offsets, and records by verdict."""
 
     topic: str
     offsets: int
@@ -105,7 +104,7 @@ class ToldPartition:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldLeftOut:
+class DocumentLeftOut:
     """What was not compared of a topic; `later`: it is merely new."""
 
     topic: str
@@ -114,8 +113,8 @@ class ToldLeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRun:
-    """A finished run. Instants are epoch seconds; lists may be shorter than the numbers beside them say."""
+class RunDocument:
+    """A finished run. Times are epoch seconds; a list may be shorter than its count."""
 
     run: str
     flow: str
@@ -128,32 +127,32 @@ class ToldRun:
     records: Mapping[RecordVerdict, int]
     source_records: int
     target_records: int
-    findings: tuple[ToldFinding, ...]
+    findings: tuple[DocumentFinding, ...]
     findings_count: int
     expected_count: int
-    blocks: tuple[ToldBlock, ...]
+    blocks: tuple[DocumentBlock, ...]
     blocks_count: int
-    partitions: tuple[ToldPartition, ...]
+    partitions: tuple[DocumentPartition, ...]
     partitions_count: int
-    left_out: tuple[ToldLeftOut, ...]
+    left_out: tuple[DocumentLeftOut, ...]
     left_out_count: int
-    nothing_new: tuple[str, ...]  # topics that were asked for, and of which all was verified before
+    nothing_new: tuple[str, ...]  # requested topics that were verified completely before
     not_due: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A run's document, and what it says; `place` is where it stands in a file, "" for one that is alone."""
+class PostedRun:
+    """A run and its document; `place` is its position in a file, "" for a single document."""
 
     place: str
     document: Any
-    run: ToldRun
+    run: RunDocument
 
 
-class NoRunError(MalformedError):
-    """A document that no run makes; `problems` has a sentence for each thing that is wrong with it.
+class InvalidRunError(MalformedError):
+    """An invalid document; `problems` has one sentence each.
 
-    `shown` are those that are told, and `more` is how many are not.
+    `shown` are those in the message, `more` counts the others.
     """
 
     def __init__(self, problems: list[str], *, more: int = 0) -> None:
@@ -163,50 +162,49 @@ class NoRunError(MalformedError):
         self.problems = [*self.shown, f"and {self.more} more"] if self.more else self.shown
 
 
-def read_run(document: object, *, posted: bool = False) -> ToldRun:
-    """Return what a document says; raises NoRunError with everything that is wrong with it.
+def read_run(document: object, *, posted: bool = False) -> RunDocument:
+    """Read a run's document; raises InvalidRunError with all its problems.
 
-    A `posted` one is refused for fields that are unknown.
+    A `posted` document must not have unknown fields.
     """
     problems: list[str] = []
-    top = ToldValue(document, "", problems)
+    top = JsonValue(document, "", problems)
     if not top.is_object:
-        raise NoRunError(["the document: must be a JSON object"])
+        raise InvalidRunError(["the document: must be a JSON object"])
     version = top["version"].held
     if version != VERSION or isinstance(version, bool):
         told = version if isinstance(version, int) and not isinstance(version, bool) else "none"
         known = f"is not supported (this service reads {VERSION}); use one release for both"
-        raise NoRunError([f"version: {str(told)[:_SHOWN]} {known}"])
+        raise InvalidRunError([f"version: {str(told)[:_SHOWN]} {known}"])
     names = document if posted and isinstance(document, dict) else ()
     strange = [name for name in names if name not in FIELDS]
     problems += [unknown_name("field", name, FIELDS) for name in strange[:MOST_PROBLEMS]]
     counts_only = top.get("counts_only").flag()
     run = _run(top, counts_only=counts_only)
     if problems:
-        raise NoRunError(problems, more=max(0, len(strange) - MOST_PROBLEMS))
+        raise InvalidRunError(problems, more=max(0, len(strange) - MOST_PROBLEMS))
     return run
 
 
-def read_told(document: object) -> list[Told]:
-    """Return what a run's document says, or each of the runs in a file of `--json`.
+def read_runs(document: object) -> list[PostedRun]:
+    """Read a run's document, or each run of a `--json` file.
 
-    Flows of such a file that were not compared have nothing to tell. Raises NoRunError with what is wrong
-    with its runs, up to the one with which there are MOST_PROBLEMS, where there is none, and where there are
-    more than are taken at once.
+    Skips flows of such a file that were not compared. Raises InvalidRunError with the problems of its runs
+    (it stops after MOST_PROBLEMS), or if the file has no run or too many.
     """
     if not isinstance(document, dict) or "run" in document or not isinstance(document.get("runs"), list):
-        return [Told("", document, read_run(document, posted=True))]
+        return [PostedRun("", document, read_run(document, posted=True))]
     runs = document["runs"]
     if len(runs) > MOST_RUNS:
-        raise NoRunError([f"runs: {len(runs)} are too many; post at most {MOST_RUNS} at once"])
+        raise InvalidRunError([f"runs: {len(runs)} are too many; post at most {MOST_RUNS} at once"])
     found, problems, more = [], [], 0
     for number, one in enumerate(runs):
         if isinstance(one, dict) and "failure" in one and "run" not in one:
             continue
         place = f"runs[{number}]: "
         try:
-            found.append(Told(place, one, read_run(one, posted=True)))
-        except NoRunError as error:
+            found.append(PostedRun(place, one, read_run(one, posted=True)))
+        except InvalidRunError as error:
             problems += [f"{place}{problem}" for problem in error.shown]
             more += error.more
         if len(problems) >= MOST_PROBLEMS:
@@ -214,11 +212,11 @@ def read_told(document: object) -> list[Told]:
     if not found and not problems:
         problems = ["runs: no finished run"]
     if problems:
-        raise NoRunError(problems, more=more)
+        raise InvalidRunError(problems, more=more)
     return found
 
 
-def _run(top: ToldValue, *, counts_only: bool) -> ToldRun:
+def _run(top: JsonValue, *, counts_only: bool) -> RunDocument:
     begun_at, ended_at = top["begun_at"].moment(), top["ended_at"].moment()
     if ended_at and begun_at > ended_at:
         top["begun_at"].wrong("must not be later than ended_at")
@@ -226,7 +224,7 @@ def _run(top: ToldValue, *, counts_only: bool) -> ToldRun:
     blocks_count, blocks = (0, ()) if counts_only else top["not_read_again"].some(MOST_FINDINGS)
     partitions_count, partitions = (0, ()) if counts_only else top["partitions"].some(MOST_PARTITIONS)
     left_out_count, left_out = top.get("left_out").some(MOST_LEFT_OUT)
-    return ToldRun(
+    return RunDocument(
         run=top["run"].matching(
             RUN_ID, "letters, digits, '.', '_' and '-', at most 64, a letter or digit first"
         ),
@@ -254,8 +252,8 @@ def _run(top: ToldValue, *, counts_only: bool) -> ToldRun:
     )
 
 
-def _finding(one: ToldValue) -> ToldFinding:
-    return ToldFinding(
+def _finding(one: JsonValue) -> DocumentFinding:
+    return DocumentFinding(
         RecordVerdict(one["verdict"].one_of(_VERDICTS, RecordVerdict.UNVERIFIABLE)),
         Cause(one["cause"].one_of(_CAUSES, Cause.UNEXPLAINED)),
         one["sentence"].text(4000),
@@ -267,8 +265,8 @@ def _finding(one: ToldValue) -> ToldFinding:
     )
 
 
-def _block(one: ToldValue) -> ToldBlock:
-    return ToldBlock(
+def _block(one: JsonValue) -> DocumentBlock:
+    return DocumentBlock(
         one["sentence"].text(4000),
         one["topic"].topic(),
         one["partition"].whole(),
@@ -280,15 +278,15 @@ def _block(one: ToldValue) -> ToldBlock:
     )
 
 
-def _partition(one: ToldValue) -> ToldPartition:
+def _partition(one: JsonValue) -> DocumentPartition:
     one["partition"].whole()
     records = _by_verdict(one["records"])
-    return ToldPartition(one["topic"].topic(), one["offsets"].whole(), one["verified"].whole(), records)
+    return DocumentPartition(one["topic"].topic(), one["offsets"].whole(), one["verified"].whole(), records)
 
 
-def _left_out(one: ToldValue) -> ToldLeftOut:
-    return ToldLeftOut(one["topic"].topic(), one["records"].whole(), one["later"].flag())
+def _left_out(one: JsonValue) -> DocumentLeftOut:
+    return DocumentLeftOut(one["topic"].topic(), one["records"].whole(), one["later"].flag())
 
 
-def _by_verdict(value: ToldValue) -> dict[RecordVerdict, int]:
+def _by_verdict(value: JsonValue) -> dict[RecordVerdict, int]:
     return {RecordVerdict(name): count for name, count in value.counts(_VERDICTS).items()}

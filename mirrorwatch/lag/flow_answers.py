@@ -1,9 +1,9 @@
-"""What the lag monitor last said of each flow, and for how long that is believed. Pure.
+"""The last answers of the lag monitor about each flow, and how long they are used. Pure.
 
-An answer is believed for STALE_S. What is found to be lost, altered or repeated holds for longer: an answer
-of another process of the monitor (`incarnation`), which may not know of it any more, takes none of it back.
-What the same process lists no more is taken back after a while only: records that retention has overtaken
-are counted anew once the mirror has passed them, and are not listed meanwhile.
+An answer is used for STALE_S. Findings (lost, altered or repeated records) stay longer: an answer of another
+process (`incarnation`), which may not know them, does not remove them. A finding that the same process no
+longer lists is removed after a delay: the monitor counts overtaken records again after the mirror has passed
+them, and does not list them meanwhile.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     About = tuple[Cause, str, int | None]  # topic and partition
 
-STALE_S = 10.0  # it is asked each second
-COUNTED_S = 120.0  # within this time, or four times what offsets take to settle, what was passed is counted
+STALE_S = 10.0  # the service polls once a second
+COUNTED_S = 120.0  # the monitor lists passed records again within this time, or four times `settles_s`
 MAX_FINDINGS = 200  # losses and changes, the newest
 
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """What is found of one thing, as it was last listed."""
+    """The findings about one subject, as last listed."""
 
     findings: tuple[LagFinding, ...]
     at: float
@@ -41,33 +41,33 @@ class _Listed:
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of one flow."""
+    """The last answer about one flow."""
 
     document: Mapping[str, Any] | None = None
-    evidence: LagEvidence | None = None  # as of the last answer
+    evidence: LagEvidence | None = None  # of the last answer
     listed: dict[About, _Listed] = field(default_factory=dict)
     repeated: LagFinding | None = None
-    told_ns: int | None = None  # when an answer last told of it
-    down_at: float | None = None  # when no partition moved last
+    told_ns: int | None = None  # time of the last answer
+    down_at: float | None = None  # the last time at which no partition moved
 
 
-class LagBook:
-    """Keeps the evidence of each flow that is watched by its offsets; `_at` is epoch s, `_ns` monotonic."""
+class FlowAnswers:
+    """Keeps the evidence of each flow that is watched by offsets; `_at` is epoch s, `_ns` monotonic."""
 
     def __init__(self, flows: Iterable[str]) -> None:
         self._flows = {name: _Known() for name in flows}
         self._answered_ns: int | None = None
-        self.silence = "No answer from the lag monitor yet."  # why there is nothing to tell, "" else
+        self.silence = "No answer from the lag monitor yet."  # why there is no answer, "" if there is one
 
     def watch(self, flows: Iterable[str], *, anew: Iterable[str] = ()) -> None:
-        """Keep these flows from now on; what is known of those that are followed otherwise is left."""
+        """Keep these flows from now on; forget answers about flows in `anew`."""
         former = {name: known for name, known in self._flows.items() if name not in set(anew)}
         self._flows = {name: former.get(name) or _Known() for name in flows}
 
     def take(
         self, documents: Iterable[Mapping[str, Any]], *, incarnation: int, now_at: float, now_ns: int
     ) -> None:
-        """Take in an answer about every flow."""
+        """Use an answer about every flow."""
         self._answered_ns, self.silence = now_ns, ""
         for document in documents:
             known = self._flows.get(document["flow"])
@@ -76,11 +76,11 @@ class LagBook:
                 known.told_ns = now_ns
 
     def fall_silent(self, sentence: str) -> None:
-        """Take in that the monitor gave no answer, and why."""
+        """Note that the monitor gave no answer, and why."""
         self.silence = sentence
 
     def evidence(self, flow: str, *, now_ns: int) -> LagEvidence | None:
-        """Return what offsets say of a flow; None of one that is not watched by them."""
+        """Return the evidence of a flow by offsets; None if its offsets are not watched."""
         known = self._flows.get(flow)
         if known is None:
             return None
@@ -93,12 +93,12 @@ class LagBook:
         return replace(silent, findings=found, more_found=more)
 
     def events(self, flow: str) -> tuple[EventView, ...]:
-        """Return what happened to a flow within a day, as last answered, newest first."""
+        """Return the events of a flow in the last day, newest first."""
         known = self._flows.get(flow)
         return () if known is None or known.document is None else events_in(known.document)
 
     def lag_records(self, flow: str, *, now_ns: int) -> int | None:
-        """Return how many records wait by the mirror's offsets; None where that is not known just now."""
+        """Return the lag of a flow in records; None if unknown."""
         known = self._flows.get(flow)
         if known is None or known.document is None or _age_s(known.told_ns, now_ns) > STALE_S:
             return None
@@ -106,7 +106,7 @@ class LagBook:
         return lag
 
     def canary_offsets(self, flow: str) -> tuple[str, dict[int, int], float] | None:
-        """Return topic id and next offsets of the canary's topic as just answered, and `settles_s`."""
+        """Return topic id and committed offsets of the canary topic from the last answer, and `settles_s`."""
         known = self._flows.get(flow)
         if known is None or known.document is None or known.evidence is None or self.silence:
             return None
@@ -117,7 +117,7 @@ class LagBook:
         return told["source_topic_id"], offsets, known.evidence.settles_s
 
     def _why_silent(self, known: _Known, now_ns: int) -> str:
-        """Say why there is nothing to tell of a flow right now."""
+        """Return why there is no answer about a flow."""
         answered_s = _age_s(self._answered_ns, now_ns)
         if self.silence:
             return self.silence
@@ -129,7 +129,7 @@ class LagBook:
         return f"No answer from the lag monitor about this flow for {age}."
 
     def move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds."""
+        """Shift times after the wall clock was set by this many seconds."""
         for known in self._flows.values():
             known.listed = {
                 about: replace(one, findings=_moved(one.findings, by_s), at=one.at + by_s)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from checksum.compare.findings import RecordVerdict
 from checksum.report.result_document import MOST_FINDINGS
 from fleet.verdicts.vocabulary import Cause
-from mirrorwatch.audits import told as checksum_told
-from mirrorwatch.audits.told import MOST_PROBLEMS, NoRunError, ToldRun, read_run, read_told
+from mirrorwatch.audits import run_document
+from mirrorwatch.audits.run_document import MOST_PROBLEMS, InvalidRunError, RunDocument, read_run, read_runs
 from tests.mirrorwatch.told_runs import ENDED_AT, block, counted, finding, left, partition, run
 
 FULL = run(
@@ -30,7 +30,7 @@ def copied(document):
 
 
 def problems(document):
-    with pytest.raises(NoRunError) as refused:
+    with pytest.raises(InvalidRunError) as refused:
         read_run(document)
     return refused.value.problems
 
@@ -169,7 +169,7 @@ def test_all_problems_are_said_at_once_and_no_more_than_can_be_read():
 
 def test_unknown_fields_are_counted_and_only_some_are_named():
     document = copied(FULL) | {f"{number}" * 200: 0 for number in range(20_000)}
-    with pytest.raises(NoRunError) as refused:
+    with pytest.raises(InvalidRunError) as refused:
         read_run(document, posted=True)
     assert refused.value.problems[MOST_PROBLEMS:] == [f"and {20_000 - MOST_PROBLEMS} more"]
     assert max(map(len, refused.value.problems)) < 700
@@ -179,17 +179,15 @@ def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_told(mo
     good, bad = copied(FULL), changed(["status"], 9)
     bad["findings"] = {"count": 40, "shown": [{} for _ in range(4)]}
     read = []
-    monkeypatch.setattr(
-        checksum_told, "read_run", lambda one, **how: read.append(one) or read_run(one, **how)
-    )
-    with pytest.raises(NoRunError) as refused:
-        read_told({"runs": [good, bad, bad, *[bad] * 50]})
+    monkeypatch.setattr(run_document, "read_run", lambda one, **how: read.append(one) or read_run(one, **how))
+    with pytest.raises(InvalidRunError) as refused:
+        read_runs({"runs": [good, bad, bad, *[bad] * 50]})
     assert len(read) == 3
     assert refused.value.problems[0].startswith("runs[1]: status: must")
     assert refused.value.problems[MOST_PROBLEMS:] == [f"and {2 * 33 - MOST_PROBLEMS} more"]
     bad["findings"] = {"count": 200, "shown": [{} for _ in range(200)]}
-    with pytest.raises(NoRunError) as refused:
-        read_told({"runs": [bad]})
+    with pytest.raises(InvalidRunError) as refused:
+        read_runs({"runs": [bad]})
     assert refused.value.problems[MOST_PROBLEMS:] == [f"and {1601 - MOST_PROBLEMS} more"]
 
 
@@ -228,8 +226,8 @@ def test_whatever_stands_there_it_is_read_or_refused_in_words(path, value):
     document = value if not path else changed(path, value)
     refused = None
     try:
-        assert isinstance(read_run(document), ToldRun)
-    except NoRunError as error:
+        assert isinstance(read_run(document), RunDocument)
+    except InvalidRunError as error:
         refused = error
     if refused is not None:
         assert refused.problems

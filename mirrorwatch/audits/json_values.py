@@ -1,4 +1,4 @@
-"""Values of a JSON document that others made: each read within bounds, every problem noted. Pure."""
+"""Values of a foreign JSON document, read within bounds; every problem is collected. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SHOWN = 60
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class ToldValue:
-    """One value and its place. What is wrong with it is noted once, and something harmless read instead.
+class JsonValue:
+    """One value and its place. Reports a problem once, and returns a harmless value instead.
 
-    `absent`: it is not there, which may be or has been noted already.
+    `absent`: the value is missing, which is allowed or was reported already.
     """
 
     __slots__ = ("_absent", "_key", "_problems", "held")
@@ -32,33 +32,33 @@ class ToldValue:
 
     @property
     def is_object(self) -> bool:
-        """Tell whether it has keys."""
+        """Return whether it has keys."""
         return isinstance(self.held, dict)
 
     def wrong(self, sentence: str) -> None:
-        """Note what is wrong with it."""
+        """Report a problem of this value."""
         self._problems.append(f"{self._key or 'the document'}: {sentence}")
 
-    def __getitem__(self, name: str) -> ToldValue:
-        """Return a value that has to be there."""
+    def __getitem__(self, name: str) -> JsonValue:
+        """Return a required value."""
         found = self.get(name)
         if found._absent and not self._absent and self.is_object:  # noqa: SLF001 - of its own class
             found.wrong("missing")
         return found
 
-    def get(self, name: str) -> ToldValue:
-        """Return a value that may be missing."""
+    def get(self, name: str) -> JsonValue:
+        """Return an optional value."""
         key = f"{self._key}.{name}" if self._key else name
         if self._absent:
-            return ToldValue(None, key, self._problems, absent=True)
+            return JsonValue(None, key, self._problems, absent=True)
         if not self.is_object:
             self.wrong("must be an object")
             self._absent = True
-            return ToldValue(None, key, self._problems, absent=True)
-        return ToldValue(self.held.get(name), key, self._problems, absent=name not in self.held)
+            return JsonValue(None, key, self._problems, absent=True)
+        return JsonValue(self.held.get(name), key, self._problems, absent=name not in self.held)
 
     def whole(self, most: int = _MOST) -> int:
-        """Return a whole number from 0 on."""
+        """Return a whole number from 0."""
         if type(self.held) is int and 0 <= self.held <= most:
             return self.held
         if not self._absent:
@@ -90,7 +90,7 @@ class ToldValue:
         return ""
 
     def matching(self, pattern: str, told: str) -> str:
-        """Return a text of this form; `told` says it in words."""
+        """Return a text that matches; `told` describes the pattern."""
         if isinstance(self.held, str) and re.fullmatch(pattern, self.held):
             return self.held
         if not self._absent:
@@ -98,7 +98,7 @@ class ToldValue:
         return ""
 
     def topic(self) -> str:
-        """Return the name of one of Kafka's topics."""
+        """Return a Kafka topic name."""
         if isinstance(self.held, str) and is_topic_name(self.held):
             return self.held
         if not self._absent:
@@ -106,7 +106,7 @@ class ToldValue:
         return ""
 
     def one_of(self, names: Collection[str], otherwise: str) -> str:
-        """Return one of these names, and `otherwise` where it is none."""
+        """Return one of these names, or `otherwise`."""
         if isinstance(self.held, str) and self.held in names:
             return self.held
         if not self._absent:
@@ -115,7 +115,7 @@ class ToldValue:
         return otherwise
 
     def moment(self) -> float:
-        """Return epoch seconds of an ISO 8601 text with its zone."""
+        """Return epoch seconds of an ISO 8601 time with its zone."""
         try:
             moment = datetime.fromisoformat(self.held) if isinstance(self.held, str) else None
         except ValueError:
@@ -127,7 +127,7 @@ class ToldValue:
         return 0.0
 
     def first_offset(self) -> int | None:
-        """Return the first of [first, until), None for null."""
+        """Return `first` of [first, until); None for null."""
         if self.held is None:
             return None
         offsets = self.items(2)
@@ -137,28 +137,28 @@ class ToldValue:
         return offsets[0].whole()
 
     def counts(self, names: Collection[str]) -> dict[str, int]:
-        """Return a number by name; names that are not among these are left out."""
+        """Return numbers by name, without unknown names."""
         if not self.is_object:
             if not self._absent:
                 self.wrong("must be an object")
             return {}
         return {name: self[name].whole() for name in self.held if name in names}
 
-    def items(self, most: int) -> list[ToldValue]:
-        """Return the values of a list of bounded length."""
+    def items(self, most: int) -> list[JsonValue]:
+        """Return the values of a bounded list."""
         if isinstance(self.held, list) and len(self.held) <= most:
             return list(self._each())
         if not self._absent:
             self.wrong(f"must be a list of at most {most} entries")
         return []
 
-    def some(self, most: int) -> tuple[int, list[ToldValue]]:
-        """Return how many there are, and those that are shown."""
+    def some(self, most: int) -> tuple[int, list[JsonValue]]:
+        """Return the count, and the values that are listed."""
         count, shown = self["count"].whole(), self["shown"].items(most)
         if count < len(shown):
             self.wrong(f"count {count} is less than the {len(shown)} shown")
         return count, shown
 
-    def _each(self) -> Iterator[ToldValue]:
+    def _each(self) -> Iterator[JsonValue]:
         for number, one in enumerate(self.held):
-            yield ToldValue(one, f"{self._key}[{number}]", self._problems)
+            yield JsonValue(one, f"{self._key}[{number}]", self._problems)

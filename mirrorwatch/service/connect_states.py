@@ -1,4 +1,4 @@
-"""One look at what Kafka Connect says of the mirrors' connectors, and what is told of it. Pure."""
+"""States of the mirrors' connectors by Kafka Connect, and their problems. Pure."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     Begun = Mapping[tuple[str, int | None, str], tuple[int, bool]]  # by connector, task and state
 
-MOST_TRACES = 100  # of one connector: a sentence tells one of them
-NEXT_MS = 120_000  # after a longer silence nothing before it counts: another state may have come between
+MOST_TRACES = 100  # of one connector
+NEXT_MS = 120_000  # after a longer gap, earlier polls do not count: the state may have changed in between
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectLook:
-    """The states of each flow's source connector and its tasks as of `at_ms`, by the flow's name.
+class ConnectStates:
+    """The states of each flow's source connector and its tasks at `at_ms`, by flow.
 
-    A flow that is not in it is one of which nothing is known. `begun` is when each state that can be believed
-    was first seen, however often the lag monitor's process began anew since then, and whether the look before
-    it found another: the first look, and the first after a silence, tells nothing of how long it is so.
+    A missing flow has no known state. `begun` is when each reliable state was first seen, also before a
+    restart of the lag monitor, and whether the poll before it saw another state: the first poll, and the
+    first after a gap, does not show how long a state has lasted.
     """
 
     at_ms: int
@@ -35,7 +35,7 @@ class ConnectLook:
     begun: Begun = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """Return it as the lag monitor's process is told of it: of states, those that can be believed."""
+        """Return the states for the lag monitor's process, only reliable ones."""
         return {
             "at_ms": self.at_ms,
             "flows": {
@@ -62,9 +62,9 @@ def look_of(
     told: Mapping[str, tuple[TaskState, ...]],
     *,
     at_ms: int,
-    before: ConnectLook | None,
-) -> ConnectLook:
-    """Return what is told of the flows; `before` is the look before, None where there was none."""
+    before: ConnectStates | None,
+) -> ConnectStates:
+    """Return the states of the flows; `before` are those of the previous poll."""
     flows = {
         each.flow: (each.name, told[each.name])
         for each in connectors
@@ -77,15 +77,15 @@ def look_of(
     seen = set()
     if before is not None and 0 <= at_ms - before.at_ms <= NEXT_MS:
         known, seen = before.begun, {name for name, _ in before.flows.values()}
-    return ConnectLook(
+    return ConnectStates(
         at_ms, flows, {which: known.get(which, (at_ms, which[0] in seen)) for which in believed}
     )
 
 
 def sentence_of(connector: Connector, told: Mapping[str, tuple[TaskState, ...]], *, address: str) -> str:
-    """Return what a person should know of a connector, "" where that is nothing.
+    """Return the problem of a connector, "" if there is none.
 
-    The words are those with which `check` and the start tell of a state.
+    `check` and the start use the same sentences.
     """
     states = told.get(connector.name)
     if states is None:

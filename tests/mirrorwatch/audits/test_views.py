@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from checksum.compare.findings import RecordVerdict
-from mirrorwatch.audits.shown import EARLIER, checksum_view, run_text
-from mirrorwatch.audits.standing import gist_of, standing_of
-from mirrorwatch.audits.told import read_run
+from mirrorwatch.audits.flow_audit import flow_audit, run_summary
+from mirrorwatch.audits.run_document import read_run
+from mirrorwatch.audits.views import EARLIER, checksum_view, run_text
 from mirrorwatch.cli.status_answer import answer_of
 from mirrorwatch.cli.status_table import show
 from mirrorwatch.web.documents import flow_document, flows_document
@@ -29,7 +29,7 @@ NIGHT_S = 86_400.0
 def view_of(*documents):
     tolds = [read_run(document) for document in documents]
     return checksum_view(
-        standing_of(gist_of(told, ended_at=told.ended_at, exactly_once=False) for told in tolds)
+        flow_audit(run_summary(told, ended_at=told.ended_at, exactly_once=False) for told in tolds)
     )
 
 

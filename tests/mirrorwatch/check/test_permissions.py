@@ -1,4 +1,4 @@
-"""Which rights are printed for which configuration."""
+"""Which permissions are printed for which configuration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from canary.config import CanaryConfig
-from mirrorwatch.check.rights import Right, acl_command, rights, wished_rights
+from mirrorwatch.check.permissions import Permission, acl_command, optional_permissions, permissions
 from tests.mirrorwatch.check.test_cost import flow
 
 D = "DescribeConfigs"
@@ -18,7 +18,8 @@ CANARY, CONTROL = "mirrorwatch-canary", "__mirrorwatch-control"
 
 def told(flows, clusters="AB", **canary):
     return [
-        (each.cluster, each.name, each.operations) for each in rights(clusters, flows, CanaryConfig(**canary))
+        (each.cluster, each.name, each.operations)
+        for each in permissions(clusters, flows, CanaryConfig(**canary))
     ]
 
 
@@ -57,13 +58,13 @@ def test_both_directions_and_a_fan_out_name_each_topic_once():
 
 def test_a_topic_that_is_both_copy_and_source_has_the_rights_of_both():
     keeps = replace(flow("A", "B"), target_topic=CANARY)
-    found = rights("ABC", [keeps, flow("B", "C")], CanaryConfig())
-    assert Right("B", CANARY, RWC, "copies of A->B, probes") in found
+    found = permissions("ABC", [keeps, flow("B", "C")], CanaryConfig())
+    assert Permission("B", CANARY, RWC, "copies of A->B, probes") in found
 
 
 def test_a_command_survives_a_shell():
-    right = Right("A", "it's; rm -rf", ("Read",), "")
-    lines = acl_command("a:9092,b:9092", "User:CN=a b,O=$x", right)
+    permission = Permission("A", "it's; rm -rf", ("Read",), "")
+    lines = acl_command("a:9092,b:9092", "User:CN=a b,O=$x", permission)
     assert all(line.endswith("\\") for line in lines[:-1])
     words = shlex.split("".join(line.rstrip("\\") for line in lines))
     assert words == [
@@ -81,8 +82,8 @@ def test_heartbeats_are_read_of_a_flow_without_canary_too_but_not_where_nothing_
 def test_tasks_are_read_only_where_that_is_granted():
     tasks = replace(flow("A", "B"), tasks_topic="mm2-configs.A.internal")
     assert "mm2-configs.A.internal" not in [topic for _, topic, _ in told([tasks])]
-    assert wished_rights([tasks], CanaryConfig()) == (
-        Right("B", "mm2-configs.A.internal", ("Read",), "tasks of A->B"),
+    assert optional_permissions([tasks], CanaryConfig()) == (
+        Permission("B", "mm2-configs.A.internal", ("Read",), "tasks of A->B"),
     )
-    assert wished_rights([tasks], CanaryConfig(mode="off")) == ()
-    assert wished_rights([replace(tasks, off="filtered")], CanaryConfig()) == ()
+    assert optional_permissions([tasks], CanaryConfig(mode="off")) == ()
+    assert optional_permissions([replace(tasks, off="filtered")], CanaryConfig()) == ()

@@ -11,8 +11,8 @@ from checksum.compare.findings import RecordVerdict
 from checksum.report.result_document import MOST_LEFT_OUT
 from fleet.verdicts.vocabulary import Cause, Verdict
 from fleet.verdicts.words import MAX_ROWS
-from mirrorwatch.audits.standing import gist_of, newest_finding, standing_of
-from mirrorwatch.audits.told import read_run
+from mirrorwatch.audits.flow_audit import flow_audit, newest_finding, run_summary
+from mirrorwatch.audits.run_document import read_run
 from tests.mirrorwatch.told_runs import ENDED_AT, block, finding, left, partition, run
 
 NIGHT_S = 86_400.0
@@ -21,7 +21,7 @@ R = RecordVerdict
 
 def gist(name="r1", *, exactly_once=False, **said):
     told = read_run(run(name, **said))
-    return gist_of(told, ended_at=told.ended_at, exactly_once=exactly_once)
+    return run_summary(told, ended_at=told.ended_at, exactly_once=exactly_once)
 
 
 def found(*, exactly_once=False, **said):
@@ -71,7 +71,7 @@ def test_a_cause_that_is_known_of_few_goes_before_none():
 def test_rows_are_bounded_and_what_the_document_does_not_show_is_told_as_at_least():
     document = run(findings=[finding(number=number) for number in range(30)])
     document["findings"]["count"] = 40
-    one = gist_of(read_run(document), ended_at=ENDED_AT, exactly_once=False).found[0]
+    one = run_summary(read_run(document), ended_at=ENDED_AT, exactly_once=False).found[0]
     assert (len(one.rows), one.records, one.least) == (MAX_ROWS, 30, True)
 
 
@@ -92,8 +92,8 @@ def test_what_was_not_told_apart_is_evidence_of_what_counts_alone_prove(one, at_
         assert all(each.least and each.cause is Cause.UNEXPLAINED for each in seen)
 
 
-def standing(*gists):
-    return standing_of(gists)
+def standing(*summaries):
+    return flow_audit(summaries)
 
 
 def test_without_a_run_there_is_nothing():
@@ -137,8 +137,8 @@ def test_what_several_runs_found_stands_oldest_first():
 # --- topics
 
 
-def topics(*gists):
-    return standing(*gists).topics
+def topics(*summaries):
+    return standing(*summaries).topics
 
 
 def test_each_topic_has_its_records_and_its_coverage():
@@ -217,7 +217,7 @@ def test_of_a_document_that_was_cut_only_whole_topics_are_told(shown, known):
     listed = document["partitions"]
     listed["shown"] = listed["shown"][:shown]
     listed["count"] = 3
-    told = gist_of(read_run(document), ended_at=ENDED_AT, exactly_once=False).topics
+    told = run_summary(read_run(document), ended_at=ENDED_AT, exactly_once=False).topics
     assert set(told) == known
 
 
@@ -239,7 +239,7 @@ def test_where_what_is_left_out_was_cut_only_topics_before_the_end_are_told(show
         left_out=sorted([*new, *gone], key=lambda one: (one.topic, one.partition)),
         nothing_new=["quiet"],
     )
-    told = gist_of(read_run(cut(document, shown)), ended_at=ENDED_AT, exactly_once=False).topics
+    told = run_summary(read_run(cut(document, shown)), ended_at=ENDED_AT, exactly_once=False).topics
     assert set(told) == known | {"quiet"}  # of which all was verified before, whatever is left out
     assert {name for name, one in told.items() if one.verified_at is None} == known - {"c"}
 
@@ -251,7 +251,7 @@ def test_what_is_new_is_cut_before_what_is_left_out():
         MOST_LEFT_OUT + 1,
         MOST_LEFT_OUT,
     )
-    told = gist_of(read_run(document), ended_at=ENDED_AT, exactly_once=False).topics
+    told = run_summary(read_run(document), ended_at=ENDED_AT, exactly_once=False).topics
     assert {name: (one.coverage, one.verified_at) for name, one in told.items()} == {"zebra": (0.1, None)}
 
 
@@ -274,11 +274,11 @@ RUNS = st.lists(
 
 @given(RUNS, st.randoms())
 def test_it_is_the_same_in_whatever_order_runs_were_told(runs, random):
-    gists = [gist(f"r{number}", **said) for number, said in enumerate(runs)]
-    told = standing(*gists)
-    random.shuffle(gists)
-    assert standing(*gists) == told
-    assert {name for one in gists for name in one.topics} == set(told.topics)
+    summaries = [gist(f"r{number}", **said) for number, said in enumerate(runs)]
+    told = standing(*summaries)
+    random.shuffle(summaries)
+    assert standing(*summaries) == told
+    assert {name for one in summaries for name in one.topics} == set(told.topics)
     for topic in told.topics.values():
         assert topic.verified_at is None or topic.verified_at <= topic.at <= told.newest.ended_at
         assert 0 <= topic.coverage <= 1

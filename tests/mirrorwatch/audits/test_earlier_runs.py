@@ -9,7 +9,7 @@ import pytest
 
 from checksum.book.entries import RunRow
 from fleet.errors import ConfigurationError, UnavailableError
-from mirrorwatch.audits.late import found_text
+from mirrorwatch.audits.earlier_runs import found_text
 from mirrorwatch.checksums.counts import count_all
 from mirrorwatch.checksums.results.telling import Unheard
 from tests.checksum.pretend_mirror import Mirrored

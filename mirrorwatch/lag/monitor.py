@@ -1,8 +1,7 @@
-"""The lag monitor as the service has it: a process of its own, kept at work, and asked.
+"""The lag monitor in the service: runs its process and polls its answers.
 
-Where another configuration changes what it works by, the process ends, which tells what it knows, and the
-next begins with the new orders from there. That happens beside the reload: however the process ends, the
-orders that were given last are those that run.
+If a new configuration changes its settings, the process ends, returns its state, and the next process starts
+with the new settings. This happens in parallel with the reload; the last settings always win.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from fleet.errors import MalformedError, UnavailableError
 from fleet.verdicts.offset_findings import lost_records
 from fleet.verdicts.offsets import says_something
 from fleet.verdicts.words import ended
-from mirrorwatch.lag.book import LagBook
 from mirrorwatch.lag.collected import CollectedCounts
+from mirrorwatch.lag.flow_answers import FlowAnswers
 from mirrorwatch.lag.keeping import WHERE as KEEPING
 from mirrorwatch.lag.orders import lag_orders
 from mirrorwatch.service.event_log import EventLog
@@ -37,18 +36,18 @@ if TYPE_CHECKING:
     from mirrorwatch.lag.collected import Standing, Unanswered
     from mirrorwatch.lag.keeping import LagKeeping
     from mirrorwatch.lag.orders import LagOrders
-    from mirrorwatch.service.connect_looks import ConnectLook
+    from mirrorwatch.service.connect_states import ConnectStates
     from mirrorwatch.service.view import EventView
     from runtime.process.clock import WaitingClock
 
 WHAT = "the lag monitor"
 OFF = f"{WHAT} is off (lag.commits)"
-WELL_AFTER_S = BackOff().well_after_s  # a process that has run for so long: what ended the one before is over
-ASK_S = 1.0  # between two looks at what it says of flows
+WELL_AFTER_S = BackOff().well_after_s  # after this, the end of the process before is no longer a problem
+ASK_S = 1.0  # between two polls
 
 
-class Lagging:
-    """Keeps the ingest process running, while it is not off, and passes questions on to it."""
+class LagMonitor:
+    """Runs the ingest process, unless it is off, and forwards requests to it."""
 
     def __init__(
         self,
@@ -61,32 +60,32 @@ class Lagging:
         keeping: LagKeeping,
         on_offsets: Callable[[str, str, Mapping[int, int], float], None] = lambda *_told: None,
     ) -> None:
-        """Make it; nothing runs before `keep`.
+        """Create it; `keep` starts the process.
 
-        `on_offsets` is told with each answer, for each flow whose mirror has any, the id of the canary's
-        topic, its next offset of each partition there, and within what time such an offset settles (s).
+        After each answer, `on_offsets` gets for each flow: the id of the canary topic, the mirror's committed
+        offsets of its partitions, and the time within which such an offset settles (s).
         """
         self._clock = clock
         self._reporter = reporter
         self._keeping = keeping
         self._logs = log_level, log_format
-        self._orders = self._orders_of(config)  # by which it is to run; None: it is off
-        self._told = self._orders  # to the process that runs, or that ran last
+        self._orders = self._orders_of(config)  # the settings it should run with; None: it is off
+        self._told = self._orders  # the settings of the running or last process
         self._worker = Worker("lagmon", what=WHAT, orders={}, clock=clock)
-        self._book = LagBook(self._watched)
+        self._book = FlowAnswers(self._watched)
         self._canary_topic = config.canary.topic
         self._collected = CollectedCounts()
         self._has_failed = False
-        self._running_ns: int | None = None  # since when a process runs
+        self._running_ns: int | None = None  # start of the running process
         self._on_offsets = on_offsets
         self._changed = asyncio.Event()
         self._event_log = EventLog(clock.wall_s())
-        self._connect: ConnectLook | None = None
-        self._connect_told: tuple[int, ConnectLook] | None = None  # to which process, by its number
+        self._connect: ConnectStates | None = None
+        self._connect_told: tuple[int, ConnectStates] | None = None  # last states sent, and to which process
 
     @property
     def on(self) -> bool:
-        """Tell whether there is a lag monitor at all."""
+        """Return whether the lag monitor is on."""
         return self._orders is not None
 
     @property
@@ -95,27 +94,27 @@ class Lagging:
         return () if self._orders is None or self._told is None else self._told.synced
 
     def use(self, config: Configuration) -> None:
-        """Work by another configuration from now on; where nothing changes by that, nothing is touched."""
+        """Use another configuration from now on; without relevant changes nothing happens."""
         new, before = self._orders_of(config), self._orders
         if new == before:
             return
         self._orders = new
         if new is None:
-            self._collected.forget_standing()
+            self._collected.forget_clusters()
         if before is not None:
             changed = [name for name in self._watched if not before.same(name, new)]
             self._book.watch(self._watched, anew=changed)
         else:
-            self._book = LagBook(self._watched)
+            self._book = FlowAnswers(self._watched)
         self._reporter.event(f"{WHAT} stopped" if new is None else f"{WHAT} restarts with new settings")
         self._changed.set()
 
-    def note_states(self, look: ConnectLook) -> None:
-        """Have the process know what Kafka Connect says of the mirrors' tasks."""
+    def note_states(self, look: ConnectStates) -> None:
+        """Send the states of connectors and tasks to the process."""
         self._connect = look
 
     async def keep(self, stopping: asyncio.Event) -> None:
-        """Keep the process at work, by the newest orders, until told to stop."""
+        """Run the process with the newest settings, until told to stop."""
         following = asyncio.create_task(self._follow(stopping))
         try:
             while not stopping.is_set():
@@ -137,8 +136,8 @@ class Lagging:
             self._keeping.close()
 
     async def _work(self, orders: LagOrders, stopping: asyncio.Event) -> None:
-        """Keep a process at work by these orders until told to stop."""
-        ending = asyncio.Event()  # later than `stopping` by what it takes to tell what it knows
+        """Run a process with these settings until told to stop."""
+        ending = asyncio.Event()  # set after `stopping`, when the process has returned its state
         self._told = orders
 
         async def work() -> None:
@@ -162,32 +161,32 @@ class Lagging:
                 stopping=stopping,
             )
             if keeping.done():
-                await keeping  # what went wrong there is our bug
+                await keeping  # an exception in it is a bug
         finally:
             keeping.cancel()
 
     def evidence(self, flow: str) -> LagEvidence | None:
-        """Return what offsets say of a flow right now; None of one that is not watched by them."""
+        """Return the evidence of a flow by offsets; None if its offsets are not watched."""
         return self._book.evidence(flow, now_ns=self._clock.monotonic_ns())
 
     def collected(self, alias: str) -> dict[str, dict[str, float]]:
-        """Return when it last read what of a cluster (epoch s), and how often not; {} where it is off."""
+        """Return last success (epoch s) and errors of its collectors on a cluster; {} if it is off."""
         return self._collected.document(alias) if self.on else {}
 
     def unanswered(self, alias: str) -> Unanswered | None:
-        """Return since when a cluster does not answer it, and why; None of one that does, or is not asked."""
+        """Return since when a cluster has not answered it, and why; None if it answers or is not read."""
         return self._collected.unanswered(alias) if self.on else None
 
     def standing(self, alias: str) -> Standing | None:
-        """Return how a cluster is by what it answers; None where that is not known, not yet or no more."""
+        """Return the state of a cluster by its answers; None if unknown."""
         return self._collected.standing(alias, now_ns=self._clock.monotonic_ns()) if self.on else None
 
     def untried(self, aliases: Iterable[str]) -> set[str]:
-        """Return which of these clusters it neither reached nor failed at; none once it failed itself."""
+        """Return the clusters that it neither reached nor failed at; none after it failed itself."""
         return set() if self._has_failed else set(aliases) - self._collected.tried
 
     def recovery_points(self) -> dict[str, RecoveryPoint]:
-        """Return how far behind the worst partition of each flow is, of those of which it is known."""
+        """Return the recovery point by offsets of each flow that has one."""
         found = {name: self.evidence(name) for name in self._watched}
         return {
             name: RecoveryPoint(one.lag_s, one.lag_s_kind)
@@ -196,7 +195,7 @@ class Lagging:
         }
 
     def lost(self) -> dict[str, Bounds]:
-        """Return how many records offsets show to be lost, of each flow of which they say anything.
+        """Return the number of lost records by offsets, for flows where it is known.
 
         The canary counts those of its own topic.
         """
@@ -209,15 +208,15 @@ class Lagging:
         }
 
     def lag_records(self, flow: str) -> int | None:
-        """Return how many records of a flow wait by its mirror's offsets; None where that is not known."""
+        """Return the lag of a flow in records; None if unknown."""
         return self._book.lag_records(flow, now_ns=self._clock.monotonic_ns())
 
     def events(self) -> dict[str, tuple[EventView, ...]]:
-        """Return what happened to each flow within a day, newest first."""
+        """Return the events of each flow in the last day, newest first."""
         return {name: self._book.events(name) for name in self._watched}
 
     def move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds."""
+        """Shift times after the wall clock was set by this many seconds."""
         self._book.move_instants(by_s)
 
     async def _follow(self, stopping: asyncio.Event) -> None:
@@ -232,7 +231,7 @@ class Lagging:
             await self._look_at_flows()
         except UnavailableError as error:
             self._book.fall_silent(ended(f"{str(error)[:1].upper()}{str(error)[1:]}"))
-        except (KeyError, MalformedError, TypeError, ValueError) as error:  # the canary goes on without it
+        except (KeyError, MalformedError, TypeError, ValueError) as error:  # the canary continues without it
             sentence = f"its answer about flows: invalid ({error!r}); please report this"
             self._book.fall_silent(f"No verdict from the lag monitor: {sentence}.")
             self._reporter.problem(f"{WHAT}: flows", sentence)
@@ -242,7 +241,7 @@ class Lagging:
                 self._reporter.settled(WHAT)
 
     def _runs_well(self) -> bool:
-        """Tell whether a process has run for so long that the end of the one before needs nobody any more."""
+        """Return whether a process has run long enough to clear the problem of the one before."""
         if self._running_ns is None:
             return False
         return self._clock.monotonic_ns() - self._running_ns >= WELL_AFTER_S * 1e9
@@ -251,13 +250,13 @@ class Lagging:
         by = self._told
         head, body = await self.ask("flows", canary_topic=self._canary_topic)
         if not self.on:
-            return  # it was switched off meanwhile
+            return  # it was turned off meanwhile
         incarnation = self._worker.starts
         now_ns = self._clock.monotonic_ns()
         self._collected.take(head.get("collected", {}), incarnation=incarnation, now_ns=now_ns)
         for document in json.loads(body)["flows"]:
             if by is None or not by.same(document["flow"], self._orders):
-                continue  # the process that answers works by orders that hold no more
+                continue  # the process still has old settings
             now_at, now_ns = self._clock.wall_s(), self._clock.monotonic_ns()
             self._book.take([document], incarnation=incarnation, now_at=now_at, now_ns=now_ns)
             for one in self._event_log.due(document["flow"], self._book.events(document["flow"])):
@@ -269,21 +268,21 @@ class Lagging:
                 self._on_offsets(name, *told)
 
     async def _hand_over_states(self) -> None:
-        """Tell the process what Connect says, once, and each process that takes the place of another."""
+        """Send the states of Connect once to each process."""
         if self._connect is None:
             return
         telling = self._worker.starts, self._connect
         if telling != self._connect_told:
-            with suppress(UnavailableError):  # it says less of causes then, and no less of the flows
+            with suppress(UnavailableError):  # without them it knows fewer causes
                 await self.ask("connect_states", **telling[1].document())
                 self._connect_told = telling
 
     async def ask(self, question: str, **details: object) -> tuple[dict[str, Any], bytes]:
-        """Return its answer; raises UnavailableError with a sentence where it gives none."""
+        """Return its answer; raises UnavailableError with the reason."""
         return await self._worker.ask(question, **details)
 
     async def stream(self, question: str, **details: object) -> tuple[dict[str, Any], AsyncGenerator[bytes]]:
-        """Return its answer in pieces; none by orders that hold no more, so that series of them go."""
+        """Return its answer in pieces; raises UnavailableError while the process has old settings."""
         if self._told is not self._orders:
             raise UnavailableError(f"{WHAT} restarts with new settings")
         return await self._worker.stream(question, **details)
@@ -300,7 +299,7 @@ class Lagging:
         if not state.sentence:
             ended = state.phase is Phase.ENDED
             told = f"{WHAT} has stopped" if ended else f"{WHAT} is starting"
-            state = replace(state, sentence=told)  # heard by whoever asks while there is no process
+            state = replace(state, sentence=told)  # the reason for requests without a process
         self._worker.state = state
         self._running_ns = self._clock.monotonic_ns() if state.phase is Phase.RUNNING else None
         if state.phase in (Phase.DOWN, Phase.REFUSED):
@@ -311,7 +310,7 @@ class Lagging:
 
 
 async def _set_by_either(event: asyncio.Event, one: asyncio.Event, other: asyncio.Event) -> None:
-    """Set an event as soon as one of two others is."""
+    """Set an event as soon as one of two others is set."""
     waiting = [asyncio.create_task(each.wait()) for each in (one, other)]
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

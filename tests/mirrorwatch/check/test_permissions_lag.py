@@ -1,11 +1,15 @@
-"""Which rights the lag monitor asks for: by how commits are read, and from what each flow is followed."""
+"""Which permissions the lag monitor asks for: by how commits are read, and from what each flow is followed."""
 
 from __future__ import annotations
 
 import pytest
 
-from mirrorwatch.check.rights import acl_command
-from mirrorwatch.check.rights_lag import lag_rights, wished_lag_rights, wished_task_rights
+from mirrorwatch.check.permissions import acl_command
+from mirrorwatch.check.permissions_lag import (
+    lag_permissions,
+    optional_lag_permissions,
+    optional_task_permissions,
+)
 from mirrorwatch.configuration.reading import read_configuration
 
 BASE = """\
@@ -24,7 +28,7 @@ _SYNCS = ("A", "topic", "mm2-offset-syncs.B.internal", ("Read",))
 def told(folder, *, commits="topic", flow=""):
     path = folder / "mirrorwatch.yml"
     path.write_text(BASE.format(commits=commits, flow=flow), encoding="utf-8")
-    found = lag_rights(read_configuration(path, environ={}))
+    found = lag_permissions(read_configuration(path, environ={}))
     assert all(one.purpose for one in found)
     return {(one.cluster, one.resource, one.name, one.operations) for one in found}
 
@@ -58,7 +62,7 @@ def test_by_the_admin_api_groups_are_described_and_the_offsets_topic_is_left_alo
 def test_without_the_lag_monitor_nothing_is_asked_for(tmp_path):
     assert told(tmp_path, commits="off") == set()
     path = tmp_path / "mirrorwatch.yml"
-    assert wished_lag_rights(read_configuration(path, environ={})) == ()
+    assert optional_lag_permissions(read_configuration(path, environ={})) == ()
 
 
 @pytest.mark.parametrize(
@@ -78,10 +82,10 @@ def test_why_a_task_failed_is_read_where_the_worker_tells_it_and_done_without(tm
     path = tmp_path / "mirrorwatch.yml"
     path.write_text(BASE.format(commits="topic", flow=flow), encoding="utf-8")
     config = read_configuration(path, environ={})
-    found = [one for one in wished_lag_rights(config) if one.purpose == "errors of tasks of A->B"]
+    found = [one for one in optional_lag_permissions(config) if one.purpose == "errors of tasks of A->B"]
     expected = [] if topic is None else [(cluster, "topic", topic, ("Read",))]
     assert [(one.cluster, one.resource, one.name, one.operations) for one in found] == expected
-    assert not any(one.name == topic for one in lag_rights(config))
+    assert not any(one.name == topic for one in lag_permissions(config))
 
 
 def test_a_topic_of_a_worker_that_two_flows_share_is_asked_for_once(tmp_path):
@@ -98,9 +102,9 @@ flows:
         encoding="utf-8",
     )
     config = read_configuration(path, environ={})
-    found = [one.purpose for one in wished_lag_rights(config) if one.name == "connect-status"]
+    found = [one.purpose for one in optional_lag_permissions(config) if one.name == "connect-status"]
     assert found == ["errors of tasks of A->B, errors of tasks of C->B"]
-    assert [one.purpose for one in lag_rights(config) if one.name == "connect-offsets"] == [
+    assert [one.purpose for one in lag_permissions(config) if one.name == "connect-offsets"] == [
         "how far A->B is, how far C->B is"
     ]
 
@@ -125,14 +129,14 @@ def test_which_task_carries_what_is_read_where_it_is_known_and_done_without(
     path = tmp_path / "mirrorwatch.yml"
     path.write_text(BASE.format(commits=commits, flow=flow), encoding="utf-8")
     config = read_configuration(path, environ={})
-    found = [(one.cluster, one.name, one.purpose) for one in wished_task_rights(config)]
+    found = [(one.cluster, one.name, one.purpose) for one in optional_task_permissions(config)]
     assert found == expected
-    assert not {name for _, name, _ in found} & {one.name for one in lag_rights(config)}
+    assert not {name for _, name, _ in found} & {one.name for one in lag_permissions(config)}
 
 
 def test_a_right_on_groups_is_granted_on_groups(tmp_path):
     path = tmp_path / "mirrorwatch.yml"
     path.write_text(BASE.format(commits="admin", flow=""), encoding="utf-8")
-    found = lag_rights(read_configuration(path, environ={}))
+    found = lag_permissions(read_configuration(path, environ={}))
     group = next(one for one in found if one.resource == "group")
     assert "  --group '*' \\" in acl_command("a:1", "User:x", group)

@@ -1,8 +1,7 @@
-"""The rights that `run` needs on each cluster, and the kafka-acls commands that grant just these. Pure.
+"""The permissions that `run` needs on each cluster, and kafka-acls commands that grant only these. Pure.
 
-By Kafka's StandardAuthorizer: Read and Write imply Describe; an idempotent producer needs no right of its
-own beside Write (KIP-679, brokers from 3.0 on); partitions that are assigned need no right on a group; and
-describing the cluster needs none.
+Kafka's StandardAuthorizer: Read and Write imply Describe. An idempotent producer needs only Write (KIP-679,
+brokers since 3.0). Assigned partitions need no permission on a group, and describing the cluster needs none.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ ORDER = ("Describe", "Read", "Write", "Create", "Alter", "DescribeConfigs")
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
-    """What the principal may do with one topic of one cluster, or with one group, and what for."""
+class Permission:
+    """Operations on one topic or group of one cluster, and their purpose."""
 
     cluster: str
     name: str  # `*` for all
@@ -35,8 +34,10 @@ class Right:
     pattern: str = "literal"  # or prefixed: `name` is how the names begin
 
 
-def rights(clusters: Iterable[str], flows: Iterable[CanaryFlow], canary: CanaryConfig) -> tuple[Right, ...]:
-    """Return the least rights, by cluster, each topic once; `clusters` are those that flows touch."""
+def permissions(
+    clusters: Iterable[str], flows: Iterable[CanaryFlow], canary: CanaryConfig
+) -> tuple[Permission, ...]:
+    """Return the least permissions, by cluster, each topic once; `clusters` are those of flows."""
     found: dict[tuple[str, str], tuple[set[str], list[str]]] = {}
 
     def need(cluster: str, topic: str, operations: set[str], purpose: str) -> None:
@@ -58,39 +59,39 @@ def rights(clusters: Iterable[str], flows: Iterable[CanaryFlow], canary: CanaryC
     for cluster in order if canary.mode is not CanaryMode.OFF else ():
         need(cluster, CONTROL_TOPIC, {"Read", "Write"} | make | settings, "control probes")
     return tuple(
-        Right(cluster, topic, tuple(name for name in ORDER if name in has), ", ".join(purposes))
+        Permission(cluster, topic, tuple(name for name in ORDER if name in has), ", ".join(purposes))
         for (cluster, topic), (has, purposes) in sorted(
             found.items(), key=lambda item: (order.index(item[0][0]), item[0][1] == CONTROL_TOPIC, item[0][1])
         )
     )
 
 
-def wished_rights(flows: Iterable[CanaryFlow], canary: CanaryConfig) -> tuple[Right, ...]:
-    """Return what `run` does without where it is not granted: to read which task carries which partitions."""
+def optional_permissions(flows: Iterable[CanaryFlow], canary: CanaryConfig) -> tuple[Permission, ...]:
+    """Return permissions that `run` can do without: to read which task has which partitions."""
     return tuple(
-        Right(flow.target, flow.tasks_topic, ("Read",), f"tasks of {flow.name}")
+        Permission(flow.target, flow.tasks_topic, ("Read",), f"tasks of {flow.name}")
         for flow in flows
         if flow.tasks_topic and not flow.off and canary.mode is not CanaryMode.OFF
     )
 
 
-def joined(found: Iterable[Right]) -> tuple[Right, ...]:
-    """Return each right once, in their order, for all that it is wanted for."""
-    purposes: dict[Right, dict[str, None]] = {}
+def joined(found: Iterable[Permission]) -> tuple[Permission, ...]:
+    """Return each permission once, in order, with all its purposes."""
+    purposes: dict[Permission, dict[str, None]] = {}
     for one in found:
         purposes.setdefault(replace(one, purpose=""), {})[one.purpose] = None
-    return tuple(replace(right, purpose=", ".join(names)) for right, names in purposes.items())
+    return tuple(replace(permission, purpose=", ".join(names)) for permission, names in purposes.items())
 
 
 def acl_command(
-    bootstrap: str, principal: str, right: Right, *, command_config: str = "admin.properties"
+    bootstrap: str, principal: str, permission: Permission, *, command_config: str = "admin.properties"
 ) -> tuple[str, ...]:
     """Return the lines of one kafka-acls command, for a POSIX shell."""
-    prefixed = f" --resource-pattern-type {right.pattern}" if right.pattern != "literal" else ""
+    prefixed = f" --resource-pattern-type {permission.pattern}" if permission.pattern != "literal" else ""
     return (
         f"kafka-acls.sh --bootstrap-server {shlex.quote(bootstrap)} \\",
         f"  --command-config {shlex.quote(command_config)} \\",
         f"  --add --allow-principal {shlex.quote(principal)} \\",
-        f"  --{right.resource} {shlex.quote(right.name)}{prefixed} \\",
-        " " + "".join(f" --operation {operation}" for operation in right.operations),
+        f"  --{permission.resource} {shlex.quote(permission.name)}{prefixed} \\",
+        " " + "".join(f" --operation {operation}" for operation in permission.operations),
     )

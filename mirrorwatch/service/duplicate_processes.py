@@ -1,4 +1,4 @@
-"""Other processes at work on the store under the name of this one: most likely it was started twice."""
+"""Detects other processes with this name on the store: Mirrorwatch probably runs twice. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from canary.persistence.leases import Incarnation
 
 
-def of_one_name(
+def duplicate_warning(
     rows: Iterable[Incarnation], *, replica: str, incarnation: str, now_at: float, probing: bool
 ) -> str | None:
-    """Return a sentence where another process runs under the name of this one; None where none does.
+    """Return a warning if another process uses the name of this one, else None.
 
-    `rows` are those of the store, after what is gone was taken over by this process; `probing` tells that
-    there is a canary.
+    `rows` are the processes in the store, after this one took over those that ended; `probing`: there is a
+    canary.
     """
     places = [
         _place(row)

@@ -1,4 +1,4 @@
-"""How a flow stands by its checksums, for page, API and table: views, documents and words. Pure."""
+"""A flow's checksums for pages, API and table. Pure."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from fleet.dialect import moment_text
 from fleet.quantity import duration_text
 from fleet.verdicts.checksum import coverage_text
 from mirrorwatch.service.view import ChecksumRunView, ChecksumView
-from mirrorwatch.web.words import counted
+from mirrorwatch.web.texts import counted
 
 if TYPE_CHECKING:
-    from mirrorwatch.audits.standing import FlowStanding, RunGist
+    from mirrorwatch.audits.flow_audit import FlowAudit, RunSummary
 
 EARLIER = 5
 
 
-def checksum_view(standing: FlowStanding | None) -> ChecksumView | None:
-    """Return what is shown of a flow; None where no run has ended."""
+def checksum_view(standing: FlowAudit | None) -> ChecksumView | None:
+    """Return the view of a flow's checksums; None if no run has ended."""
     if standing is None:
         return None
     earlier = [run for run in standing.with_findings if run is not standing.newest]
@@ -29,38 +29,38 @@ def checksum_view(standing: FlowStanding | None) -> ChecksumView | None:
 
 
 def run_address(run: str) -> str:
-    """Return the address of a run's page; its id needs no quoting."""
+    """Return the path of a run's page; its id needs no quoting."""
     return f"/checksums/{run}"
 
 
 def checksum_document(view: ChecksumView | None) -> dict[str, Any] | None:
-    """Return the same for /api/v1."""
+    """Return the checksums of a flow for /api/v1."""
     if view is None:
         return None
     return _run_document(view.newest) | {"earlier": [_run_document(one) for one in view.earlier]}
 
 
 def run_text(run: ChecksumRunView) -> str:
-    """Say what a run came to: `1,234 records of 3 topics compared, 99.5 % verified, 2 findings`."""
+    """Write the result of a run: `1,234 records of 3 topics compared, 99.5 % verified, 2 findings`."""
     if not run.source_records and not run.findings:
         compared = "nothing new to compare" if run.coverage >= 1 else "nothing could be compared"
     else:
         compared = f"{counted(run.source_records, 'record')} of {counted(run.topics, 'topic')} compared"
     told = [compared, f"{coverage_text(run.coverage)} verified"]
     told.append(counted(run.findings, "finding") if run.findings else "no finding")
-    if run.not_told_apart:
-        told.append(f"{counted(run.not_told_apart, 'block')} of offsets unresolved")
-    if run.untold_records:
-        told.append(f"{counted(run.untold_records, 'record')} without a verdict")
+    if run.unresolved_blocks:
+        told.append(f"{counted(run.unresolved_blocks, 'block')} of offsets unresolved")
+    if run.undecided_records:
+        told.append(f"{counted(run.undecided_records, 'record')} without a verdict")
     return ", ".join(told)
 
 
 def took_text(run: ChecksumRunView) -> str:
-    """Say how long a run took."""
+    """Write how long a run took."""
     return duration_text(round(run.ended_at - run.begun_at))
 
 
-def _run_view(run: RunGist) -> ChecksumRunView:
+def _run_view(run: RunSummary) -> ChecksumRunView:
     return ChecksumRunView(
         run=run.run,
         begun_at=run.begun_at,
@@ -72,8 +72,8 @@ def _run_view(run: RunGist) -> ChecksumRunView:
         records={verdict.value: count for verdict, count in run.records.items()},
         findings=run.findings,
         expected=run.expected,
-        not_told_apart=run.not_told_apart,
-        untold_records=run.untold_records,
+        unresolved_blocks=run.unresolved_blocks,
+        undecided_records=run.undecided_records,
         not_due=run.not_due,
         topics=len(run.topics),
     )
@@ -91,9 +91,9 @@ def _run_document(run: ChecksumRunView) -> dict[str, Any]:
         "target_records": run.target_records,
         "records_by_verdict": dict(run.records),
         "not_due_records": run.not_due,
-        "undecided_records": run.untold_records,
+        "undecided_records": run.undecided_records,
         "finding_count": run.findings,
         "expected_count": run.expected,
-        "unresolved_block_count": run.not_told_apart,
+        "unresolved_block_count": run.unresolved_blocks,
         "page": run_address(run.run),
     }

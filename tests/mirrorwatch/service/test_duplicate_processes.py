@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from canary.persistence.leases import Incarnation
-from mirrorwatch.service.namesakes import of_one_name
+from mirrorwatch.service.duplicate_processes import duplicate_warning
 from runtime.process.identity import this_process
 
 NOW = 1_800_000_000.0
@@ -33,7 +33,7 @@ def row(**more):
 
 
 def told(*rows, probing=True):
-    return of_one_name(rows, replica="here", incarnation="ours", now_at=NOW, probing=probing)
+    return duplicate_warning(rows, replica="here", incarnation="ours", now_at=NOW, probing=probing)
 
 
 def test_a_process_of_this_machine_is_named():

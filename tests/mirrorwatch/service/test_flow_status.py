@@ -9,43 +9,43 @@ import pytest
 from alerts.incidents import Counts
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
-from mirrorwatch.service import current
-from mirrorwatch.web import incident_words
+from mirrorwatch.service import flow_status
+from mirrorwatch.web import texts
 from mirrorwatch.web.linking import PageLinks, runbook_of
 from mirrorwatch.web.pages.runbooks import Mitigations, runbook_names
 from tests.mirrorwatch import views
 
 
-def _standing(view):
-    return view.standing
+def _status(view):
+    return view.status
 
 
 def test_a_verdict_that_holds_is_the_present_one():
     for verdict in Verdict:
-        standing = _standing(views.flow(verdict=verdict))
-        assert (standing.now.verdict, standing.past, standing.look) == (verdict, None, verdict)
+        status = _status(views.flow(verdict=verdict))
+        assert (status.now.verdict, status.past, status.worst) == (verdict, None, verdict)
 
 
 def test_a_verdict_about_what_has_ended_is_past():
-    stalled, healthy = _standing(views.stalled_beside_losing()), _standing(views.healthy_after_losing())
+    stalled, healthy = _status(views.stalled_beside_losing()), _status(views.healthy_after_losing())
     assert (stalled.now.verdict, stalled.now.cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
-    assert (stalled.past.verdict, stalled.look) == (Verdict.LOSING, Verdict.STALLED)
+    assert (stalled.past.verdict, stalled.worst) == (Verdict.LOSING, Verdict.STALLED)
     assert (healthy.now.verdict, healthy.now.sentence) == (Verdict.HEALTHY, "6 of 6 partitions deliver.")
-    assert (healthy.past.cause, healthy.look) == (Cause.FILTERED, Verdict.LOSING)
+    assert (healthy.past.cause, healthy.worst) == (Cause.FILTERED, Verdict.LOSING)
 
 
 def test_a_condition_that_nothing_describes_is_said_without_a_sentence():
     view = views.healthy_after_losing()
     verdict = replace(view.verdict, conditions=frozenset({Verdict.LATE, Verdict.REPEATING}))
-    standing = current.standing_of(verdict)
-    assert (standing.now.verdict, standing.now.sentence) == (Verdict.REPEATING, "")
+    status = flow_status.flow_status(verdict)
+    assert (status.now.verdict, status.now.sentence) == (Verdict.REPEATING, "")
 
 
 def test_what_a_checksum_found_is_told_as_such():
     view = views.healthy_after_losing()
     audited = replace(view.verdict, evidence=(Evidence("checksum", "7 records are absent", 1.0),))
-    assert current.standing_of(audited).by_audit
-    assert not _standing(view).by_audit
+    assert flow_status.flow_status(audited).by_audit
+    assert not _status(view).by_audit
 
 
 def test_flows_are_ordered_by_what_holds_now():
@@ -56,8 +56,8 @@ def test_flows_are_ordered_by_what_holds_now():
         views.flow("A", "L", Verdict.LATE),
         views.stalled_beside_losing(),
     )
-    ordered = sorted(flows, key=lambda one: one.standing.rank)
-    assert [(one.standing.now.verdict.value, one.standing.past is not None) for one in ordered] == [
+    ordered = sorted(flows, key=lambda one: one.status.rank)
+    assert [(one.status.now.verdict.value, one.status.past is not None) for one in ordered] == [
         ("stalled", True),
         ("late", False),
         ("healthy", True),
@@ -68,11 +68,11 @@ def test_flows_are_ordered_by_what_holds_now():
 
 def test_an_incident_in_one_line():
     one = views.incident()
-    assert incident_words.recent_text(one, views.NOW_AT) == "272 records lost, stalled, 20:15 to 20:18 UTC"
+    assert texts.recent_text(one, views.NOW_AT) == "272 records lost, stalled, 20:15 to 20:18 UTC"
     opened = views.incident(ended=False)
-    assert incident_words.recent_text(opened, views.NOW_AT) == "272 records lost, stalled, since 20:15 UTC"
+    assert texts.recent_text(opened, views.NOW_AT) == "272 records lost, stalled, since 20:15 UTC"
     over_midnight = replace(one, started_at=one.started_at - 76_000)
-    assert incident_words.recent_text(over_midnight, views.NOW_AT + 20_000).endswith(
+    assert texts.recent_text(over_midnight, views.NOW_AT + 20_000).endswith(
         "27 May 23:08 to 28 May 20:18 UTC"
     )
 
@@ -86,19 +86,18 @@ def test_an_incident_in_one_line():
     ],
 )
 def test_a_number_of_lost_records_keeps_its_bounds(lost, said):
-    assert incident_words.what_text(replace(views.incident(), lost_by={"one": lost})) == f"{said}, stalled"
+    assert texts.what_text(replace(views.incident(), lost_by={"one": lost})) == f"{said}, stalled"
     nothing = replace(views.incident(), lost_by={}, counts_by={"one": Counts()})
-    assert incident_words.what_text(nothing) == "records lost, stalled"
+    assert texts.what_text(nothing) == "records lost, stalled"
 
 
 def test_how_long_an_incident_lasted_keeps_its_bounds():
     one = views.incident()
-    assert incident_words.lasted_text(one) == "3 min"
+    assert texts.lasted_text(one) == "3 min"
     assert (
-        incident_words.lasted_text(replace(one, healthy_at=one.bad_until_at + 3600))
-        == "between 3 min and 1 h 3 min"
+        texts.lasted_text(replace(one, healthy_at=one.bad_until_at + 3600)) == "between 3 min and 1 h 3 min"
     )
-    assert incident_words.lasted_text(replace(one, healthy_at=None)) == "at least 3 min"
+    assert texts.lasted_text(replace(one, healthy_at=None)) == "at least 3 min"
 
 
 def test_every_condition_and_cause_has_something_to_do():

@@ -1,11 +1,10 @@
-"""What the runs of a flow's checksum come to: the newest run, each topic's last run, what is evidence. Pure.
+"""The state of a flow by its checksum runs: newest run, last run of each topic, evidence. Pure.
 
-A topic stands as the last run that was to compare it left it, whichever topics other runs named since; its
-records are those of the last one that had any to compare. It was last verified when a run last knew the fate
-of every offset that it was to compare of it, whatever it found.
+A topic has the state of the last run that was to compare it. Its records are those of the last run that had
+any to compare. `verified_at` is the last time that a run verified every offset that it was to compare.
 
-What a run found is taken back by a later run by the same plan, which compared the same records again, and by
-nothing else (`fleet/verdicts/checksum.py` says for how long it holds).
+Only a later run with the same plan, which compares the same records again, clears a finding
+(`fleet/verdicts/checksum.py` says for how long it holds).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from checksum.book.entries import RunRow
-    from mirrorwatch.audits.told import ToldBlock, ToldFinding, ToldRun
+    from mirrorwatch.audits.run_document import DocumentBlock, DocumentFinding, RunDocument
 
 SHOWN_TOPICS = 3
 _MEANS = {
@@ -38,11 +37,11 @@ _MEANS = {
 
 
 @dataclass(frozen=True, slots=True)
-class TopicStanding:
+class TopicAudit:
     """A topic by the last run that was to compare it, which ended at `at`.
 
-    `records` are of the last one that compared records of it: of this one, where it `compared` any.
-    `verified_at` is when the last run ended that verified all of it; None where none has.
+    `records` are of the last run that compared records of it: of this run if `compared`. `verified_at` is the
+    end of the last run that verified all of it; None if none did.
     """
 
     at: float
@@ -53,10 +52,10 @@ class TopicStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class RunGist:
-    """What is kept in memory of a run; `not_told_apart` counts blocks of offsets that differ.
+class RunSummary:
+    """What the service keeps in memory of a run; `unresolved_blocks` counts blocks of offsets that differ.
 
-    `told_at` is when a service was told of one that ended elsewhere.
+    `told_at`: when a service received a run that ended elsewhere.
     """
 
     run: str
@@ -70,42 +69,44 @@ class RunGist:
     target_records: int
     findings: int
     expected: int
-    not_told_apart: int
+    unresolved_blocks: int
     found: tuple[ChecksumFound, ...]
-    topics: Mapping[str, TopicStanding]
+    topics: Mapping[str, TopicAudit]
     told_at: float | None = None
     not_due: int = 0
 
     @property
-    def untold_records(self) -> int:
-        """Return of how many compared records nobody could say whether anything is wrong with them."""
-        if self.coverage < 1 or self.not_told_apart:  # then these numbers tell of it
+    def undecided_records(self) -> int:
+        """Return how many compared records neither match nor differ for certain."""
+        if self.coverage < 1 or self.unresolved_blocks:  # then these numbers tell of it
             return 0
         return self.records.get(RecordVerdict.UNVERIFIABLE, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class FlowStanding:
-    """A flow by all runs that are known of it, newest first; one at least."""
+class FlowAudit:
+    """A flow by all its known runs, newest first; at least one."""
 
-    runs: tuple[RunGist, ...]
-    topics: Mapping[str, TopicStanding]
+    runs: tuple[RunSummary, ...]
+    topics: Mapping[str, TopicAudit]
     evidence: ChecksumEvidence
 
     @property
-    def newest(self) -> RunGist:
+    def newest(self) -> RunSummary:
         """Return the run that ended last."""
         return self.runs[0]
 
     @property
-    def with_findings(self) -> tuple[RunGist, ...]:
-        """Return those that found something, newest first."""
+    def with_findings(self) -> tuple[RunSummary, ...]:
+        """Return the runs with findings, newest first."""
         return tuple(run for run in self.runs if run.found)
 
 
-def gist_of(told: ToldRun, *, ended_at: float, exactly_once: bool, told_at: float | None = None) -> RunGist:
-    """Return what is kept of a run that ended and was told at these instants, by a clock that is believed."""
-    return RunGist(
+def run_summary(
+    told: RunDocument, *, ended_at: float, exactly_once: bool, told_at: float | None = None
+) -> RunSummary:
+    """Summarise a run that ended and was received at these times, by a trusted clock."""
+    return RunSummary(
         run=told.run,
         plan=told.plan,
         begun_at=min(told.begun_at, ended_at),
@@ -117,7 +118,7 @@ def gist_of(told: ToldRun, *, ended_at: float, exactly_once: bool, told_at: floa
         target_records=told.target_records,
         findings=told.findings_count,
         expected=told.expected_count,
-        not_told_apart=told.blocks_count,
+        unresolved_blocks=told.blocks_count,
         found=tuple(
             replace(one, known_at=told_at) for one in _found(told, ended_at, exactly_once=exactly_once)
         ),
@@ -127,19 +128,19 @@ def gist_of(told: ToldRun, *, ended_at: float, exactly_once: bool, told_at: floa
     )
 
 
-def standing_of(gists: Iterable[RunGist]) -> FlowStanding | None:
-    """Return how a flow stands by these runs; None where there is none."""
-    runs = tuple(sorted(gists, key=lambda one: (one.ended_at, one.run), reverse=True))
+def flow_audit(summaries: Iterable[RunSummary]) -> FlowAudit | None:
+    """Return the state of a flow by these runs; None if there is none."""
+    runs = tuple(sorted(summaries, key=lambda one: (one.ended_at, one.run), reverse=True))
     if not runs:
         return None
-    topics: dict[str, TopicStanding] = {}
+    topics: dict[str, TopicAudit] = {}
     for run in reversed(runs):
         topics |= {name: _after(topics.get(name), now) for name, now in run.topics.items()}
-    return FlowStanding(runs, topics, _evidence(runs))
+    return FlowAudit(runs, topics, _evidence(runs))
 
 
 def newest_finding(runs: Iterable[RunRow]) -> RunRow | None:
-    """Return the newest run that found something which no later run took back, of runs newest first."""
+    """Return the newest run with a finding that no later run cleared; `runs` are newest first."""
     plans: set[str] = set()
     for run in runs:
         if run.status == FINDING and run.plan not in plans:
@@ -148,7 +149,7 @@ def newest_finding(runs: Iterable[RunRow]) -> RunRow | None:
     return None
 
 
-def _after(before: TopicStanding | None, now: TopicStanding) -> TopicStanding:
+def _after(before: TopicAudit | None, now: TopicAudit) -> TopicAudit:
     if before is None:
         return now
     return replace(
@@ -158,9 +159,9 @@ def _after(before: TopicStanding | None, now: TopicStanding) -> TopicStanding:
     )
 
 
-def _evidence(runs: Sequence[RunGist]) -> ChecksumEvidence:
+def _evidence(runs: Sequence[RunSummary]) -> ChecksumEvidence:
     newest = runs[0]
-    by_plan: dict[str, RunGist] = {}
+    by_plan: dict[str, RunSummary] = {}
     for run in runs:
         by_plan.setdefault(run.plan, run)
     found = [one for run in reversed(by_plan.values()) for one in run.found]
@@ -170,16 +171,16 @@ def _evidence(runs: Sequence[RunGist]) -> ChecksumEvidence:
         records=newest.source_records,
         findings=newest.findings,
         found=tuple(found),
-        untold=newest.untold_records,
+        untold=newest.undecided_records,
     )
 
 
-def _found(told: ToldRun, at: float, *, exactly_once: bool) -> tuple[ChecksumFound, ...]:
-    findings: dict[Verdict, list[ToldFinding]] = {}
+def _found(told: RunDocument, at: float, *, exactly_once: bool) -> tuple[ChecksumFound, ...]:
+    findings: dict[Verdict, list[DocumentFinding]] = {}
     for one in told.findings:
         if one.verdict in _MEANS:
             findings.setdefault(_MEANS[one.verdict], []).append(one)
-    blocks: dict[Verdict, list[ToldBlock]] = {}
+    blocks: dict[Verdict, list[DocumentBlock]] = {}
     for block in told.blocks:
         means = _meaning(block, exactly_once=exactly_once)
         if means is not None:
@@ -192,8 +193,8 @@ def _found(told: ToldRun, at: float, *, exactly_once: bool) -> tuple[ChecksumFou
     )
 
 
-def _meaning(block: ToldBlock, *, exactly_once: bool) -> Verdict | None:
-    """Return what a block that was not told apart proves; nothing where it may be what is expected."""
+def _meaning(block: DocumentBlock, *, exactly_once: bool) -> Verdict | None:
+    """Return what an unresolved block proves; nothing if it may be normal."""
     if not block.certain:
         return None
     if block.lacking:
@@ -203,8 +204,8 @@ def _meaning(block: ToldBlock, *, exactly_once: bool) -> Verdict | None:
 
 def _of_verdict(
     verdict: Verdict,
-    findings: Sequence[ToldFinding],
-    blocks: Sequence[ToldBlock],
+    findings: Sequence[DocumentFinding],
+    blocks: Sequence[DocumentBlock],
     at: float,
     *,
     cut: bool,
@@ -234,7 +235,7 @@ def _of_verdict(
     )
 
 
-def _row(one: ToldFinding | ToldBlock, at: float) -> Evidence:
+def _row(one: DocumentFinding | DocumentBlock, at: float) -> Evidence:
     return Evidence(
         part="checksum",
         sentence=one.sentence,
@@ -246,7 +247,7 @@ def _row(one: ToldFinding | ToldBlock, at: float) -> Evidence:
     )
 
 
-def _topics(told: ToldRun, at: float) -> dict[str, TopicStanding]:
+def _topics(told: RunDocument, at: float) -> dict[str, TopicAudit]:
     verified: Counter[str] = Counter()
     offsets: Counter[str] = Counter()
     records: dict[str, Counter[RecordVerdict]] = {}
@@ -260,8 +261,8 @@ def _topics(told: ToldRun, at: float) -> dict[str, TopicStanding]:
             offsets[left.topic] += left.records
             records.setdefault(left.topic, Counter())
     until = _known_until(told)
-    return {name: TopicStanding(at, 1.0, {}, at, compared=False) for name in told.nothing_new} | {
-        name: TopicStanding(
+    return {name: TopicAudit(at, 1.0, {}, at, compared=False) for name in told.nothing_new} | {
+        name: TopicAudit(
             at,
             min(1.0, verified[name] / offsets[name]) if offsets[name] else 1.0,
             dict(counts),
@@ -273,10 +274,10 @@ def _topics(told: ToldRun, at: float) -> dict[str, TopicStanding]:
     }
 
 
-def _known_until(told: ToldRun) -> str | None:
-    """Return the first topic of which not all may be told, as a list was cut; None where each is.
+def _known_until(told: RunDocument) -> str | None:
+    """Return the first topic that a cut list may leave out; None if the lists are whole.
 
-    Partitions are listed by topic in order, and so is what is left out, with what is merely new behind it.
+    Partitions are sorted by topic, and so are left-out topics, with those that are merely new at the end.
     """
     cut = []
     if told.partitions_count > len(told.partitions):

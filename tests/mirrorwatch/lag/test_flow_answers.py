@@ -12,8 +12,8 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from fleet.verdicts.words import HOLD_S
 from lagmon.mirrors.answers import rows as mirror_rows
 from lagmon.mirrors.tasks.states import Start, Trouble
-from mirrorwatch.lag.book import COUNTED_S, STALE_S, LagBook
 from mirrorwatch.lag.evidence import MOST_LISTED, evidence_of
+from mirrorwatch.lag.flow_answers import COUNTED_S, STALE_S, FlowAnswers
 from tests.fleet.offsets import seen
 from tests.mirrorwatch.answered import CANARY, Answered
 
@@ -25,7 +25,7 @@ class Scene:
 
     def __init__(self, **more):
         self.flow = Answered(**more)
-        self.book = LagBook(["A->B"])
+        self.book = FlowAnswers(["A->B"])
         self.incarnation = 1
         self.flow.look()
 
