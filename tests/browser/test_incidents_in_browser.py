@@ -114,7 +114,7 @@ async def test_an_incident_ends_on_its_page_by_itself_and_what_was_opened_stays_
     await page.locator("#to-do summary").click()
     over = replace(OPEN, ended=True, healthy_at=OPEN.bad_until_at + 1, notes=())
     service.incidents.all, service.incidents.open = (over, ENDED), ()
-    await expect(page.locator(".notes").first).to_contain_text("lasted 40 s", timeout=_SOON_MS)
+    await expect(page.locator(".notes").first).to_contain_text("duration 40 s", timeout=_SOON_MS)
     assert await page.locator("#evidence-2").evaluate("details => details.open")
     assert not await page.locator("#to-do").evaluate("details => details.open")
 

@@ -179,4 +179,4 @@ def _moved(what: str, points: Sequence[_Point]) -> str:
     if not points:
         return ""
     first, last = points[0][1], points[-1][1]
-    return f"{what} still {last:,}" if first == last else f"{what} from {first:,} to {last:,}"
+    return f"{what} stayed at {last:,}" if first == last else f"{what} went from {first:,} to {last:,}"

@@ -96,7 +96,7 @@ async def test_ten_of_many_are_shown(monitored):
     assert text.count(" WARN ") == 8  # rows of the table
     # One sentence of the worst, though the numbers differ, and where the others are.
     assert text.count(" is WARN: ") == 1
-    assert "(So are 7 more of them, on orders.)" in text
+    assert "(7 more groups like this, on orders.)" in text
     assert re.search(r"These are the 10 worst of 34 groups; http://127.0.0.1:\d+/groups has all\.", text)
 
 
@@ -122,12 +122,12 @@ def about(*topics, partition=3):
     ("topics", "folded"),
     [
         (["orders"], ""),
-        (["orders", "bills"], " (So is 1 more of them, on bills.)"),
-        (["orders", "orders", "orders"], " (So are 2 more of them, on orders.)"),
-        (["orders", "a", "b", "a", "c"], " (So are 4 more of them, on a, b, c.)"),
-        (["orders", *"abcd"], " (So are 4 more of them, on a, b, c and 1 more topic.)"),
-        (["orders", *"abcde"], " (So are 5 more of them, on a, b, c and 2 more topics.)"),
-        (["orders", "x" * 100], f" (So is 1 more of them, on {'x' * 59}….)"),
+        (["orders", "bills"], " (1 more group like this, on bills.)"),
+        (["orders", "orders", "orders"], " (2 more groups like this, on orders.)"),
+        (["orders", "a", "b", "a", "c"], " (4 more groups like this, on a, b, c.)"),
+        (["orders", *"abcd"], " (4 more groups like this, on a, b, c and 1 more topic.)"),
+        (["orders", *"abcde"], " (5 more groups like this, on a, b, c and 2 more topics.)"),
+        (["orders", "x" * 100], f" (1 more group like this, on {'x' * 59}….)"),
     ],
 )
 def test_a_sentence_is_told_with_its_partition_and_those_that_are_alike_with_their_topics(topics, folded):
@@ -138,7 +138,7 @@ def test_a_sentence_is_told_with_its_partition_and_those_that_are_alike_with_the
 def test_a_service_that_names_no_partition_is_shown_without():
     for place in ({}, {"worst_partition": None}, {"worst_partition": {"topic": "orders"}}):
         text = shown([("g0", place), ("g1", {})])
-        assert "g0 on A is STOP: 12 records to read, none for 5 min. (So is 1 more of them.)" in text
+        assert "g0 on A is STOP: 12 records to read, none for 5 min. (1 more group like this.)" in text
 
 
 async def test_groups_are_narrowed_by_a_part_of_their_names_and_by_cluster(monitored):

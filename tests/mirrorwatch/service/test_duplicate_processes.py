@@ -50,7 +50,7 @@ def test_without_a_canary_nothing_is_probed_twice():
 
 
 def test_one_of_another_machine_is_told_without_a_number_that_means_nothing_here():
-    assert told(row(process=ELSEWHERE)).startswith("a process of another machine or container works on")
+    assert told(row(process=ELSEWHERE)).startswith("a process of another machine or container also uses")
 
 
 @pytest.mark.parametrize(

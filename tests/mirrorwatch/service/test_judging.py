@@ -245,7 +245,7 @@ async def test_a_process_that_is_silent_says_nothing_once_its_answer_is_old(moni
 @pytest.mark.parametrize("odd", [{"error": "no"}, {"flows": [{"flow": "A->B"}]}, {"flows": 3}])
 async def test_an_answer_that_cannot_be_read_is_told_and_leaves_the_canary_alone(monitor, answered, odd):
     await monitor.follow({"flows": answered.documents()}, odd)
-    assert "please report that" in monitor.said["the lag monitor: flows"]
+    assert "please report this" in monitor.said["the lag monitor: flows"]
     assert monitor.lagging.evidence("A->B").verdict is Verdict.HEALTHY
     await monitor.follow({"flows": answered.documents()})
     assert monitor.said == {}

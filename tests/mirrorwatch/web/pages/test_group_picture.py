@@ -55,8 +55,8 @@ def test_a_group_that_moves_rises_with_the_log():
     assert picture.split_y is None
     assert picture.times == ("2 min ago", "1 min ago", "now")
     assert picture.summary == (
-        "Over the last 2 min: the log's end went from 1,000 to 2,000; "
-        "the committed offset went from 980 to 1,980."
+        "Over the last 2 min: log end offset went from 1,000 to 2,000; "
+        "committed offset went from 980 to 1,980."
     )
 
 
@@ -67,7 +67,7 @@ def test_a_group_that_stands_is_level_while_the_log_rises():
     (x, y), (last_x, last_y) = points(picture.idle)
     assert (last_x, y) == (WIDTH, last_y)
     assert x == pytest.approx(WIDTH * 50 / 120, abs=0.1)
-    assert "the committed offset stood at 1,000" in picture.summary
+    assert "committed offset stayed at 1,000" in picture.summary
 
 
 def test_a_group_that_goes_back_falls():

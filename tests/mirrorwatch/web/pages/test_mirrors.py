@@ -94,7 +94,7 @@ async def drawn(client, address, status=200):
 async def test_a_flow_is_shown_partition_by_partition_with_its_numbers(client, flow):
     markup = await drawn(client, "/flows/A-%3EB/offsets")
     assert "A → B, by offsets" in markup.text
-    assert re.search(r"connect-offsets, written every \d s, read 0 s ago", markup.text)
+    assert re.search(r"connect-offsets\. MirrorMaker commits every \d s; last read 0 s ago", markup.text)
     end = flow.ends["orders", 1]
     assert f"{end - 500:,}" in markup.text
     assert f"{end:,}" in markup.text
@@ -153,7 +153,7 @@ async def test_what_retention_took_is_told_with_its_offsets(client, flow):
     markup = await drawn(client, "/flows/A-%3EB/offsets")
     assert (
         f"300 records of orders 0, offsets {next_offset:,} to {next_offset + 299:,}, were deleted on A before "
-        "they were copied."
+        "they were replicated."
     ) in markup.text
     assert "ERR orders 0" in markup.text
 

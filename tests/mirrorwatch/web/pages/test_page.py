@@ -174,7 +174,7 @@ def test_an_empty_fleet_says_what_to_do(page):
 
 def test_clusters_and_problems_stand_beside_the_first_line(page):
     text = _drawn(page, views.flow(), down={"B": "Connection refused"}, problems=(views.problem(),)).text
-    assert "Cluster B is down. 1 problem needs a person." in text
+    assert "Cluster B is down. 1 problem, listed below." in text
     assert "Connection refused" in text
     assert "the principal may not create topics since 20:16:40 UTC, seen 5 times" in text
 

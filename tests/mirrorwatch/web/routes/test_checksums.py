@@ -139,7 +139,7 @@ async def test_each_run_of_a_file_is_taken_that_ended(scene):
         ([], "runs: no finished run"),
         ([NOT_COMPARED], "runs: no finished run"),
         ([run("r1"), 7], "runs[1]: the document: must be a JSON object"),
-        ([run("r1"), NOT_COMPARED, run("r2") | {"status": 7}], "runs[2]: status is"),
+        ([run("r1"), NOT_COMPARED, run("r2") | {"status": 7}], "runs[2]: status: must"),
         (
             [run("r1")] * (MOST_RUNS + 1),
             f"runs: {MOST_RUNS + 1} are too many; post at most {MOST_RUNS} at once",
@@ -248,7 +248,7 @@ async def test_everything_that_is_wrong_is_said_at_once(scene):
     document = run(findings=[finding()]) | {"status": 7, "coverage": "whole"}
     document["findings"]["shown"][0]["cause"] = "gremlins"
     status, answer = await tell(scene, document)
-    assert (status, [one.split(" is ")[0] for one in answer["problems"]]) == (
+    assert (status, [one.split(": ")[0] for one in answer["problems"]]) == (
         400,
         ["status", "coverage", "findings.shown[0].cause"],
     )

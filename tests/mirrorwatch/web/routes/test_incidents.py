@@ -61,7 +61,7 @@ async def test_the_page_of_an_incident(scene):
     text = await _text(scene, f"/incidents/{ENDED.incident}")
     for part in (
         "272 records lost, stalled",
-        "lasted 3 min",
+        "duration 3 min",
         "What to do",
         "mirror_down",
         "Ada",
@@ -104,7 +104,7 @@ async def test_the_page_of_a_flow_has_everything_about_it(scene):
         "2.5 times its error budget is spent",
         "error budget unknown: not enough data",
         "/offsets",
-        "Books",
+        "Counters",
     ):
         assert part in text
     assert await _text(scene, "/flows/A-%3EB") == text
