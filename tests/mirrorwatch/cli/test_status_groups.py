@@ -152,7 +152,7 @@ async def test_groups_are_narrowed_by_a_part_of_their_names_and_by_cluster(monit
     assert "2 groups: 1 WARN\n" in text
     _, text = await asked(monitored, search="late-", kafka_cluster="A")
     assert re.search(
-        r"These are the 10 worst of 30 groups; http://[^/]+/groups\?search=late-&kafka_cluster=A has all",
+        r"Shown: the 10 worst of 30 groups; all: http://[^/]+/groups\?search=late-&kafka_cluster=A",
         text,
     )
     _, text = await asked(monitored, search="none of them")
