@@ -23,7 +23,7 @@ from mirrorwatch.audits.run_document import RUN_ID
 
 
 def _some(items: Schema, description: str = "") -> Schema:
-    """Return the schema of a list of which only the beginning is given, with how many there are."""
+    """Return the schema of a cut list with its count."""
     return closed({"count": whole(), "shown": listed(items)}, description=description)
 
 
@@ -131,7 +131,7 @@ _ALWAYS = {
     "target_records",
 }
 
-# A flow of such a file that was not compared.
+# A flow of a `--json` file that was not compared.
 _FAILED = {"type": "object", "properties": {"failure": text()}, "required": ["failure"]}
 
 SCHEMAS = {

@@ -1,4 +1,4 @@
-"""The operation that lists how many records both sides of a flow held of a topic."""
+"""The operation that lists the number of records on both sides of a flow, for one topic."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from mirrorwatch.api.shapes import closed, listed, mapped, moment, nullable, one
 from runtime.http.parameters import fields, paging
 from runtime.http.parameters import text as text_parameter
 
-ANY = r"[\s\S]*"  # of a path, decoded: the name of a group may have a newline in it
+ANY = r"[\s\S]*"  # any decoded path: a group name may contain newlines
 
 LAG_KINDS = ("exact", "at_least", "estimate", "none")
 

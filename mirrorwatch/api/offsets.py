@@ -1,4 +1,4 @@
-"""The operation that shows what offsets say of one flow, and the schema of its document."""
+"""The operation that shows a flow by its offsets, and the schema of its document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the API, made of the table of operations. Pure."""
+"""The OpenAPI 3.1 document of the API, made from the table of operations. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 
-# What any operation may refuse with.
+# Problems that any operation may answer.
 COMMON_PROBLEMS = ("invalid_query", "sign_in_required", "timeout", "internal")
 _WITH_BEARER = ("token_required", "forbidden")
 
@@ -78,7 +78,7 @@ def openapi_document(version: str) -> Document:
 
 
 def problems_of(operation: Operation) -> tuple[str, ...]:
-    """Return the codes that an operation may refuse with, by status."""
+    """Return the problem codes of an operation, by status."""
     codes = {*COMMON_PROBLEMS, *operation.problems, *(_WITH_BEARER if operation.bearer else ())}
     return tuple(sorted(codes, key=lambda code: (KINDS[code].status, code)))
 

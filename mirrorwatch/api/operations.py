@@ -1,7 +1,7 @@
-"""What an operation of the API is, and how its route is registered: its query is read before its handler.
+"""An operation of the API and its route, which reads the query before the handler.
 
-Each operation is declared once, beside the schemas of its documents. `route` takes an operation and a
-handler; nothing else registers a path under /api/v1.
+Each operation is declared once, with the schemas of its documents. Only `route` registers a path under
+/api/v1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from runtime.http.parameters import Parameter
 
-    # A handler is given the request and the values of the operation's parameters.
+    # A handler gets the request and the values of the parameters.
     Handler = Callable[[web.Request, Mapping[str, Any]], Awaitable[web.StreamResponse]]
 
 _PLACEHOLDER = re.compile(r"\{(\w+):(?:[^{}]|\{[^{}]*\})*\}")
@@ -31,9 +31,9 @@ _PLACEHOLDER = re.compile(r"\{(\w+):(?:[^{}]|\{[^{}]*\})*\}")
 class Operation:
     """One method of one path.
 
-    `path` is the router's pattern; `path_parameters` describes each of its names. `answers` gives the name of
-    the schema by status. `problems` are the codes that it may refuse with, besides those of all operations.
-    `bearer` is the token of `http.tokens` that it asks for.
+    `path` is the router's pattern; `path_parameters` describes its names. `answers` has the name of the
+    schema by status. `problems` are the codes besides those of all operations. `bearer` is the required token
+    of `http.tokens`.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Operation:
 
 
 def route(operation: Operation, handler: Handler) -> web.RouteDef:
-    """Return the route of an operation; an unknown or invalid parameter never reaches the handler.
+    """Return the route of an operation; unknown or invalid parameters never reach the handler.
 
-    A handler may raise UnavailableError: the operation lists `unavailable` among its problems then.
+    A handler may raise UnavailableError if the operation lists `unavailable` in its problems.
     """
 
     async def answer(request: web.Request) -> web.StreamResponse:

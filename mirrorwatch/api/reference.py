@@ -110,7 +110,7 @@ def _rows(schema: Mapping[str, Any], before: str) -> Iterator[str]:
 
 
 def _value(schema: Mapping[str, Any]) -> str:
-    """Say what values a schema allows, in a few words."""
+    """Write the values that a schema allows."""
     if "$ref" in schema:
         return _link(schema["$ref"].rsplit("/", 1)[-1])
     if "anyOf" in schema:
@@ -149,7 +149,7 @@ def _link(name: str) -> str:
 
 
 def _wrapped(text: str) -> Iterator[str]:
-    """Yield one sentence a line."""
+    """Yield the sentences of a text."""
     sentences = text.split(". ")
     for number, one in enumerate(sentences):
         yield one if number == len(sentences) - 1 else f"{one}."

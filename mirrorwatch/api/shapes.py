@@ -1,7 +1,7 @@
-"""JSON Schemas of the API's documents, written down briefly. Pure.
+"""JSON Schemas of the API's documents, in short form. Pure.
 
-Objects are closed: a member that no schema names is an error, so that tests find it. Every member is there
-unless it is declared optional; what is not known is null.
+Objects are closed: a member without a schema fails the tests. Every member is required unless declared
+optional; unknown values are null.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 
 
 def closed(members: Mapping[str, Schema], *, optional: Collection[str] = (), description: str = "") -> Schema:
-    """Return the schema of an object with these members and no other."""
+    """Return the schema of an object with exactly these members."""
     schema: Schema = {
         "type": "object",
         "properties": dict(members),
@@ -26,7 +26,7 @@ def closed(members: Mapping[str, Schema], *, optional: Collection[str] = (), des
 
 
 def mapped(values: Schema, description: str = "") -> Schema:
-    """Return the schema of an object from any name to such values."""
+    """Return the schema of an object with any names and such values."""
     return _described({"type": "object", "additionalProperties": values}, description)
 
 
@@ -41,7 +41,7 @@ def ref(name: str, description: str = "") -> Schema:
 
 
 def nullable(schema: Schema) -> Schema:
-    """Return the schema of such a value or null; the description stays outside."""
+    """Return the schema of a value or null; the description stays outside."""
     inner = {name: value for name, value in schema.items() if name != "description"}
     kind = inner.get("type")
     if isinstance(kind, str) and "enum" not in inner:
@@ -94,7 +94,7 @@ def page(
     before: Mapping[str, Schema] | None = None,
     after: Mapping[str, Schema] | None = None,
 ) -> Schema:
-    """Return the schema of a list that is read a page at a time, with what else its document has."""
+    """Return the schema of a paged list, with other members of its document."""
     return closed(
         {
             **(before or {}),

@@ -46,11 +46,11 @@ from mirrorwatch.web.routes.about import about_routes
 from mirrorwatch.web.routes.checksums import checksum_routes
 from mirrorwatch.web.routes.counts import counts_routes
 from mirrorwatch.web.routes.groups import GroupCounts
+from mirrorwatch.web.routes.health import health_routes
 from mirrorwatch.web.routes.incidents import Aims, incident_pages
+from mirrorwatch.web.routes.lag_monitor import lag_monitor_routes
 from mirrorwatch.web.routes.main import routes
-from mirrorwatch.web.routes.orders import order_routes
-from mirrorwatch.web.routes.upkeep import upkeep_routes
-from mirrorwatch.web.routes.while_on import routes_while_on
+from mirrorwatch.web.routes.operator import operator_routes
 from runtime.build import revision, version
 from runtime.http.server import HttpServer, application
 from runtime.process import logs
@@ -408,13 +408,13 @@ class Service:
         page = Page()
         app.add_routes(
             [
-                *upkeep_routes(self.samples, self._untried, self._lagging),
+                *health_routes(self.samples, self._untried, self._lagging),
                 *about_routes(self._version),
-                *routes_while_on(self._lagging, page=page, clock=self._clock, now_of=self._now_of),
+                *lag_monitor_routes(self._lagging, page=page, clock=self._clock, now_of=self._now_of),
                 *counts_routes(self._checksums, clock=self._clock),
                 *routes(self.view, page=page, groups=GroupCounts(self._lagging, clock=self._clock).view),
                 *incident_pages(self.view, self._incidents, page=page, aims=self._aims),
-                *order_routes(self, clock=self._clock),
+                *operator_routes(self, clock=self._clock),
                 *checksum_routes(
                     self._checksums,
                     lambda: self._config.http,

@@ -1,9 +1,9 @@
 """HTTP: pages, JSON documents, and the texts that both share.
 
-documents           the JSON documents of /api/v1, drawn from what the service shows of itself
+documents           the JSON documents of /api/v1
 incident_documents  the documents of /api/v1/incidents
-linking             addresses that pages, API and alerts link to
+linking             addresses of pages, runbooks and dashboards
 texts               texts that the pages and `mirrorwatch status` share
-pages               the pages
+pages               contents of pages, and their charts
 routes              the routes, by subject
 """

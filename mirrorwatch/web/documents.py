@@ -1,7 +1,7 @@
-"""The JSON documents of /api/v1, drawn from what the service shows of itself.
+"""The JSON documents of /api/v1. Pure.
 
-Pure. Moments are RFC 3339 in UTC with milliseconds; durations are seconds in keys that end in `_s`. A
-number that JSON cannot hold (NaN, infinity) becomes null. The schemas are in `mirrorwatch/api`.
+Times are RFC 3339 in UTC with milliseconds; durations are seconds in keys that end in `_s`. NaN and infinity
+become null. The schemas are in `mirrorwatch/api`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 def flows_document(
     view: ServiceView, asked: Mapping[str, Any] | None = None, address: str = "/api/v1/flows"
 ) -> dict[str, Any]:
-    """Return the whole of it: version, now, flows worst first, the clusters and the problems.
+    """Return the document of flows: version, time, flows worst first, clusters, problems.
 
-    `asked` chooses a page of the flows and their fields; `address` is that of the list.
+    `asked` selects a page of the flows and their fields; `address` is the path of the list.
     """
     asked = asked or {"offset": 0, "limit": len(view.flows), "fields": None}
     offset = asked["offset"]
@@ -54,17 +54,7 @@ def flows_document(
 
 
 def flow_document(flow: FlowView, links: PageLinks) -> dict[str, Any]:
-    """Return one flow: verdict, cause and evidence first, then the numbers that the page shows.
-
-    `cause` is null for healthy, and for unknown where data is only missing; `sentence` says why it has this
-    verdict in any case. `parts` has a sentence for each part that has looked at the flow, and no other key.
-    `conditions` are all verdicts but healthy that hold right now. `also` is null, or what holds right now
-    where the verdict is about what has ended. `lost_records` is how many records canary and offsets know
-    to be lost at least, null where neither can know; `lost_records_most` how many at most, null where that is
-    not known. `lost_records_kind` is exact, between, at_least or none. `events` are of the last day,
-    newest first: they do not affect the verdict. `checksum` is null until a checksum run has ended.
-    `incident` is the name of the open one, else null.
-    """
+    """Return the document of one flow; `mirrorwatch.api.flows` describes its fields."""
     verdict, lost = flow.verdict, flow.lost_records
     runbook = runbook_of(flow.status.now.verdict, flow.status.now.cause)
     return {
@@ -125,7 +115,7 @@ def _objective(shown: ObjectiveView) -> dict[str, Any]:
 
 
 def _told(told: FlowVerdict | Also) -> dict[str, Any]:
-    """Return a verdict with its reason; the cause is null where none is known."""
+    """Return a verdict with its reason; the cause is null if unknown."""
     return {
         "verdict": str(told.verdict),
         "since": moment_text(told.since_at),
@@ -135,7 +125,7 @@ def _told(told: FlowVerdict | Also) -> dict[str, Any]:
 
 
 def evidence_document(evidence: Evidence) -> dict[str, Any]:
-    """Return one fact behind a verdict."""
+    """Return one row of evidence."""
     return {
         "part": evidence.part,
         "topic": evidence.topic,
@@ -209,6 +199,6 @@ def _number(value: float | None) -> float | None:
 
 
 def _age(seconds: float | None) -> float | None:
-    """Return an age to the millisecond."""
+    """Return an age in seconds with milliseconds."""
     known = _number(seconds)
     return None if known is None else round(known, 3)

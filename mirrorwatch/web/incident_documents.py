@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from alerts.objectives import FlowFacts, Objective
     from mirrorwatch.web.linking import PageLinks
 
-    Budgets = tuple[tuple[str, float], ...]  # by the kind of the objective: about which share was spent
+    Budgets = tuple[
+        tuple[str, float], ...
+    ]  # kind of objective, approximate share of its budget that was spent
 
 
 def incidents_document(
@@ -79,9 +81,9 @@ def incident_document(incident: Incident, links: PageLinks, spent: Budgets) -> d
 
 
 def budgets_of(incident: Incident, objectives: Iterable[Objective], facts: Iterable[FlowFacts]) -> Budgets:
-    """Return about which share of each budget an incident spent; none where probes do not count.
+    """Return the approximate share of each budget that an incident spent, for objectives that count probes.
 
-    The probes of the whole period are taken from the rate that is configured.
+    The configured probe rate gives the number of probes in the period.
     """
     rate = next((one.probes_per_s for one in facts if one.name == incident.flow), 0.0)
     counts = incident.counts

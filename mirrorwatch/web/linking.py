@@ -1,4 +1,4 @@
-"""Addresses that pages, API and alerts link to: of flows, incidents, runbooks and dashboards. Pure."""
+"""Addresses of pages, runbooks and dashboards. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RUNBOOKS = {
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """Where other pages are; `service` is empty for links within the same host. None: there is none."""
+    """Base addresses of pages; `service` is empty for links within the service; None: no such pages."""
 
     service: str = ""
     grafana: str | None = None
@@ -49,9 +49,9 @@ class PageLinks:
 
 
 WITHIN = PageLinks()
-"""Links within this service, where nothing else is configured."""
+"""Links within this service."""
 
 
 def runbook_of(verdict: Verdict, cause: Cause | None) -> str | None:
-    """Return the name of the runbook for a cause, or for a verdict without one; None for healthy."""
+    """Return the runbook of a cause, or of a verdict without a cause; None for healthy."""
     return _RUNBOOKS.get(verdict) if cause is None else cause.value

@@ -1,6 +1,6 @@
-"""Texts that the pages and `mirrorwatch status` share: verdicts, incidents, times, latencies, shares.
+"""Texts that the pages and `mirrorwatch status` share. Pure.
 
-Pure. Moments are epoch seconds and are written in UTC, durations are seconds.
+Times are epoch seconds and are written in UTC, durations are seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fleet.quantity import Bounds
     from mirrorwatch.service.view import ServiceView, UnreachedView
 
-NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
+NOTHING = "\N{EN DASH}"  # no value
 
 _SHOWN_BROKERS = 6
 _BOUNDS = {"at_least": "at least ", "estimate": "about "}
@@ -56,7 +56,7 @@ BEEN = {
     Verdict.UNKNOWN: "not known",
     Verdict.HEALTHY: "healthy",
 }
-"""How a flow was, in a sentence about what is over."""
+"""Past states of a flow."""
 
 
 def counted(number: int, noun: str) -> str:
@@ -65,7 +65,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def headline(view: ServiceView) -> str:
-    """Say in one line how the flows are, worst first: `1 of 3 flows is losing records, 1 is late`."""
+    """Write the state of all flows in one line, worst first: `1 of 3 flows is losing records, 1 is late`."""
     counts = Counter(flow.status.now.verdict for flow in view.flows)
     total = len(view.flows)
     if total == 0:
@@ -95,7 +95,7 @@ def headline(view: ServiceView) -> str:
 
 
 def side_notes(view: ServiceView) -> tuple[str, ...]:
-    """Say what the headline leaves out: what is past, clusters that are not up, and problems."""
+    """Write what the headline omits: past states, clusters that are not up, problems."""
     away = [
         f"Cluster {cluster.alias} is {cluster.state}" for cluster in view.clusters if cluster.state != "up"
     ]
@@ -108,7 +108,7 @@ def side_notes(view: ServiceView) -> tuple[str, ...]:
 
 
 def _past_notes(view: ServiceView) -> list[str]:
-    """Say which flows were found bad before and are something else now."""
+    """Write which flows had another state recently."""
     standings = (flow.status for flow in view.flows)
     past = Counter((one.past.verdict, one.by_audit) for one in standings if one.past is not None)
     return [
@@ -119,7 +119,7 @@ def _past_notes(view: ServiceView) -> list[str]:
 
 
 def worst(view: ServiceView) -> Verdict:
-    """Return the worst verdict of all flows, unknown where there is no flow."""
+    """Return the worst verdict of all flows, unknown without flows."""
     return min(
         (flow.status.worst for flow in view.flows),
         key=lambda verdict: verdict.severity,
@@ -128,7 +128,7 @@ def worst(view: ServiceView) -> Verdict:
 
 
 def title(view: ServiceView) -> str:
-    """Return the title of the page, the worst verdict first, so that a row of browser tabs tells it."""
+    """Return the title of the page, with the worst verdict first for browser tabs."""
     bad = worst(view)
     if not view.flows:
         return "no flows · mirrorwatch"
@@ -139,7 +139,7 @@ def title(view: ServiceView) -> str:
 
 
 def plain(text: str) -> str:
-    """Replace what would steer a terminal or turn the reading direction; a line break becomes a space."""
+    """Replace control and direction characters; a line break becomes a space."""
     if text.isprintable():
         return text
     return "".join(
@@ -149,12 +149,12 @@ def plain(text: str) -> str:
 
 
 def with_blanks(name: str) -> str:
-    """Return a name with marks for blanks that nobody sees: at its edges, behind another, and line breaks."""
+    """Mark blanks of a name that are hard to see: at its ends, repeated ones, line breaks."""
     return _UNSEEN_BLANKS.sub(lambda found: "␣" * len(found[0]), name).translate(_BREAKS)
 
 
 def moment_text(at: float, now_at: float) -> str:
-    """Write a moment in UTC as a clock time, with its day unless that is today's: `14:02:11 UTC`."""
+    """Write a time in UTC, with its day unless it is today: `14:02:11 UTC`."""
     moment, now = _utc(at), _utc(now_at)
     if moment is None or now is None:
         return NOTHING
@@ -166,7 +166,7 @@ def moment_text(at: float, now_at: float) -> str:
 
 
 def minute_text(at: float, now_at: float) -> str:
-    """Write a moment in UTC to the minute, with its day unless it is that of `now_at`: `09:18`."""
+    """Write a time in UTC to the minute, with its day unless it is that of `now_at`: `09:18`."""
     moment, now = _utc(at), _utc(now_at)
     if moment is None or now is None:
         return NOTHING
@@ -176,15 +176,15 @@ def minute_text(at: float, now_at: float) -> str:
 
 
 def iso_text(at: float) -> str:
-    """Write a moment as ISO 8601 in UTC with milliseconds, empty when it is no moment at all."""
+    """Write a time as ISO 8601 in UTC with milliseconds; empty for an invalid one."""
     moment = _utc(at)
     return "" if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def age_text(seconds: float | None) -> str:
-    """Write an age in whole seconds below a minute, then in two units; a dash when there is none.
+    """Write an age in whole seconds below a minute, otherwise in two units; a dash if unknown.
 
-    A moment slightly ahead of now, which two clocks can give, has the age 0.
+    A time slightly in the future, from another clock, has the age 0.
     """
     if seconds is None or not math.isfinite(seconds):
         return NOTHING
@@ -196,18 +196,18 @@ def age_text(seconds: float | None) -> str:
 
 
 def bounded_age_text(seconds: float | None, kind: str) -> str:
-    """Write an age with its worth before it: `at least` where it is a bound, `about` where an estimate."""
+    """Write an age with its kind: `at least` for a bound, `about` for an estimate."""
     text = age_text(seconds)
     return text if text == NOTHING else _BOUNDS.get(kind, "") + text
 
 
 def bounds_text(count: Bounds | None) -> str:
-    """Write a number of records with its bounds: `5`, `at least 5`, `between 5 and 8`; a dash for none."""
+    """Write a number of records with its bounds: `5`, `at least 5`, `between 5 and 8`; a dash if unknown."""
     return NOTHING if count is None else between_text(*count)
 
 
 def latency_text(seconds: float | None) -> str:
-    """Write a latency with two or three digits: `0.4 ms`, `38 ms`, `1.24 s`; a dash when there is none."""
+    """Write a latency with two or three digits: `0.4 ms`, `38 ms`, `1.24 s`; a dash if unknown."""
     if seconds is None or not math.isfinite(seconds):
         return NOTHING
     if seconds < 0:
@@ -222,13 +222,13 @@ def latency_text(seconds: float | None) -> str:
 
 
 def heartbeat_text(age_s: float) -> str:
-    """Write how old MirrorMaker's newest heartbeat is, and what little that says."""
+    """Write the age of MirrorMaker's newest heartbeat, and its limits as evidence."""
     age = f"{age_s:.1f} s" if age_s < 60 else duration_text(age_s)
     return f"{age} old; it does not cover single tasks"
 
 
 def unreached_text(side: UnreachedView) -> str:
-    """Say which brokers no probe passes: `No probe passes broker 3 of B: it leads no partition …`."""
+    """Write the unprobed brokers: `Not probed: broker 3 of B, which leads no partition …`."""
     ids = [str(number) for number in side.broker_ids[:_SHOWN_BROKERS]]
     more = len(side.broker_ids) - len(ids)
     if more:
@@ -242,7 +242,7 @@ def unreached_text(side: UnreachedView) -> str:
 
 
 def share_text(part: int, whole: int) -> str:
-    """Write a share in per cent; it says 100 % only when nothing at all is missing."""
+    """Write a share in per cent; 100 % only if it is complete."""
     if whole <= 0:
         return NOTHING
     share = 100 * part / whole
@@ -252,14 +252,14 @@ def share_text(part: int, whole: int) -> str:
 
 
 def part_text(ratio: float) -> str:
-    """Write a part that may be more than the whole: `about 3 %`, `less than 0.1 %`."""
+    """Write a share that may exceed 1: `about 3 %`, `less than 0.1 %`."""
     if 0 < ratio < 0.001:
         return "less than 0.1 %"
     return f"about {100 * ratio:.2g} %" if ratio < 1 else f"about {100 * ratio:,.0f} %"
 
 
 def budget_left_text(ratio: float) -> str:
-    """Say what is left of an error budget, never rounded up: `61.2 % of its error budget is left`."""
+    """Write the remaining error budget, rounded down: `61.2 % of its error budget is left`."""
     if ratio <= 0:
         return (
             "its error budget is spent"
@@ -271,7 +271,7 @@ def budget_left_text(ratio: float) -> str:
 
 
 def times_text(from_at: float, until_at: float, now_at: float) -> str:
-    """Write two moments in UTC, the day once: `09:18 to 09:21 UTC`, `26 Nov 23:50 to 00:10 UTC`."""
+    """Write two times in UTC, the day once: `09:18 to 09:21 UTC`, `26 Nov 23:50 to 00:10 UTC`."""
     first, last = minute_text(from_at, now_at), minute_text(until_at, from_at)
     return f"{first} UTC" if from_at // 60 == until_at // 60 else f"{first} to {last} UTC"
 
@@ -306,7 +306,7 @@ def recent_text(incident: Incident, now_at: float) -> str:
 
 
 def _utc(at: float) -> datetime | None:
-    """Return the moment in UTC, or None for what no calendar holds."""
+    """Return the time in UTC, or None for one that is out of range."""
     try:
         return datetime.fromtimestamp(at, UTC)
     except (ValueError, OverflowError, OSError):

@@ -15,7 +15,7 @@ from mirrorwatch.web.routes.checksums import checksum_routes
 from mirrorwatch.web.routes.main import routes
 from runtime.config.sections import HttpConfig
 from tests.mirrorwatch import views
-from tests.mirrorwatch.audits.test_shown import ENDED_AT, view_of
+from tests.mirrorwatch.audits.test_views import ENDED_AT, view_of
 from tests.mirrorwatch.told_runs import finding, partition, run
 from tests.runtime.fake_clock import FakeClock
 

@@ -13,9 +13,9 @@ from mirrorwatch.web.routes.about import about_routes
 from mirrorwatch.web.routes.checksums import checksum_routes
 from mirrorwatch.web.routes.counts import counts_routes
 from mirrorwatch.web.routes.incidents import incident_pages
+from mirrorwatch.web.routes.lag_monitor import lag_monitor_routes
 from mirrorwatch.web.routes.main import routes
-from mirrorwatch.web.routes.orders import order_routes
-from mirrorwatch.web.routes.while_on import routes_while_on
+from mirrorwatch.web.routes.operator import operator_routes
 from runtime.config.sections import HttpConfig
 from runtime.config.web import WebConfig
 from runtime.http.server import HttpServer, application
@@ -139,11 +139,11 @@ def whole_application():
     app.add_routes(
         [
             *about_routes("0.1.0"),
-            *routes_while_on(lagging, page=Page(), clock=clock),
+            *lag_monitor_routes(lagging, page=Page(), clock=clock),
             *counts_routes(runs, clock=clock),
             *routes(view),
             *incident_pages(view, Incidents(), page=Page()),
-            *order_routes(Orders(), clock=clock),
+            *operator_routes(Orders(), clock=clock),
             *checksum_routes(runs, lambda: HTTP, render=str, clock=clock),
         ]
     )

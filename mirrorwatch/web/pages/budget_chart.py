@@ -1,7 +1,7 @@
-"""How much of an error budget was left over a period: a report's figures in, coordinates out. Pure.
+"""The remaining error budget over a period, as coordinates of an SVG. Pure.
 
-The plot is 600 units wide and is stretched to the width there is. The line starts at 100 % and falls by what
-each bad minute spent. Under it a strip shows how much of each day was observed.
+The plot is 600 units wide and is stretched to the available width. The line starts at 100 % and falls with
+each bad minute. A strip below it shows how much of each day was observed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _APART = 14  # between two labels of the axis
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One day of the strip, or the part of it within the period."""
+    """A day of the strip, or the part of it within the period."""
 
     x: float
     width: float
@@ -44,7 +44,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class BudgetChart:
-    """A chart ready to draw: `zero_y` is where the budget is spent."""
+    """A chart ready to draw: `zero_y` is the height of a spent budget."""
 
     height: int
     line: str
@@ -53,11 +53,11 @@ class BudgetChart:
     cells: tuple[Cell, ...]
     first_day: str
     last_day: str
-    summary: str  # the chart in words, for those who do not see it
+    summary: str  # text for screen readers
 
 
 def budget_chart(report: Report, one: ObjectiveReport) -> BudgetChart | None:
-    """Lay out the budget of an objective over the period; None without data or without a budget."""
+    """Lay out the budget of an objective over the period; None without data or budget."""
     figures = one.figures
     if figures.budget_left_ratio is None:
         return None
@@ -86,7 +86,7 @@ def budget_chart(report: Report, one: ObjectiveReport) -> BudgetChart | None:
 
 
 def _left(report: Report, one: ObjectiveReport) -> list[float]:
-    """Return the share that is left after each column, from 1 before the first."""
+    """Return the remaining share after each column, 1 before the first."""
     figures = one.figures
     budget = one.objective.budget_ratio * figures.valid
     spent = [0] * (_COLUMNS + 1)

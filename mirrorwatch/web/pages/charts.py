@@ -1,8 +1,7 @@
-"""The small chart of latency by stage: views in, coordinates out, for a template to draw as SVG.
+"""The chart of latency by stage, as coordinates of an SVG. Pure.
 
-Pure. The plot is 600 units wide and is stretched to the width there is, so everything that
-must keep its shape (text, dots) is placed outside it or drawn as a stroke. A slice in which nothing was
-measured leaves a gap: a line never joins what it did not see.
+The plot is 600 units wide and is stretched to the available width. Things that must keep their shape (text,
+dots) are outside it or strokes. An interval without measurements is a gap in the line.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ SPAN_S = 900.0
 
 _MARGIN = 10  # above the highest and below the lowest value
 _APART = 15  # between two labels of the axis
-_LOG_FROM = 20.0  # beyond this ratio of largest to smallest a linear scale hides the small ones
+_LOG_FROM = 20.0  # above this ratio of largest to smallest value, a linear scale hides the small ones
 _SMALLEST_S = 0.0001
-_QUIET_S = 30.0  # a slice: without an arrival for longer, the age of the last one is drawn
+_QUIET_S = 30.0  # an interval: after this time without an arrival, the age of the last one is drawn
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """One label of the latency axis at height `y`; `at_threshold` marks the threshold's own."""
+    """A label of the latency axis at height `y`; `at_threshold` is the label of the threshold."""
 
     y: float
     text: str
@@ -41,7 +40,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One stage's 99th percentile: `path` joins neighbouring slices, `dots` are those alone between gaps."""
+    """The 99th percentile of one stage: `path` joins consecutive intervals, `dots` are single ones."""
 
     stage: str
     path: str
@@ -58,8 +57,8 @@ class LatencyChart:
     ticks: tuple[Tick, ...]
     threshold_y: float
     scale: str  # linear | log
-    waiting: str  # how old the last arrival was, while nothing arrives; empty else
-    summary: str  # the chart in words, for those who do not see it
+    waiting: str  # age of the last arrival while nothing arrives; otherwise empty
+    summary: str  # text for screen readers
 
 
 def latency_chart(
@@ -71,13 +70,13 @@ def latency_chart(
     height: int = HEIGHT,
     last_arrival_at: float | None = None,
 ) -> LatencyChart | None:
-    """Lay out the last 15 minutes of every stage, or return None when there is nothing to draw.
+    """Lay out the last 15 minutes of every stage; None if there is nothing to draw.
 
-    While nothing arrives, the age of the last arrival is drawn too: a stall is no gap but a line that rises.
-    Between two records of a canary that sends one in `interval_s` nothing has to arrive.
+    While nothing arrives, the rising age of the last arrival is drawn. Between two probes of an `interval_s`
+    no arrival is expected.
 
-    The scale holds every value and the threshold. It is logarithmic where the largest is more than
-    20 times the smallest (an ack of 2 ms beside a threshold of 5 s), else linear from zero.
+    The scale holds every value and the threshold. It is logarithmic if the largest value is more than 20
+    times the smallest (for example an ack of 2 ms and a threshold of 5 s), otherwise linear from zero.
     """
     recent = {stage: _recent(slices, now_at) for stage, slices in latency.items()}
     values = [value for slices in recent.values() for value in _values(slices)]
@@ -113,12 +112,12 @@ def latency_chart(
 
 
 def newest_measured(slices: Sequence[LatencySlice]) -> LatencySlice | None:
-    """Return the newest slice in which something was measured, or None."""
+    """Return the newest interval with measurements, or None."""
     return next((piece for piece in reversed(slices) if piece.p50_s is not None), None)
 
 
 def _ages(last_arrival_at: float | None, now_at: float, quiet_s: float) -> list[tuple[float, float]]:
-    """Return moments with the age that the last arrival had then; none while records arrive."""
+    """Return times with the age of the last arrival; empty while records arrive."""
     if last_arrival_at is None or now_at - last_arrival_at <= quiet_s:
         return []
     first = max(last_arrival_at + 1.0, now_at - SPAN_S)
@@ -131,7 +130,7 @@ def _recent(slices: Sequence[LatencySlice], now_at: float) -> tuple[LatencySlice
 
 
 def _values(slices: Iterable[LatencySlice]) -> list[float]:
-    """Return what the chart must hold: medians and 99th percentiles, none below a tenth of a millisecond."""
+    """Return the values on the chart: medians and 99th percentiles, at least 0.1 ms."""
     return [
         _clamped(value)
         for piece in slices
@@ -160,7 +159,7 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def _even_steps(high: float) -> list[float]:
-    """Return three to five round marks from zero up to the largest value."""
+    """Return three to five round marks from zero to the largest value."""
     rough = high / 4
     magnitude = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * magnitude for factor in (1, 2, 2.5, 5, 10) if factor * magnitude >= rough * 0.999)
@@ -168,7 +167,7 @@ def _even_steps(high: float) -> list[float]:
 
 
 def _ticks(marks: list[float], threshold_s: float, place: Callable[[float], float]) -> tuple[Tick, ...]:
-    """Label the threshold always, and the marks that leave each other room."""
+    """Return the label of the threshold, and marks that do not overlap."""
     chosen = [Tick(round(place(threshold_s), 1), _mark_text(threshold_s), at_threshold=True)]
     for mark in marks:
         y = round(place(mark), 1)
@@ -178,7 +177,7 @@ def _ticks(marks: list[float], threshold_s: float, place: Callable[[float], floa
 
 
 def _mark_text(mark: float) -> str:
-    """Write a round mark without needless digits: `0.1 ms`, `10 ms`, `2.5 s`, `100 s`."""
+    """Write a round mark without unnecessary digits: `0.1 ms`, `10 ms`, `2.5 s`, `100 s`."""
     if mark == 0:
         return "0"
     return f"{mark * 1000:.3g} ms" if mark < 0.9995 else f"{mark:g} s"
@@ -187,7 +186,7 @@ def _mark_text(mark: float) -> str:
 def _runs(
     slices: Sequence[LatencySlice], pick: Callable[[LatencySlice], tuple[float | None, ...]]
 ) -> list[list[tuple[float, tuple[float, ...]]]]:
-    """Split slices into runs without a gap, each of moments with the values picked there."""
+    """Split intervals at gaps into runs of times and values."""
     runs: list[list[tuple[float, tuple[float, ...]]]] = []
     broken = True
     for piece in slices:
@@ -206,7 +205,7 @@ _Runs = list[list[tuple[float, tuple[float, ...]]]]
 
 
 def _line(stage: str, runs: _Runs, across: Callable[[float], float], place: Callable[[float], float]) -> Line:
-    """Draw each run as a polyline, a run of one slice as a stroke of no length, which its cap makes a dot."""
+    """Draw each run as a polyline, a single interval as a stroke of length 0, whose cap is a dot."""
     path, dots = "", ""
     for run in runs:
         points = [f"{across(at):.1f} {place(values[0]):.1f}" for at, values in run]
@@ -228,7 +227,7 @@ def _band(runs: _Runs, across: Callable[[float], float], place: Callable[[float]
 
 
 def _summary(slices: Sequence[LatencySlice], threshold_s: float, waiting_s: float | None) -> str:
-    """Say in words what the chart shows of the whole way, end to end."""
+    """Write the end-to-end latency for screen readers."""
     measured = [piece for piece in slices if piece.p99_s is not None]
     quiet = "" if waiting_s is None else f" No arrival for {duration_text(waiting_s)}."
     if not measured:

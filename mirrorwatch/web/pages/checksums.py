@@ -1,4 +1,4 @@
-"""The page of a checksum's run, drawn with the house's own style sheet."""
+"""The page of a checksum run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SHEETS = ("page.css", "report.css")
 
 
 def page_of(document: Mapping[str, Any]) -> str:
-    """Return the page of one run's document, or of one that holds several `runs`."""
+    """Return the page of one run's document, or of a document with several `runs`."""
     static = files("mirrorwatch").joinpath("static")
     sheet = "\n".join(static.joinpath(name).read_text(encoding="utf-8") for name in _SHEETS)
     return render(document, sheet=sheet)
 
 
 def write_page(desk: Desk, path: Path, document: Mapping[str, Any]) -> int:
-    """Write the page, and return the exit status that follows."""
+    """Write the page, and return the exit status."""
     return write_text(desk, path, page_of(document))

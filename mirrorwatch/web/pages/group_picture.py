@@ -1,9 +1,8 @@
-"""The picture of one partition of a group: the committed offset and the log's end against time.
+"""The picture of one partition of a group: committed offset and log end offset over time. Pure.
 
-Pure: a row of the lag monitor in, coordinates out, for a template to draw as SVG. A committed offset holds
-until the next commit, so it is drawn in steps; the end is known at each look, and drawn as a line between
-them. Where the two are far apart beside what either moves, the picture is split: the log's end in one half,
-the commits in the other, both to one scale, so that a line that moves is seen to move.
+A row of the lag monitor becomes coordinates of an SVG. A committed offset is drawn in steps; the log end
+offset as a line between polls. If the two are far apart compared with their changes, each gets half of the
+picture, at the same scale.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ HEIGHT = 180
 
 _MARGIN = 12.0
 _APART = 15.0  # between two labels of the axis
-_SPLIT_FROM = 5  # times what moves: beyond that the distance would hide it
-_MOST_DIGITS = 13  # of an offset that is written out
-_CLOCKS_APART_MS = 60_000  # a broker's clock may be so far ahead of ours
+_SPLIT_FROM = 5  # split if the distance is more than this many times the change
+_MOST_DIGITS = 13  # of an offset that is written in full
+_CLOCKS_APART_MS = 60_000  # a broker's clock may be this far ahead
 _SPANS_S = (120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
 
 _Point = tuple[float, int]  # epoch ms, offset
@@ -40,7 +39,7 @@ class OffsetTick:
 
 @dataclass(frozen=True, slots=True)
 class OffsetsPicture:
-    """A picture ready to draw; `idle` goes on from the newest commit to now."""
+    """A picture ready to draw; `idle` is the line from the last commit to now."""
 
     log_end: str
     polls: str
@@ -54,7 +53,7 @@ class OffsetsPicture:
 
 
 def offsets_picture(row: Mapping[str, Any], *, now_ms: int) -> OffsetsPicture | None:
-    """Lay out a partition's window, or return None where neither a commit nor an end has a time."""
+    """Lay out a partition's window; None if neither a commit nor a log end offset has a time."""
     commits = _timed([(one["committed_at_ms"], one["offset"]) for one in row["commits"]], now_ms)
     ends = _timed([(one["read_at_ms"], one["offset"]) for one in row["ends"]], now_ms)
     if not commits and not ends:
@@ -82,7 +81,7 @@ def offsets_picture(row: Mapping[str, Any], *, now_ms: int) -> OffsetsPicture | 
 
 
 def _timed(points: list[tuple[int, int]], now_ms: int) -> list[_Point]:
-    """Return the points whose times can be, in an order in which time never runs backwards."""
+    """Return the points with valid times, in order of time."""
     told: list[_Point] = []
     for at_ms, offset in points:
         if 0 < at_ms <= now_ms + _CLOCKS_APART_MS:
@@ -92,13 +91,13 @@ def _timed(points: list[tuple[int, int]], now_ms: int) -> list[_Point]:
 
 
 def _stepped_from(points: list[_Point], left_ms: float) -> list[_Point]:
-    """Let what was committed before the left edge begin there."""
+    """Move the last commit before the left edge to the edge."""
     before = [point for point in points if point[0] < left_ms]
     return [(left_ms, point[1]) for point in before[-1:]] + points[len(before) :]
 
 
 def _lined_from(points: list[_Point], left_ms: float) -> list[_Point]:
-    """Cut the line of polls at the left edge, where it passes it."""
+    """Cut the line of polls at the left edge."""
     before = [point for point in points if point[0] < left_ms]
     inside = points[len(before) :]
     if not before:
@@ -113,7 +112,7 @@ def _lined_from(points: list[_Point], left_ms: float) -> list[_Point]:
 def _scales(
     ends: Sequence[int], commits: Sequence[int]
 ) -> tuple[Callable[[int], float], Callable[[int], float], float | None]:
-    """Return the heights of commits and of ends, and where the picture is split, if it is."""
+    """Return the scales of commits and of log end offsets, and the height of the split if there is one."""
     every = [*ends, *commits]
     moved = max(1, *(max(line) - min(line) for line in (ends, commits) if line))
     if ends and commits and max(every) - min(every) > _SPLIT_FROM * moved:
@@ -125,7 +124,7 @@ def _scales(
 
 
 def _scale(values: Sequence[int], room: int, top: float, bottom: float) -> Callable[[int], float]:
-    """Return the height of an offset where `room` records have all the height; fewer stand in its middle."""
+    """Return the scale where `room` records fill the height; fewer are centred."""
     low = min(values)
     spare = (room - (max(values) - low)) / 2
     return lambda value: bottom - (bottom - top) * ((value - low + spare) / room if room else 0.5)
@@ -154,7 +153,7 @@ def _ticks(
     end_y: Callable[[int], float],
     commit_y: Callable[[int], float],
 ) -> tuple[OffsetTick, ...]:
-    """Label where each line is and where it began, as far as the labels leave each other room."""
+    """Label the start and the end of each line, as far as the labels do not overlap."""
     chosen: list[OffsetTick] = []
     for number in (-1, 0):
         for points, place, of in ((ends, end_y, "log-end"), (commits, commit_y, "committed")):
@@ -170,7 +169,7 @@ def _label(offset: int) -> str:
 
 
 def _summary(ends: Sequence[_Point], commits: Sequence[_Point], span_s: float) -> str:
-    """Say in words what the picture shows."""
+    """Write the picture for screen readers."""
     parts = [_moved("log end offset", ends), _moved("committed offset", commits)]
     return f"Over the last {duration_text(span_s)}: {'; '.join(part for part in parts if part)}."
 

@@ -1,7 +1,7 @@
-"""What the pages about groups show: the documents of the lag monitor, made ready for reading.
+"""Contents of the pages about groups, from documents of the lag monitor. Pure.
 
-Pure. A group may be called anything, at any length: names are cut for reading and stand whole in a title,
-and an address holds them percent-encoded, or as an id where it could not.
+A group name may have any characters and length: pages cut names and have the full name as title; addresses
+hold names percent-encoded, or an id if that is impossible.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 AT_ONCE = 100  # rows of a page
-LONGEST_NAME = 80  # letters that are shown of one
+LONGEST_NAME = 80  # characters on a page
 LONGEST_PATH = 2_000  # bytes of a name in an address
 _LONGEST_TITLE = 32_768
 
-# The colour and sign of each status are those of the verdict that it would be for a flow (interface.md).
+# Each status has the colour and sign of a verdict (interface.md).
 STATUS_VERDICTS = {
     "ERR": Verdict.LOSING,
     "STOP": Verdict.STALLED,
@@ -36,7 +36,7 @@ STATUS_VERDICTS = {
     "OK": Verdict.HEALTHY,
 }
 
-# What each status says, in the order in which a list has them.
+# The meaning of each status, in the order of lists.
 MEANINGS = {
     "ERR": "records were deleted before the group read them",
     "STOP": "the group has lag and stopped committing",
@@ -48,7 +48,7 @@ MEANINGS = {
     "OK": "the group has no lag, or makes progress",
 }
 
-# Of one group, where the Admin API is asked: the pictures and words are about looks then.
+# For a group that is polled with the Admin API.
 ASKED = (
     "Mirrorwatch polls the offsets of this group with the Admin API. A dot marks when Mirrorwatch saw a new "
     "offset, not when the group committed it. STALL: no progress with members, or a hanging transaction "
@@ -58,14 +58,14 @@ ASKED = (
 
 @dataclass(frozen=True, slots=True)
 class ShownName:
-    """A name as far as it is shown, and whole where it was cut."""
+    """A name as shown, and in full if it was cut."""
 
     text: str
     title: str
 
     @classmethod
     def of(cls, name: str) -> ShownName:
-        """Mark the blanks of a name that would not be seen, and cut it for reading."""
+        """Mark invisible blanks of a name, and cut it."""
         name = texts.with_blanks(name)
         if len(name) <= LONGEST_NAME:
             return cls(name or "(no name)", "")
@@ -80,7 +80,7 @@ def groups_view(document: Mapping[str, Any]) -> GroupsView:
 
 
 def groups_away(sentence: str) -> GroupsView:
-    """Return what the main page says while the lag monitor does not answer."""
+    """Return the text of the main page while the lag monitor does not answer."""
     return GroupsView("Groups not known: no answer from the lag monitor", Verdict.UNKNOWN, (sentence,))
 
 
@@ -92,10 +92,10 @@ def headline(
     *,
     searched: bool = False,
 ) -> str:
-    """Say how many groups are how: `5,000 groups: 3 STOP, 12 WARN`; those that are OK are what is left.
+    """Write the number of groups by status: `5,000 groups: 3 STOP, 12 WARN`; the others are OK.
 
-    `carried` says how many of them each flow carries to where nobody reads: `(613 synced by A->B)`;
-    `searched` that they are those whose names contain something.
+    `carried` is the number of groups that each flow's mirror syncs: `(613 synced by A->B)`; `searched`: a
+    search selected the groups.
     """
     if not total and lacking:
         return "Groups not known yet"
@@ -111,12 +111,12 @@ def headline(
 
 
 def worst_verdict(counts: Mapping[str, int]) -> Verdict:
-    """Return colour and sign of the worst status that any group has."""
+    """Return the verdict of the worst status that a group has."""
     return STATUS_VERDICTS[next(iter(counts), "UNKNOWN")]
 
 
 def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say of each cluster whose groups are not all known why, and of one that is away since when."""
+    """Return the reasons of unknown groups by cluster, and of clusters that do not answer."""
     told = tuple(f"{alias}: {why['sentence']}" for alias, why in document["not_ready"].items())
     told += tuple(away["sentence"] for away in document.get("away", {}).values())
     source = document.get("commits_from", {})
@@ -129,15 +129,15 @@ def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def others(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say of each cluster how many of its groups are not in the list because they commit no offsets."""
+    """Return for each cluster the number of groups without committed offsets."""
     told = {alias: counts_sentence(counts) for alias, counts in document["other_groups"].items()}
     return tuple(f"{alias}: {said}" for alias, said in told.items() if said)
 
 
 def group_address(kafka_cluster: str, group: str, *, under: str = "/groups") -> str:
-    """Return the address of a group's page, every name percent-encoded.
+    """Return the address of a group's page, with percent-encoded names.
 
-    A browser takes `.` and `..` out of a path, and a server takes none of 32 KB: these go by id.
+    Browsers remove `.` and `..` from a path, and servers refuse 32 KB: such names go by id.
     """
     name = quote(group, safe="", errors="surrogatepass")
     place = f"{under}/{quote(kafka_cluster, safe='')}/"
@@ -147,7 +147,7 @@ def group_address(kafka_cluster: str, group: str, *, under: str = "/groups") -> 
 
 
 def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) -> dict[str, Any]:
-    """Return what the template of the list speaks of."""
+    """Return the contents of the list."""
     asked = {"search": search, "kafka_cluster": kafka_cluster}
     total, first = document["count"], document["offset"]
     counts = document["by_status"]
@@ -178,7 +178,7 @@ def list_address(asked: Mapping[str, str], offset: int) -> str:
 
 
 def group_names(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the template of one group's page speaks of."""
+    """Return the contents of one group's page."""
     alias, group = document["kafka_cluster"], document["group"]
     address = group_address(alias, group)
 
@@ -208,17 +208,17 @@ def group_names(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def lag_text(records: int | None) -> str:
-    """Write a number of records to read; a dash where it is not known."""
+    """Write a number of records; a dash if unknown."""
     return texts.NOTHING if records is None else f"{records:,}"
 
 
 def behind_text(row: Mapping[str, Any]) -> str:
-    """Write how old the oldest record is that is to be read: `42 s`, `at least 2 h`, `about 3 d`."""
+    """Write the age of the oldest unread record: `42 s`, `at least 2 h`, `about 3 d`."""
     return texts.bounded_age_text(row["lag_s"], row["lag_s_kind"])
 
 
 def offset_text(offset: int) -> str:
-    """Write an offset; a dash where it is not known."""
+    """Write an offset; a dash if unknown."""
     return texts.NOTHING if offset == -1 else f"{offset:,}"
 
 
@@ -237,7 +237,7 @@ def _row(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _why(line: Mapping[str, Any]) -> str:
-    """Say why a group is as it is, and which partition that is about."""
+    """Write the reason of a group's status, with the partition."""
     if line["worst"] is None or line["status"] == "OK":
         return str(line["sentence"])
     topic = ShownName.of(line["worst"]["topic"]).text
@@ -247,7 +247,7 @@ def _why(line: Mapping[str, Any]) -> str:
 def page_of(
     first: int, here: int, total: int, address: Callable[[int], str], *, order: str = "worst first"
 ) -> dict[str, Any]:
-    """Say which rows of how many are shown, with the addresses of the pages before and after."""
+    """Return which rows are shown, and the addresses of the previous and next page."""
     if not here:
         text = f"No rows from {first + 1:,} on: there are {total:,}" if first else ""
     elif here == total:
@@ -262,7 +262,7 @@ def page_of(
 
 
 def _partitions(counts: Mapping[str, int]) -> str:
-    """Write how many partitions are how, worst first: `1 STOP, 11 OK`."""
+    """Write the number of partitions by status, worst first: `1 STOP, 11 OK`."""
     return ", ".join(f"{counts[status]:,} {status}" for status in STATUS_VERDICTS if counts.get(status))
 
 

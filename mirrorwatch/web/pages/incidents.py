@@ -1,4 +1,4 @@
-"""What the pages about flows and incidents show, made ready for their templates. Pure."""
+"""Contents of the pages about flows and incidents. Pure."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from mirrorwatch.web.incident_documents import Budgets
 
 OF_FLOW = 20  # incidents on a flow's page
-_NARROWEST = 150  # a bad column of a bar is at least a part of so many
+_NARROWEST = 150  # a bad column is at least this fraction of a bar wide
 
-# Where a run of a bar begins, of 20 units from the top: how bad it was is told by its height too.
+# Top of a bar's run, of 20 units: the height shows how bad it was.
 BAR_TOPS: Mapping[Verdict, int] = {
     Verdict.LOSING: 0,
     Verdict.ALTERED: 0,
@@ -36,13 +36,13 @@ BAR_TOPS: Mapping[Verdict, int] = {
 
 
 def bar_paths(bar: Bar) -> list[tuple[str, str]]:
-    """Return a path for each state that occurs, and first one for all that was watched; 20 units high."""
+    """Return an SVG path for each state, first for all observed time; 20 units high."""
     paths = {"watched": ""}
     for run in bar.runs:
         if run.state is None:
             continue
         top, width = BAR_TOPS[run.state], run.count
-        if run.state.is_bad:  # a fault of a minute has to be seen
+        if run.state.is_bad:  # a fault of one minute must be visible
             width = min(max(run.count, round(bar.columns / _NARROWEST)), bar.columns - run.first)
         paths["watched"] += f"M{run.first} 0h{run.count}v20h-{run.count}z"
         paths[run.state] = paths.get(run.state, "") + f"M{run.first} {top}h{width}V20h-{width}z"
@@ -50,7 +50,7 @@ def bar_paths(bar: Bar) -> list[tuple[str, str]]:
 
 
 def bar_text(bar: Bar) -> str:
-    """Say for how long it was in which state: `healthy 23 h 10 min, stalled 12 min, not watched 38 min`."""
+    """Write the time in each state: `healthy 23 h 10 min, stalled 12 min, not watched 38 min`."""
     if not bar.watched_minutes:
         return "not watched"
     return ", ".join(

@@ -168,18 +168,18 @@ def _recreated_text(one: Mapping[str, Any]) -> str:
 
 
 def _is_ahead(row: Mapping[str, Any]) -> bool:
-    """Tell whether the mirror has come past the end of the log as it was last looked at."""
+    """Return whether the mirror is past the last polled log end offset."""
     next_offset, end = row["next_offset"], row.get("end_offset")
     return row["status"] == "OK" and None not in (next_offset, end) and next_offset > end
 
 
 def _pictured(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with the offsets that the mirror wrote as the commits of a picture."""
+    """Return a row with the mirror's committed offset for the picture."""
     return {**row, "committed_offset": row["next_offset"]}
 
 
 def _is_waiting(row: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
-    """Tell whether a row that counts as OK has records to replicate and a commit that is overdue."""
+    """Return whether an OK row has lag and an overdue commit."""
     at_ms, lag = row.get("committed_at_ms"), row["lag_records"]
     if row["status"] != "OK" or at_ms is None or not lag:
         return False
@@ -203,7 +203,7 @@ def _row(row: Mapping[str, Any], *, waiting: bool) -> dict[str, Any]:
 
 
 def _headroom(row: Mapping[str, Any]) -> str:
-    """Say how soon retention overtakes the mirror, in seconds where that is in sight, else in records."""
+    """Write the retention headroom in time if known, otherwise in records."""
     if row.get("headroom_s") is not None:
         return _WORTH.get(row.get("headroom_from", ""), "") + texts.age_text(row["headroom_s"])
     records = row.get("headroom_records")

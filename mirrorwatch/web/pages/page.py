@@ -1,8 +1,7 @@
-"""The status page as HTML: templates and static files, loaded once, and a view drawn with them.
+"""Renders HTML pages; loads templates and static files once.
 
-Everything that comes from outside is escaped by Jinja2; a name that a template misspells is an error and
-not an empty place. No markup carries a script or a style of its own, so that the content policy can
-forbid both.
+Jinja2 escapes all foreign text, and an unknown name in a template is an error. No markup contains scripts or
+styles, so that the content policy can forbid both.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
 _CONTENT_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
-# The stages in the order in which a probe passes them; the sum of all comes first.
+# The stages in the order of a probe; the total comes first.
 STAGES = {
     "end_to_end": "end to end",
     "replication": "replication",
@@ -61,7 +60,7 @@ _SUMS = ("concluded", "delivered")
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """One file under /static, with the hash of its content that its address carries."""
+    """One file under /static, with the hash of its content for its address."""
 
     name: str
     body: bytes
@@ -70,7 +69,7 @@ class StaticFile:
 
 
 class Page:
-    """Draws the page; holds templates and static files, and nothing that changes."""
+    """Renders pages; holds templates and static files, no state."""
 
     def __init__(self) -> None:
         self.static = _static_files()
@@ -125,37 +124,37 @@ class Page:
             "took": took_text,
             "what": texts.what_text,
         }
-        # All of them now: the files may be replaced by another version's while this process runs.
+        # Load all now: an upgrade may replace the files while this process runs.
         self._templates = {name: environment.get_template(name) for name in environment.list_templates()}
 
     def asset(self, name: str) -> str:
-        """Return the address of a static file, with the hash of its content so that it may be kept."""
+        """Return the address of a static file, with the hash of its content for caching."""
         return f"/static/{name}?v={self.static[name].digest}"
 
     def sheet(self, *names: str) -> str:
-        """Return the text of style sheets, one after the other, for a page that carries its own."""
+        """Return the text of style sheets, for a page with an inline style."""
         return "\n".join(self.static[name].body.decode("utf-8") for name in names)
 
     def page(self, view: ServiceView) -> str:
-        """Draw the whole document."""
+        """Render the whole document."""
         return self._templates["page.html"].render(self._names(view))
 
     def fragment(self, view: ServiceView) -> str:
-        """Draw what the page swaps in: the element with id `view`, title and icon in its attributes."""
+        """Render the part that the page updates: the element `view`, with title and icon as attributes."""
         return self._templates["view.html"].render(self._names(view))
 
     def draw(self, template: str, names: Mapping[str, Any], *, now_at: float) -> str:
-        """Draw a page about groups; `names` are what its template speaks of, `look` among them."""
+        """Render a page with `names` as its contents, `verdict` among them."""
         common = {"icon": self.asset(f"icon-{names['verdict']}.svg"), "now_at": now_at, "when": _when(now_at)}
         return self._templates[template].render(names, **common)
 
     def away(self, sentence: str, *, now_at: float, of_groups: bool) -> str:
-        """Draw what stands in place of a page that cannot be had, about groups or about a flow's offsets."""
+        """Render a page that says why there is no page about groups, or about a flow's offsets."""
         names = {"sentence": sentence, "verdict": Verdict.UNKNOWN, "of_groups": of_groups}
         return self.draw("group_away.html", names, now_at=now_at)
 
     def report(self, report: Report) -> str:
-        """Draw a report on objectives as a document that needs nothing beside it."""
+        """Render a report on objectives as a self-contained document."""
         charts = [(one, budget_chart(report, one)) for one in report.objectives]
         missed = any(one.met is False for one in report.objectives)
         covered = all(one.covered for one in report.objectives)
@@ -170,7 +169,7 @@ class Page:
         )
 
     def _names(self, view: ServiceView) -> dict[str, Any]:
-        """Return what the templates speak of."""
+        """Return the contents of the status page."""
         worst = texts.worst(view)
         return {
             "view": view,
@@ -186,7 +185,7 @@ class Page:
 
 
 def _when(now_at: float) -> Callable[[float], Markup]:
-    """Return what writes a moment as seen from now."""
+    """Return a function that writes times relative to now."""
 
     def when(at: float) -> Markup:
         return Markup('<time datetime="{}">{}</time>').format(
@@ -197,29 +196,29 @@ def _when(now_at: float) -> Callable[[float], Markup]:
 
 
 def _readable(value: Any) -> Any:
-    """Let no name or sentence turn the direction of what stands beside it; Jinja2 escapes it afterwards."""
+    """Keep names from changing the text direction; Jinja2 escapes the result."""
     return texts.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def times_of(incident: Incident, now_at: float) -> str:
-    """Write from when to when an incident that has ended lasted."""
+    """Write start and end of a finished incident."""
     return texts.times_text(incident.started_at, incident.bad_until_at, now_at)
 
 
 def anchor(flow: str) -> str:
-    """Return the id of a flow's card: letters and digits, whatever the flow is called."""
+    """Return the id of a flow's card, with letters and digits only."""
     return "flow-" + hashlib.sha256(flow.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def arrow(flow: FlowView | Incident) -> Markup:
-    """Write a flow for reading; each name is isolated, so that neither turns the direction of the other."""
+    """Write a flow; each name is isolated, so that it cannot change the text direction of the other."""
     return Markup('<bdi>{}</bdi> <span class="to" role="img" aria-label="to">→</span> <bdi>{}</bdi>').format(
         escape(texts.plain(flow.source)), escape(texts.plain(flow.target))
     )
 
 
 def counter_groups(books: Mapping[str, int]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
-    """Group the counters of the books: what was due, the exclusive outcomes, and the flags."""
+    """Group the counters: due probes, outcomes, flags."""
     known = {*_EXPECTED, *OUTCOMES, *_SUMS}
     groups = (
         ("Due", _EXPECTED),
@@ -235,7 +234,7 @@ def counter_groups(books: Mapping[str, int]) -> tuple[tuple[str, tuple[tuple[str
 
 
 def _static_files() -> dict[str, StaticFile]:
-    """Read every static file of the package; a name without a known ending is left out."""
+    """Read every static file of the package with a known extension."""
     found: dict[str, StaticFile] = {}
     for entry in sorted(files("mirrorwatch").joinpath("static").iterdir(), key=lambda each: each.name):
         content_type = _CONTENT_TYPES.get(entry.name.rpartition(".")[2])

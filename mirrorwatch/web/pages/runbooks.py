@@ -1,4 +1,4 @@
-"""Runbooks as HTML: what an alert or a cause means and what to do, as the package carries it."""
+"""Runbooks as HTML: what an alert or a cause means and what to do."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ _TO_DO = "## Mitigation\n"
 
 
 def runbook_names() -> frozenset[str]:
-    """Return the names of all runbooks: those of alerts, and those of causes."""
+    """Return the names of all runbooks: of alerts and of causes."""
     found = files("alerts").joinpath("runbooks").iterdir()
     return frozenset(one.name.removesuffix(".md") for one in found if one.name.endswith(".md"))
 
 
 def runbook(name: str) -> Mapping[str, Any]:
-    """Return what the template of a runbook needs; the name has to be one of `runbook_names`."""
+    """Return the contents of a runbook's page; the name must be one of `runbook_names`."""
     return {"name": name, "body": _html(_text(name)), "verdict": Verdict.UNKNOWN}
 
 
 class Mitigations:
-    """What to do now, by the name of a runbook; each is read once, when it is first needed."""
+    """Section "Mitigation" of runbooks; each is read once, when it is first needed."""
 
     def __init__(self) -> None:
         self._known = runbook_names()
         self._read: dict[str, Markup | None] = {}
 
     def of(self, name: str | None) -> Markup | None:
-        """Return a runbook's section Mitigation; None where there is no such runbook."""
+        """Return the section "Mitigation" of a runbook; None if there is no runbook."""
         if name is None or name not in self._known:
             return None
         if name not in self._read:
             _, _, rest = _text(name).partition(_TO_DO)
             text = rest.partition("\n## ")[0]
-            # Links between runbooks are relative to their own folder.
+            # Links between runbooks are relative to their folder.
             self._read[name] = _html(text.replace("](", "](/runbooks/")) if text.strip() else None
         return self._read[name]
 
 
 def _text(name: str) -> str:
     text = files("alerts").joinpath("runbooks", f"{name}.md").read_text(encoding="utf-8")
-    return text.removeprefix(f"# {name}\n")  # the page has a heading of its own
+    return text.removeprefix(f"# {name}\n")  # the page has its own heading
 
 
 def _html(text: str) -> Markup:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - 2 MiB that a service needs only when one is read
 
-    # Raw HTML is off; links between runbooks are written for a folder of files.
+    # No raw HTML; links between runbooks are written for a folder of files.
     return Markup(MarkdownIt("commonmark", {"html": False}).render(text.replace(".md)", ")")))  # noqa: S704 - our own text

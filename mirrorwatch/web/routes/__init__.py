@@ -1,15 +1,15 @@
 """The routes, by subject.
 
-main       what the service answers to browsers and scripts
-about      what the service answers about its API: the OpenAPI document
-checksums  checksum runs: POST, JSON and pages
-counts     how many records both sides of a flow held of a topic, bucket of time by bucket, as JSON.
-groups     the pages about groups
-incidents  pages about flows, incidents and checksums, and the API of incidents
-lag        what the service answers about groups to scripts
-mirrors    what offsets say of one flow, partition by partition
-orders     reload the configuration, resume a canary
-scrape     answer one scrape
-upkeep     what the service answers to Prometheus and to whoever looks after its process
-while_on   the routes of what the lag monitor knows
+main         the status page, its static files, /api/v1/flows
+about        the OpenAPI document
+checksums    checksum runs: POST, JSON and pages
+counts       record counts on both sides of a topic, by time interval
+groups       pages about groups
+incidents    pages about flows, incidents and checksums; the API of incidents
+lag          groups for scripts: Burrow's API and /api/v1/groups
+mirrors      one flow's offsets by partition
+operator     reload the configuration, resume a canary
+scrape       answers one scrape
+health       /metrics, health and readiness
+lag_monitor  routes that answer only while the lag monitor is on
 """

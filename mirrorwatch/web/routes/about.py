@@ -1,4 +1,4 @@
-"""What the service answers about its API: the OpenAPI document."""
+"""The route of the OpenAPI document."""
 
 from __future__ import annotations
 

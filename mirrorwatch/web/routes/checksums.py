@@ -1,8 +1,7 @@
-"""What the service takes and tells of checksums: POST of runs, each run as JSON, and its page.
+"""Routes of checksums: POST of runs, each run as JSON, and its page.
 
-Only who has `http.tokens.audit` may tell of a run, alone or in the file that `--json` writes. A document is
-looked at as a whole, and packed, before anything of it is kept, and everything that is wrong with it is said
-at once.
+Posting requires the token `http.tokens.audit`. The body is one run or a file of `--json`. It is checked as a
+whole before anything is stored, and all problems are reported at once.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from mirrorwatch.api.checksums import GET_CHECKSUM, POST_CHECKSUMS
 from mirrorwatch.api.operations import route
 from mirrorwatch.audits.run_document import MOST_BYTES, RUN_ID, InvalidRunError, read_runs
 from mirrorwatch.web.routes.main import SECURITY_HEADERS, json_answer
-from mirrorwatch.web.routes.orders import take_turn
+from mirrorwatch.web.routes.operator import take_turn
 from runtime.http.guards import API
 from runtime.http.problems import ProblemError
 from runtime.http.users import require_token
@@ -45,22 +44,22 @@ _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
 class Runs(Protocol):
-    """Who keeps them; see `ChecksumFollowing`."""
+    """Stores runs; see `ChecksumFollowing`."""
 
     def knows(self, flow: str) -> bool:
-        """Tell whether there is such a flow."""
+        """Return whether there is such a flow."""
         ...
 
     async def take(self, told: RunDocument, packed: PackedRun) -> bool:
-        """Keep a run; False where it was known. Raises UnavailableError."""
+        """Store a run; False if it was stored before. Raises UnavailableError."""
         ...
 
     async def settle(self) -> None:
-        """Have all else tell of the runs that were taken."""
+        """Update what shows the stored runs."""
         ...
 
     async def document(self, run: str) -> dict[str, Any] | None:
-        """Return a run's document; None where there is none. Raises UnavailableError and MalformedError."""
+        """Return a run's document; None if unknown. Raises UnavailableError and MalformedError."""
         ...
 
 
@@ -71,7 +70,7 @@ def checksum_routes(
     render: Callable[[Mapping[str, Any]], str],
     clock: Clock,
 ) -> list[web.RouteDef]:
-    """Return the routes; each request looks at http.tokens.audit as it is, `render` draws a run's page."""
+    """Return the routes; `render` renders a run's page. Each request reads the present http.tokens.audit."""
     desk = _Desk(runs, http, render, clock)
     return [
         route(POST_CHECKSUMS, desk.take),
@@ -82,7 +81,7 @@ def checksum_routes(
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A run as it is read and as it is kept; `place` is where it stands in a file, "" where it is alone."""
+    """A run and its stored form; `place` is its position in a file, "" for a single run."""
 
     place: str
     run: RunDocument
@@ -90,7 +89,7 @@ class _Read:
 
 
 class _Desk:
-    """Looks at who tells, how much and how often, before anything is read."""
+    """Checks token, rate and size of a request before reading it."""
 
     def __init__(
         self,
@@ -144,7 +143,7 @@ class _Desk:
         return json_answer({"runs": answers}, status=status)
 
     async def _keep(self, told: _Read, *, by: str | None) -> dict[str, Any]:
-        """Keep a run and return the answer; raises UnavailableError."""
+        """Store a run and return the answer; raises UnavailableError."""
         run, flow = told.run.run, told.run.flow
         new = await self._runs.take(told.run, told.packed)
         page = f"/checksums/{run}"
@@ -158,9 +157,9 @@ class _Desk:
         return await asyncio.to_thread(json_answer, document)
 
     async def show_page(self, request: web.Request) -> web.Response:
-        async with self._turn:  # the page of a large run takes a second, and nobody needs two at once
+        async with self._turn:  # a large page takes a second, so render one at a time
             document = await self._document(request)
-            # As one of a row of runs: what is not known of it, a key `runs` too, is left alone.
+            # As the only run of a list, so that unknown keys of the document have no effect.
             alone = {"status": document.get("status"), "runs": [document]}
             text = await asyncio.to_thread(self._render, alone)
         policy = {"Content-Security-Policy": _policy(text), "Cache-Control": "no-store"}
@@ -187,7 +186,7 @@ class _Desk:
 
 
 def _no_document(request: web.Request, code: str, sentence: str) -> web.HTTPException:
-    """Return why there is no document of a run: a problem under /api/, a sentence on a page."""
+    """Return why there is no document of a run: a problem under /api/, text on a page."""
     if request.path.startswith(API):
         return ProblemError(code, sentence, path=request.path)
     if code == "unknown_run":
@@ -196,7 +195,7 @@ def _no_document(request: web.Request, code: str, sentence: str) -> web.HTTPExce
 
 
 async def _body(request: web.Request) -> bytes:
-    """Return a body of bounded size; raises HTTPRequestEntityTooLarge, and 415 where it is packed."""
+    """Return a body of bounded size; raises HTTPRequestEntityTooLarge, or 415 for an encoded body."""
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
         raise web.HTTPUnsupportedMediaType(text="Content-Encoding: invalid; send the run as plain JSON.")
     body = bytearray()
@@ -222,7 +221,7 @@ async def _body(request: web.Request) -> bytes:
 def _read(body: bytes) -> list[_Read]:
     """Return the runs in a document; raises InvalidRunError."""
     try:
-        # By a function of ours for each object: one call for all would hold up every thread meanwhile.
+        # A function for each object lets other threads run; a single call would block them.
         document = json.loads(body, object_pairs_hook=_object, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         told = error.args[0] if isinstance(error, _TwiceError) else "not JSON"
@@ -239,7 +238,7 @@ def _read(body: bytes) -> list[_Read]:
 
 
 class _TwiceError(ValueError):
-    """A key that stands twice in one object."""
+    """An object with the same key twice."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -254,7 +253,7 @@ def _refuse(name: str) -> Any:
 
 
 def _policy(page: str) -> str:
-    """Return the content policy of a page that carries its own style: by its hash, and nothing else."""
+    """Return the content policy of a page with an inline style: only the hash of the style."""
     hashes = [
         base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in _STYLE.findall(page)
     ]

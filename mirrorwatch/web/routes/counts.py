@@ -1,4 +1,4 @@
-"""How many records both sides of a flow held of a topic, bucket of time by bucket, as JSON."""
+"""The route of record counts: both sides of a flow's topic, by time interval, as JSON."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ DEFAULT_S = 86_400.0
 
 
 class Counts(Protocol):
-    """Who keeps them; see `ChecksumFollowing`."""
+    """Stores counts; see `ChecksumFollowing`."""
 
     def knows(self, flow: str) -> bool:
-        """Tell whether there is such a flow."""
+        """Return whether there is such a flow."""
         ...
 
     async def counts(
         self, flow: str, topic: str, *, since_ms: int, until_ms: int, limit: int
     ) -> list[Counted]:
-        """Return rows of buckets that begin within this time, oldest first. Raises UnavailableError."""
+        """Return rows of intervals that start within this time, oldest first. Raises UnavailableError."""
         ...
 
 
 def counts_routes(counts: Counts, *, clock: Clock) -> list[web.RouteDef]:
-    """Return the route; it stands before those of flows, whose names may hold anything."""
+    """Return the route; it must precede those of flows, whose names may contain anything."""
 
     async def show(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         name, topic = request.match_info["flow"], asked["topic"]
@@ -56,7 +56,7 @@ def counts_routes(counts: Counts, *, clock: Clock) -> list[web.RouteDef]:
         buckets, count = produced_and_mirrored(rows, offset=offset, limit=asked["limit"])
         window = {"since": moment_ms_text(since_ms), "until": moment_ms_text(until_ms)}
         given = {name: at for name, at in window.items() if at is not None and name not in request.query}
-        address = list_address(request, **given)  # each page is of the same time
+        address = list_address(request, **given)  # every page has the same time range
         document = {
             "flow": flow,
             "topic": topic,

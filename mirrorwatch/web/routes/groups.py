@@ -1,4 +1,4 @@
-"""The pages about groups: /groups, and one of each group below it. What they show the lag monitor knows."""
+"""Routes of the pages about groups: /groups, and one page for each group."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from mirrorwatch.web.pages.page import Page
     from runtime.process.clock import Clock
 
-COUNTS_WITHIN_S = 1.0  # the main page waits no longer for how the groups are
-COUNTED_S = 0.9  # counts that are younger are not asked for again
+COUNTS_WITHIN_S = 1.0  # the main page waits no longer for the groups
+COUNTED_S = 0.9  # younger counts are used again
 
-# The search box sends a form, which no other page does.
+# Only this page sends a form: the search box.
 _HEADERS = {
     **SECURITY_HEADERS,
     "Content-Security-Policy": SECURITY_HEADERS["Content-Security-Policy"].replace(
@@ -45,7 +45,7 @@ _HEADERS = {
 
 
 class LagPages:
-    """Pages of what the lag monitor answers; where it does not, a page says so."""
+    """Pages from answers of the lag monitor, or a page with the reason of a failure."""
 
     def __init__(self, lagging: LagMonitor, *, page: Page, clock: Clock) -> None:
         self._lagging = lagging
@@ -59,7 +59,7 @@ class LagPages:
         template: str,
         names: Callable[[dict[str, Any]], dict[str, Any]],
     ) -> web.Response:
-        """Ask, and draw the template with the `names` that are made of the answer."""
+        """Query the lag monitor, and render the template with `names` of the answer."""
         try:
             head, body = await self._lagging.ask(question, **asked)
         except UnavailableError as error:
@@ -74,7 +74,7 @@ class LagPages:
         return _html(await asyncio.to_thread(draw), status=head["status"])
 
     def away(self, sentence: str, question: str, *, status: int) -> web.Response:
-        """Answer with a page that says why there is nothing to show, and leads back."""
+        """Answer with a page that has the reason, and a link back."""
         return _html(self._away(sentence, question), status=status)
 
     def _away(self, sentence: str, question: str) -> str:
@@ -83,7 +83,7 @@ class LagPages:
     def guarded(
         self, show: Callable[[web.Request], Awaitable[web.Response]], question: str
     ) -> Callable[[web.Request], Awaitable[web.Response]]:
-        """Return what answers with a page where a request asks for what makes no sense."""
+        """Return a handler that answers invalid requests with a page."""
 
         async def answer(request: web.Request) -> web.Response:
             try:
@@ -125,7 +125,7 @@ def group_routes(lagging: LagMonitor, *, page: Page, clock: Clock) -> list[web.R
 
 
 class GroupCounts:
-    """How many groups are how, for the main page: asked for when somebody looks, once for all who do."""
+    """The number of groups by status for the main page: one query for all requests at a time."""
 
     def __init__(self, lagging: LagMonitor, *, clock: Clock) -> None:
         self._lagging = lagging

@@ -1,4 +1,4 @@
-"""Pages about flows, incidents and checksums, and the API of incidents."""
+"""Routes of pages about flows, incidents and checksums, and of the API of incidents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mirrorwatch.web.pages.incidents import (
     incident_names,
     incidents_names,
 )
-from mirrorwatch.web.routes.main import answer_beside, flow_called, json_answer, known_flow, page_answer
+from mirrorwatch.web.routes.main import answer_from_thread, flow_called, json_answer, known_flow, page_answer
 from runtime.http.parameters import list_address
 from runtime.http.problems import ProblemError
 
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Aims:
-    """What is configured for flows: their objectives, and how often each is probed."""
+    """The configured objectives and probe rates of flows."""
 
     objectives: Sequence[Objective] = ()
     facts: Sequence[FlowFacts] = ()
 
     def spent(self, incident: Incident) -> Budgets:
-        """Return about which share of each budget an incident spent."""
+        """Return the approximate share of each budget that an incident spent."""
         return budgets_of(incident, self.objectives, self.facts)
 
 
@@ -59,7 +59,7 @@ def incident_pages(
     page: Page,
     aims: Callable[[], Aims] = Aims,
 ) -> list[web.RouteDef]:
-    """Return the routes; they are registered after those of a flow's offsets."""
+    """Return the routes; they must follow those of a flow's offsets."""
     pages = _Pages(look, incidents, page, aims)
     return [
         web.get("/flows", pages.flows),
@@ -106,7 +106,7 @@ class _Pages:
         return await self._drawn("flow.html", names, view)
 
     async def newest(self, request: web.Request) -> web.Response:
-        """Lead to the open or else the newest incident of a flow: an alert cannot know its name."""
+        """Redirect to the open or newest incident of a flow: an alert cannot know its name."""
         view = self._look()
         flow = known_flow(request, view)
         found: Sequence[Any] = flow.recent[:1]
@@ -157,7 +157,7 @@ class _Pages:
             offset=asked["offset"],
             limit=asked["limit"],
         )
-        return await answer_beside(
+        return await answer_from_thread(
             lambda: incidents_document(
                 found,
                 count=count,
@@ -178,7 +178,7 @@ class _Pages:
         )
 
     def guarded(self, show: PageHandler) -> PageHandler:
-        """Return what answers with a page where a request names a flow that there is not."""
+        """Return a handler that answers an unknown flow with a page."""
 
         async def answer(request: web.Request) -> web.Response:
             try:

@@ -1,4 +1,4 @@
-"""What the service answers about groups to scripts: Burrow's API under /v3, ours under /api/v1/groups."""
+"""Routes of groups for scripts: Burrow's API under /v3, Mirrorwatch's under /api/v1/groups."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHER_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 
 
 def lag_routes(lagging: LagMonitor) -> list[web.RouteDef]:
-    """Return the routes; each passes its question on to the lag monitor's process."""
+    """Return the routes; each forwards its question to the lag monitor's process."""
 
     async def show_burrow(request: web.Request) -> web.Response:
         try:
@@ -38,7 +38,7 @@ def lag_routes(lagging: LagMonitor) -> list[web.RouteDef]:
         return web.Response(body=body, status=head["status"], content_type="application/json")
 
     async def show_health(_request: web.Request) -> web.Response:
-        # Burrow's says no more than that its server answers, and who restarts it by this relies on that.
+        # In Burrow this only says that the server answers, and restarts rely on that.
         return web.Response(text="GOOD")
 
     async def refuse(request: web.Request) -> web.Response:
@@ -65,7 +65,7 @@ def lag_routes(lagging: LagMonitor) -> list[web.RouteDef]:
 
 
 def without_answer(request: web.Request, sentence: str, error: type[web.HTTPError]) -> web.Response:
-    """Say why there is no answer: under /v3 as Burrow's API has it; elsewhere it raises the error."""
+    """Answer with the reason of a failure: under /v3 as Burrow does; elsewhere raise the error."""
     if request.path.split("/")[1] != "v3":
         if not request.path.startswith(API):
             raise error(text=f"{sentence}\n")
@@ -76,10 +76,10 @@ def without_answer(request: web.Request, sentence: str, error: type[web.HTTPErro
 
 
 def group_called(request: web.Request, by_id: str) -> dict[str, object]:
-    """Return which group a request asks for; raises ProblemError `invalid_path`.
+    """Return the requested group; raises ProblemError `invalid_path`.
 
-    The name is taken from the path as it came: a slash in it is %2F. Names that no path can hold (32 KB, or
-    `..`) are asked for by `?id=`, as the page links them.
+    The name is the raw path: a slash in it is %2F. Names that a path cannot hold (32 KB, or `..`) are
+    requested by `?id=`.
     """
     cluster, _, group = request.rel_url.raw_path.partition("/groups/")[2].partition("/")
     try:
@@ -93,14 +93,14 @@ def group_called(request: web.Request, by_id: str) -> dict[str, object]:
 
 
 def sentence_of(error: UnavailableError) -> str:
-    """Return why the monitor did not answer, as a sentence."""
+    """Return why the monitor did not answer."""
     return ended(f"{str(error)[:1].upper()}{str(error)[1:]}")
 
 
 async def passed_on(
     lagging: LagMonitor, question: str, request: web.Request, asked: Mapping[str, Any], **details: Any
 ) -> web.Response:
-    """Answer with what the lag monitor says; raises ProblemError with why it says nothing."""
+    """Answer as the lag monitor does; raises ProblemError with the reason of a failure."""
     try:
         head, body = await lagging.ask(
             question,

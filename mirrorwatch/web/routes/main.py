@@ -1,7 +1,7 @@
-"""What the service answers to browsers and scripts: the page, its static files and /api/v1.
+"""Routes of the status page, its static files, and /api/v1/flows.
 
-Every answer forbids what the page does not need: scripts and styles from anywhere but here, frames,
-guessing of content types, and keeping an answer that changes.
+Every answer forbids what the page does not need: scripts and styles from elsewhere, frames, content sniffing,
+and caching of changing answers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-# Many browsers on one service share a drawing that is at most this old.
+# Browsers share a rendered page up to this age.
 _SHARED_S = 0.9
 
 
@@ -48,9 +48,9 @@ def routes(
     page: Page | None = None,
     groups: Callable[[], Awaitable[GroupsView | None]] | None = None,
 ) -> list[web.RouteDef]:
-    """Return the routes of page and API; `look` makes the view anew whenever it is called.
+    """Return the routes of page and API; `look` creates the view.
 
-    `groups` tells how many groups are how, None while there is no lag monitor.
+    `groups` returns the number of groups by status, None without a lag monitor.
     """
     page = page or Page()
     whole, fragment = _Drawing(page.page), _Drawing(page.fragment)
@@ -70,7 +70,7 @@ def routes(
 
     async def show_flows(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         address = list_address(request)
-        return await answer_beside(lambda view: flows_document(view, asked, address), look())
+        return await answer_from_thread(lambda view: flows_document(view, asked, address), look())
 
     async def show_flow(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         view = look()
@@ -100,9 +100,9 @@ def routes(
 
 
 class _Drawing:
-    """The newest drawing of a view, shared by requests that come within a moment of each other.
+    """The last rendered view, shared by concurrent requests.
 
-    Fifty flows take a tenth of a second to draw, so it is done beside the event loop, one at a time.
+    Fifty flows take 0.1 s to render, so rendering runs in a thread, one at a time.
     """
 
     def __init__(self, draw: Callable[[ServiceView], str]) -> None:
@@ -120,7 +120,7 @@ class _Drawing:
 
 
 def find_flow(view: ServiceView, name: str) -> FlowView | None:
-    """Return the flow that is called `A->B`, or `A:B` as on the command line."""
+    """Return the flow `A->B`, or `A:B` as on the command line."""
     for flow in view.flows:
         if flow.flow == name:
             return flow
@@ -131,7 +131,7 @@ def find_flow(view: ServiceView, name: str) -> FlowView | None:
 
 
 def known_flow(request: web.Request, view: ServiceView) -> FlowView:
-    """Return the flow that the path names; raises ProblemError `unknown_flow`."""
+    """Return the flow in the path; raises ProblemError `unknown_flow`."""
     return flow_called(view, request.match_info["flow"], request)
 
 
@@ -144,12 +144,12 @@ def flow_called(view: ServiceView, name: str, request: web.Request) -> FlowView:
 
 
 def unknown_flow(view: ServiceView, name: str) -> str:
-    """Say that there is no such flow, and which one is nearest."""
+    """Write that the flow is unknown, and the nearest name."""
     return unknown_name("flow", name, [one.flow for one in view.flows])
 
 
 def page_answer(text: str, *, status: int = 200) -> web.Response:
-    """Return a page that nobody keeps."""
+    """Return a page without caching."""
     headers = {**SECURITY_HEADERS, "Cache-Control": "no-store"}
     response = web.Response(text=text, status=status, content_type="text/html", headers=headers)
     response.enable_compression()
@@ -157,12 +157,12 @@ def page_answer(text: str, *, status: int = 200) -> web.Response:
 
 
 def json_answer(document: dict[str, Any], *, status: int = 200) -> web.Response:
-    """Return a document that is not kept by anybody."""
+    """Return a document without caching."""
     return _json(_json_text(document), status=status)
 
 
-async def answer_beside(make: Callable[..., dict[str, Any]], *of: Any) -> web.Response:
-    """Return a document that takes a while to make: beside the event loop."""
+async def answer_from_thread(make: Callable[..., dict[str, Any]], *of: Any) -> web.Response:
+    """Return a document that takes time to create, from a thread."""
     return _json(await asyncio.to_thread(lambda: _json_text(make(*of))))
 
 
@@ -172,7 +172,7 @@ def _json_text(document: dict[str, Any]) -> str:
 
 def _json(text: str, *, status: int = 200) -> web.Response:
     response = web.Response(
-        # Half a surrogate pair, which a JSON of others may hold, is no UTF-8: it is escaped as JSON does it.
+        # A lone surrogate in foreign JSON is not valid UTF-8: escape it as JSON does.
         body=text.encode(errors="backslashreplace"),
         charset="utf-8",
         content_type="application/json",
@@ -184,7 +184,7 @@ def _json(text: str, *, status: int = 200) -> web.Response:
 
 
 def _static(page: Page, name: str, version: str | None) -> web.Response:
-    """Return a static file; under the address that carries its hash it may be kept for ever."""
+    """Return a static file; an address with its hash may be cached forever."""
     file = page.static.get(name)
     if file is None:
         return web.Response(

@@ -1,4 +1,4 @@
-"""What offsets say of one flow, partition by partition: a page, and the same as JSON."""
+"""Routes of one flow's offsets by partition: a page, and JSON."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def mirror_routes(
     clock: Clock,
     now_of: Callable[[str], FlowState | None] = lambda _flow: None,
 ) -> list[web.RouteDef]:
-    """Return the routes; they are registered before those of flows, whose names may hold anything.
+    """Return the routes; they must precede those of flows, whose names may contain anything.
 
-    `now_of` returns how a flow is by all parts, None where that is not known.
+    `now_of` returns the present state of a flow by all parts, None if unknown.
     """
     pages = LagPages(lagging, page=page, clock=clock)
 
@@ -53,6 +53,6 @@ def mirror_routes(
 
 
 def _name(request: web.Request) -> str:
-    """Return the flow that is asked for: `A->B`, or `A:B` as on the command line."""
+    """Return the requested flow: `A->B`, or `A:B` as on the command line."""
     name = request.match_info["flow"]
     return name if "->" in name else name.replace(":", "->", 1)

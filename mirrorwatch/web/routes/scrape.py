@@ -1,7 +1,7 @@
-"""Answer one scrape: what the service tells by itself, then the large families of the lag monitor.
+"""Answers one scrape: the service's own series, then the large families of the lag monitor.
 
-The text of the large families comes in pieces and is passed on as it comes: in one go it would hold up the
-event loop for a tenth of a second, and the canary's books with it.
+The large families arrive in pieces and are forwarded at once: as a whole they would block the event loop for
+0.1 s.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 async def answer_scrape(
     request: web.Request, samples: ServiceSamples, lagging: LagMonitor | None
 ) -> web.StreamResponse:
-    """Answer with all families; without those of the lag monitor while it does not answer."""
-    # Fifty flows take a twentieth of a second to write down: beside the event loop, as they are now.
+    """Answer with all families; without those of the lag monitor if it does not answer."""
+    # Rendering fifty flows takes 0.05 s, so it runs in a thread.
     own, content_type = await asyncio.to_thread(render, samples, request.headers.get("Accept", ""))
     headers = {"Content-Type": content_type}
     if lagging is None or not lagging.on:
@@ -41,7 +41,7 @@ async def answer_scrape(
         return web.Response(body=own, headers=headers)
     if packed:
         headers[hdrs.CONTENT_ENCODING] = "gzip"
-    if request.method == hdrs.METH_HEAD:  # what is streamed would follow the headers
+    if request.method == hdrs.METH_HEAD:  # a stream would follow the headers
         await large.aclose()
         return web.Response(headers=headers)
     response = web.StreamResponse(headers=headers)
@@ -56,14 +56,14 @@ async def answer_scrape(
             await response.write(before)
             async for piece in large:
                 await response.write(piece)
-        except UnavailableError:  # a body that ends here must not look whole
+        except UnavailableError:  # a truncated body must not look complete
             cut(request)
         await response.write_eof(after)
     return response
 
 
 def takes_gzip(accepted: str) -> bool:
-    """Tell whether an Accept-Encoding asks for gzip, and does not refuse it by a quality of 0."""
+    """Return whether an Accept-Encoding accepts gzip, also by its quality."""
     for one in accepted.lower().split(","):
         name, *parameters = (part.strip() for part in one.split(";"))
         if name == "gzip":

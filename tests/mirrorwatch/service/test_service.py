@@ -15,7 +15,7 @@ from mirrorwatch.service.service import Service
 from runtime.process.supervision import Phase, State
 from tests.fleet.verdicts.test_judgement import ALL_STAND, NOW, finding, flow, moving
 from tests.mirrorwatch.configuration.test_changes import configuration
-from tests.mirrorwatch.service.test_namesakes import row
+from tests.mirrorwatch.service.test_duplicate_processes import row
 
 BACK_S = -3600.0
 

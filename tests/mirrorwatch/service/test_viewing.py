@@ -13,7 +13,7 @@ from canary.watch.findings import Loss
 from canary.watch.watch import FlowWatch
 from fleet.verdicts.evidence import CanaryState, Control
 from fleet.verdicts.vocabulary import FlowVerdict, Verdict
-from mirrorwatch.audits.flow_audit import run_summary, standing_of
+from mirrorwatch.audits.flow_audit import flow_audit, run_summary
 from mirrorwatch.audits.run_document import read_run
 from mirrorwatch.lag.collected import Unanswered
 from mirrorwatch.service.view import UnreachedView
@@ -103,7 +103,7 @@ def test_what_the_canary_and_its_target_know_of_a_flow_is_shown():
         states={},
         complaints=(),
         checksums={
-            "A->B": standing_of([run_summary(read_run(run("r1")), ended_at=900.0, exactly_once=False)])
+            "A->B": flow_audit([run_summary(read_run(run("r1")), ended_at=900.0, exactly_once=False)])
         },
     )
     (shown,) = view.flows

@@ -13,7 +13,7 @@ from yarl import URL
 from fleet.errors import UnavailableError
 from mirrorwatch.web.pages.page import Page
 from mirrorwatch.web.routes.groups import GroupCounts
-from mirrorwatch.web.routes.while_on import routes_while_on
+from mirrorwatch.web.routes.lag_monitor import lag_monitor_routes
 from tests.mirrorwatch.monitored import Monitored
 from tests.runtime.fake_clock import FakeClock
 
@@ -31,7 +31,7 @@ PATHS = (
 async def client():
     lagging = SimpleNamespace(on=True, ask=Monitored("A").ask)
     app = web.Application()
-    app.add_routes(routes_while_on(lagging, page=Page(), clock=FakeClock()))
+    app.add_routes(lag_monitor_routes(lagging, page=Page(), clock=FakeClock()))
     async with TestClient(TestServer(app)) as made:
         made.lagging = lagging
         yield made

@@ -1,6 +1,6 @@
-"""The routes of what the lag monitor knows: there is nothing at them while it is off.
+"""Routes of the lag monitor, which answer 404 while it is off.
 
-Another configuration may switch it on or off while the service runs, and routes are made once.
+A reload may turn it on or off, but routes are created once.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def routes_while_on(
+def lag_monitor_routes(
     lagging: LagMonitor,
     *,
     page: Page,
     clock: Clock,
     now_of: Callable[[str], FlowState | None] = lambda _flow: None,
 ) -> list[web.RouteDef]:
-    """Return all of them; they stand before those of flows, whose names may hold anything."""
+    """Return the routes; they must precede those of flows, whose names may contain anything."""
     found = [
         *lag_routes(lagging),
         *group_routes(lagging, page=page, clock=clock),

@@ -1,4 +1,4 @@
-"""What the service answers to Prometheus and to whoever looks after its process."""
+"""Routes of /metrics and of health and readiness probes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from mirrorwatch.service.samples import ServiceSamples
 
 
-def upkeep_routes(
+def health_routes(
     samples: Callable[[], ServiceSamples],
     untried: Callable[[], Collection[str]],
     lagging: LagMonitor | None = None,
 ) -> list[web.RouteDef]:
-    """Return the routes of /metrics and of the two probes; `untried` are the clusters not tried yet."""
+    """Return the routes; `untried` are the clusters without a connection attempt yet."""
 
     async def metrics(request: web.Request) -> web.StreamResponse:
         return await answer_scrape(request, samples(), lagging)

@@ -1,4 +1,4 @@
-"""What the service can be told to do over HTTP: read its configuration anew, and let a canary go on."""
+"""Routes that change the service: reload its configuration, resume a canary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aiohttp import hdrs, web
 from fleet.dialect import moment_text
 from fleet.errors import UnavailableError
 from mirrorwatch.api.operations import route
-from mirrorwatch.api.orders import RESUME_CANARY
+from mirrorwatch.api.operator import RESUME_CANARY
 from mirrorwatch.web.routes.main import json_answer, known_flow
 from runtime.http.problems import ProblemError, as_problem
 from runtime.http.users import require_token
@@ -31,28 +31,28 @@ RELOADS_PER_MINUTE = 10
 
 
 class Orders(Protocol):
-    """Who carries them out."""
+    """Executes the requests."""
 
     @property
     def http(self) -> HttpConfig:
-        """Return the section `http` as it is now."""
+        """Return the present section `http`."""
         ...
 
     def view(self) -> ServiceView:
-        """Return what the page shows."""
+        """Return the view."""
         ...
 
     async def resume(self, source: str, topic: str) -> Latch | None:
-        """Lift the latch of this topic; None where there is none, UnavailableError where it cannot be."""
+        """Lift the latch of this topic; None if there is none. Raises UnavailableError."""
         ...
 
     async def reload(self) -> Reloaded:
-        """Read the configuration anew and take it over."""
+        """Read the configuration again and apply it."""
         ...
 
 
-def order_routes(orders: Orders, *, clock: Clock) -> list[web.RouteDef]:
-    """Return the routes of what changes something; each looks at http.tokens and http.reload as they are."""
+def operator_routes(orders: Orders, *, clock: Clock) -> list[web.RouteDef]:
+    """Return the routes; each request uses the present http.tokens and http.reload."""
     desk = _Desk(orders, clock)
     return [
         route(RESUME_CANARY, desk.resume),
@@ -61,7 +61,7 @@ def order_routes(orders: Orders, *, clock: Clock) -> list[web.RouteDef]:
 
 
 class _Desk:
-    """Looks at who asks, and how often, before anything is done."""
+    """Checks the token and the rate of a request first."""
 
     def __init__(self, orders: Orders, clock: Clock) -> None:
         self._orders = orders
@@ -114,7 +114,7 @@ class _Desk:
 
 
 def _is_of_another_site(request: web.Request) -> bool:
-    """Tell whether a page from elsewhere asks; over plain HTTP browsers say so by `Origin` alone."""
+    """Return whether a page of another site sends the request; over plain HTTP only `Origin` shows it."""
     if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
         return True
     origin = request.headers.get(hdrs.ORIGIN)
@@ -122,7 +122,7 @@ def _is_of_another_site(request: web.Request) -> bool:
 
 
 def _require_operator(request: web.Request, http: HttpConfig) -> None:
-    """Let a request with the operator's token pass; raises ProblemError for any other."""
+    """Accept a request with the operator's token; raises ProblemError for others."""
     try:
         require_token(request, http.tokens.operator)
     except (web.HTTPForbidden, web.HTTPUnauthorized) as refused:
@@ -132,7 +132,7 @@ def _require_operator(request: web.Request, http: HttpConfig) -> None:
 def take_turn(
     allowance: Allowance, clock: Clock, request: web.Request, *, said: str = "too many requests"
 ) -> None:
-    """Count a request; raises ProblemError `too_many_requests` where there were too many."""
+    """Count a request; raises ProblemError `too_many_requests`."""
     wait_s = math.ceil(allowance.take(clock.monotonic_ns()))
     if wait_s:
         raise ProblemError(

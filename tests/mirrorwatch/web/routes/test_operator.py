@@ -12,7 +12,7 @@ from canary.persistence.latches import Latch
 from fleet.errors import UnavailableError
 from mirrorwatch.configuration.reloading import Reloaded
 from mirrorwatch.web.routes.main import routes
-from mirrorwatch.web.routes.orders import RELOADS_PER_MINUTE, RESUMES_PER_MINUTE, order_routes
+from mirrorwatch.web.routes.operator import RELOADS_PER_MINUTE, RESUMES_PER_MINUTE, operator_routes
 from runtime.config.sections import HttpConfig
 from tests.mirrorwatch import views
 from tests.runtime.fake_clock import FakeClock
@@ -48,7 +48,7 @@ class Service:
 async def scene():
     service, clock = Service(), FakeClock()
     application = web.Application()
-    application.add_routes([*routes(service.view), *order_routes(service, clock=clock)])
+    application.add_routes([*routes(service.view), *operator_routes(service, clock=clock)])
     async with TestClient(TestServer(application)) as client:
         yield SimpleNamespace(service=service, clock=clock, client=client)
 
