@@ -1,10 +1,13 @@
-"""From a verdict to the person who must act: objectives, alerting rules, incidents and reports.
+"""Objectives, alerting rules, incidents and reports.
 
-config        the sections `objectives` and `links`
-objectives/   what a flow has to deliver, and how fast its error budget may burn
-incidents/    bad time of a flow as incidents, and its history; incident_tables keeps both in the store
-minutes/      what was measured in each minute, and exclusions, in the store
-rules/        Prometheus rules for it, and for everything else that operators must know
-page          writes docs/reference/alerts.md from the rules
-routing       who gets which alert, and which mutes which: Alertmanager's configuration
+config           the sections `objectives` and `links`
+objectives/      objectives of flows, their error budgets and burn rates
+incidents/       incidents and history
+incident_tables  their tables
+minutes/         measured minutes and exclusions in the store
+reports/         reports on objectives over a period
+rules/           Prometheus rules
+runbooks/        what each alert and cause means, and what to do
+page             writes docs/reference/alerts.md
+routing          Alertmanager's configuration: routes and inhibition
 """

@@ -1,8 +1,8 @@
-"""Incidents, notes and history in the store.
+"""Tables of incidents, notes and history.
 
-`incidents` has a row for each incident, written by every process that watches its flow: the transaction that
-writes reads it first, so that two processes make one incident. `incident_history` has the worst state of each
-minute of each process, consecutive minutes that are alike as one row.
+`incidents` has a row for each incident. Every process that watches the flow writes it: the transaction reads
+the row first, so that two processes create one incident. `incident_history` has the worst state of each
+minute of each process; consecutive equal minutes are one row.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def keep(
     observer: str,
     now_at: float,
 ) -> tuple[Incident, ...]:
-    """Write what one process has seen; return all incidents that are open afterwards.
+    """Write what one process has seen; return all open incidents.
 
     `batches` are by flow, source and target. Writing the same twice changes nothing.
     """
@@ -104,7 +104,7 @@ def keep(
 
 
 def _joined(connection: sa.Connection, flow: str, started_at: float, until_at: float) -> Incident | None:
-    """Return the newest incident of a flow that bad time of then may belong to."""
+    """Return the newest incident of a flow that bad time at this time may belong to."""
     wanted = (
         sa.select(INCIDENTS)
         .where(INCIDENTS.c.flow == flow, INCIDENTS.c.started_at <= until_at + GAP_S)
@@ -117,7 +117,7 @@ def _joined(connection: sa.Connection, flow: str, started_at: float, until_at: f
 
 
 def _close(connection: sa.Connection, batches: Mapping[str, Batch], *, now_at: float) -> tuple[Incident, ...]:
-    """End what is over, and what nobody watches any more; return what is left open."""
+    """Close incidents that are over or no longer watched; return the open ones."""
     left = []
     for incident in _read(connection, sa.select(INCIDENTS).where(~INCIDENTS.c.ended)):
         batch = batches.get(incident.flow)
@@ -133,7 +133,7 @@ def _close(connection: sa.Connection, batches: Mapping[str, Batch], *, now_at: f
 def incidents_between(
     connection: sa.Connection, from_at: float, to_at: float, *, flow: str | None = None
 ) -> tuple[Incident, ...]:
-    """Return the incidents of which a part lies between two instants (epoch s), oldest first, with notes."""
+    """Return the incidents that overlap two times (epoch s), oldest first, with notes."""
     wanted = (
         sa.select(INCIDENTS)
         .where(INCIDENTS.c.started_at < to_at)
@@ -153,7 +153,7 @@ def newest_incidents(
     offset: int = 0,
     limit: int = 100,
 ) -> tuple[tuple[Incident, ...], int]:
-    """Return a page of the incidents, the newest first, with notes, and how many there are in all."""
+    """Return a page of incidents with notes, newest first, and their total number."""
     conditions = []
     if flow is not None:
         conditions.append(INCIDENTS.c.flow == flow)
@@ -172,13 +172,13 @@ def newest_incidents(
 
 
 def incident_of(connection: sa.Connection, incident: str) -> Incident | None:
-    """Return one incident with its notes; None where there is none of this name."""
+    """Return one incident with its notes; None if unknown."""
     found = _read(connection, sa.select(INCIDENTS).where(INCIDENTS.c.incident == incident))
     return next(iter(_with_notes(connection, found)), None)
 
 
 def add_note(connection: sa.Connection, incident: str, note: Note) -> bool:
-    """Add what a person wrote; False where there is no such incident."""
+    """Add a note; False if the incident is unknown."""
     here = sa.select(sa.literal(1)).where(INCIDENTS.c.incident == incident)
     if connection.execute(here).first() is None:
         return False
@@ -196,7 +196,7 @@ def add_note(connection: sa.Connection, incident: str, note: Note) -> bool:
 
 
 def history_since(connection: sa.Connection, minute: int) -> dict[str, list[Span]]:
-    """Return by flow what all processes have seen since this minute of the epoch, oldest first."""
+    """Return the spans of all processes by flow, from this minute of the epoch on, oldest first."""
     wanted = (
         sa.select(HISTORY.c.flow, HISTORY.c.first_minute, HISTORY.c.last_minute, HISTORY.c.state)
         .where(HISTORY.c.last_minute >= minute)
@@ -209,7 +209,7 @@ def history_since(connection: sa.Connection, minute: int) -> dict[str, list[Span
 
 
 def delete_old(connection: sa.Connection, *, incidents_before: float, history_before: int) -> None:
-    """Delete ended incidents with their notes, and minutes, that are older than they are to be kept."""
+    """Delete ended incidents with their notes, and minutes, after their retention."""
     old = sa.select(INCIDENTS.c.incident).where(
         INCIDENTS.c.ended, INCIDENTS.c.bad_until_at < incidents_before
     )
@@ -325,5 +325,5 @@ def _with_notes(connection: sa.Connection, incidents: Sequence[Incident]) -> tup
 
 
 def _batches(names: list[str]) -> list[list[str]]:
-    """Return names in lists that a database takes in one statement."""
+    """Split names into lists that fit into one statement."""
     return [names[at : at + 500] for at in range(0, len(names), 500)]

@@ -1,7 +1,7 @@
-"""Who gets which alert, and which alert mutes which, as Alertmanager's configuration. Pure.
+"""Routes and inhibition rules as Alertmanager's configuration. Pure.
 
-Two alerts that both lack a label of `equal` count as equal in Alertmanager, so that one alert without
-`flow` could mute those of every flow: `lint` refuses such a rule.
+For Alertmanager, two alerts without a label of `equal` are equal in it: an alert without `flow` could mute
+those of every flow. `lint` refuses such a rule.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEVER_MUTED = (
     "MirrorwatchRecordsDuplicated",
     "MirrorwatchRecoveryPointOld",
 )
-"""Alerts about data itself: a cluster that is down is when the recovery point matters."""
+"""Alerts about data: they matter most while a cluster is down."""
 
 _REPLICATION = (
     "MirrorwatchNoRecordsArrive",
@@ -42,7 +42,7 @@ _REPLICATION_BUDGETS = (("objective", "availability|freshness|replication_lag"),
 class Inhibition:
     """While an alert of `source` fires, those of `targets` with the same `equal` labels are muted.
 
-    `source_labels` and `target_labels` narrow both down, such as to a severity.
+    `source_labels` and `target_labels` restrict both, for example to a severity.
     """
 
     why: str
@@ -152,7 +152,7 @@ INHIBITIONS = (
 
 
 def lint(inhibitions: Iterable[Inhibition], alerts: Sequence[Alert]) -> list[str]:
-    """Return a sentence for each rule that could mute what it must not; empty where all are sound."""
+    """Return a sentence for each rule that could mute too much; empty if there is none."""
     found = []
     for rule in inhibitions:
         for name in (rule.source, *rule.targets):
@@ -170,7 +170,7 @@ def lint(inhibitions: Iterable[Inhibition], alerts: Sequence[Alert]) -> list[str
 def alertmanager_document(alerts: Sequence[Alert], *, divisor: float = 1.0) -> dict[str, Any]:
     """Return an Alertmanager configuration: routes, inhibition, and receivers without addresses.
 
-    Rules about alerts that are not rendered are left out. All its times are divided by `divisor`.
+    Omits rules about alerts that are not rendered. All times are divided by `divisor`.
     """
 
     def lasting(**durations: str) -> dict[str, str]:
@@ -203,7 +203,7 @@ def alertmanager_document(alerts: Sequence[Alert], *, divisor: float = 1.0) -> d
 
 
 def inhibition_table(inhibitions: Iterable[Inhibition] = INHIBITIONS) -> list[tuple[str, str, str, str]]:
-    """Return rows for people: the alert that mutes, those that are muted, the labels in common, and why."""
+    """Return table rows: the muting alert, the muted ones, the common labels, and the reason."""
     return [
         (
             _with(rule.source, rule.source_labels),

@@ -1,9 +1,9 @@
-"""Grafana dashboards, linked with each other, as JSON that Grafana 10 and later read.
+"""Grafana dashboards as JSON for Grafana 10 and later.
 
-panel     what a panel asks and shows
-builder   a board laid out, through grafanalib, with what that leaves wrong put right
+panel     panels and boards: queries, and how to show their results
+builder   a board as the JSON of a dashboard, through grafanalib
 promql    selectors and rates of the service's own series
-boards/   fleet, flow, groups, checksums, and the service itself
+boards/   fleet, flow, groups, checksums, service
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A board as the JSON of a Grafana dashboard: laid out, linked, and with the data source to be chosen.
+"""A board as the JSON of a Grafana dashboard.
 
-grafanalib 0.7.1 writes schema 12, names data sources by a string, and leaves null where it has no value;
-Grafana 10 and later refuse or migrate that. `_current` turns it into what they write themselves.
+grafanalib 0.7.1 writes schema 12, names data sources by a string, and writes null for missing values; Grafana
+10 and later refuse or migrate that. `_current` converts it to the present schema.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 39  # Grafana 10.4; later ones migrate it without loss
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 TAG = "mirrorwatch"
-# Okabe and Ito: told apart with every kind of colour blindness.
+# Okabe and Ito: distinct for all kinds of colour blindness.
 STATE_COLOURS = {
     "healthy": "#009E73",
     "late": "#E69F00",
@@ -54,7 +54,7 @@ _PANEL_KEYS = frozenset(
 
 
 def dashboard(board: Board, *, job: str, service: str = "") -> dict[str, Any]:
-    """Return the dashboard's JSON; `job` is that of the service in Prometheus, `service` its address."""
+    """Return the dashboard's JSON; `job` is the Prometheus job of the service, `service` its address."""
     panels = list(_laid_out(board))
     plain = core.Dashboard(
         title=board.title,
@@ -79,7 +79,7 @@ def dashboard(board: Board, *, job: str, service: str = "") -> dict[str, Any]:
 
 
 def _laid_out(board: Board) -> Iterator[Any]:
-    """Yield panels with their places: each row from the left, wrapped where it is full."""
+    """Yield panels with their places: each row from the left, wrapped when full."""
     number, y = 0, 0
     for title, panels in board.rows:
         number += 1
@@ -202,7 +202,7 @@ def _states(_panel: Panel) -> dict[str, Any]:
 
 
 def _heatmap(_panel: Panel) -> dict[str, Any]:
-    # Prometheus' buckets are cumulative by `le`; Grafana takes them apart where it is told what they are.
+    # Prometheus' buckets are cumulative by `le`; Grafana must be told so.
     return {
         "fieldConfig": {"defaults": {"custom": {}}, "overrides": []},
         "options": {
@@ -314,7 +314,7 @@ def _page(address: str) -> dict[str, Any]:
 
 
 def _current(value: Any) -> Any:
-    """Return the JSON without nulls and keys of old schemas, and with data sources as objects."""
+    """Return the JSON without nulls and old keys, and with data sources as objects."""
     if isinstance(value, list):
         return [_current(each) for each in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a panel of a dashboard asks Prometheus, and how it shows the answer."""
+"""Panels and boards: queries, and how to show their results."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One panel; `unit` in Grafana's words. `link` is where a click on a row or a series leads.
+    """One panel; `unit` is Grafana's name. `link` is the target of a click on a row or a series.
 
-    `limit_query` draws its value as a line of its own, such as a threshold. `columns` of a table name the
-    value of each query; `hidden` are labels that it leaves out. `may_be_empty`: no answer is a good answer.
+    `limit_query` draws its value as a line, such as a threshold. `columns` of a table name the value of each
+    query; `hidden` are labels that it omits. `may_be_empty`: no result is a good result.
     """
 
     title: str
@@ -49,7 +49,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """A list to choose from: the values of a label of a series; a cascade where the series has matchers."""
+    """A variable: the values of a label of a series; a series with matchers makes it depend on others."""
 
     name: str
     label: str
@@ -60,7 +60,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """One dashboard: panels in rows, each row under its title; `page` is the path of Mirrorwatch's page."""
+    """One dashboard: panels in titled rows; `page` is the path of Mirrorwatch's page."""
 
     uid: str
     title: str
@@ -68,4 +68,4 @@ class Board:
     rows: tuple[tuple[str, tuple[Panel, ...]], ...]
     variables: tuple[Variable, ...] = ()
     page: str = "/"
-    alerts: str = ""  # matchers of the alerts that are drawn as annotations
+    alerts: str = ""  # matchers of alerts for annotations

@@ -1,4 +1,4 @@
-"""Selectors and rates of the service's own series, named by the catalogue so that none is misspelt."""
+"""Selectors and rates of the service's own series, by the catalogue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def of(one: Series, *matchers: str, suffix: str = "") -> str:
 
 
 def rate(one: Series, *matchers: str, suffix: str = "") -> str:
-    """Return the rate of a counter over what the panel's resolution needs."""
+    """Return the rate of a counter at the panel's resolution."""
     return f"rate({of(one, *matchers, suffix=suffix)}[$__rate_interval])"
 
 

@@ -1,13 +1,13 @@
-"""The composition root: command line, service, pages and API. It wires everything and decides nothing.
+"""The composition root: connects all parts and decides nothing.
 
 cli/            the command line: one module for each group of commands
-check/          `mirrorwatch check`: the configuration explained, the clusters asked, permissions and cost
-configuration/  a configuration: read from YAML, mm2.properties, Strimzi or Connect; validated; reloaded
-service/        the running service: it wires everything, judges each flow, and shows what it knows
-lag/            the lag monitor as the service has it: its process, its orders, its answers as evidence
-history/        what is kept over time: incidents, minutes, budgets; and the reports
-audits/         what the service knows of checksum runs: those in the store, and those that are posted to it
-checksums/      the commands of the checksum: plan, run, digest, compare, and counts
-web/            what is answered over HTTP: pages, documents, and the words that both share
-api/            the API as a table of operations, from which the OpenAPI document is made
+check/          `mirrorwatch check`: explains a configuration, queries the clusters
+configuration/  reads a configuration from YAML, mm2.properties, Strimzi or Connect; validates and reloads it
+service/        the running service: connects all parts, judges each flow, shows the results
+lag/            the lag monitor in the service: its process, its settings, its answers as evidence
+history/        stored history: incidents, minutes, budgets; and reports
+audits/         checksum runs in the service
+checksums/      the checksum commands: plan, run, digest, compare
+web/            HTTP: pages, JSON documents, and the texts that both share
+api/            the API as a table of operations; the OpenAPI document
 """

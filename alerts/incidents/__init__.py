@@ -1,6 +1,6 @@
-"""Incidents and history: consecutive bad time of a flow is one incident, kept in the store.
+"""Incidents and history: consecutive bad time of a flow is one incident.
 
-incident   one incident, and how it begins, continues and ends (pure)
+incident   one incident: how it starts, continues and ends (pure)
 recorder   what one process has seen of one flow, until the store has it (pure)
 bars       the last 24 hours and 30 days of a flow as a bar (pure)
 

@@ -1,8 +1,8 @@
-"""How a flow was over 24 hours and over 30 days, as a bar of columns and in minutes. Pure.
+"""Bars of a flow over 24 hours and 30 days. Pure.
 
-A minute is as bad as the worst that any process saw in it. It counts as healthy only where one has seen it
-healthy; what nobody has watched is a state of its own. A column with bad time is bad, however short that was:
-a bar that rounds a fault away is of no use. Other columns show what most of their minutes were.
+A minute has the worst state that any process saw. It is healthy only if a process saw it healthy; unwatched
+time is a state of its own. A column with bad time is bad, however short, so that no fault is hidden. Other
+columns show the state of most of their minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DAY_MINUTES, MONTH_MINUTES = 24 * 60, 30 * 24 * 60
 DAY_COLUMNS, MONTH_COLUMNS = 288, 360  # of five minutes, of two hours
 
-# From what says least to what is worst: of two processes the greater number counts.
+# From least to worst: of two processes the greater number counts.
 _RANKS: tuple[Verdict | None, ...] = (
     None,
     Verdict.UNKNOWN,
@@ -39,7 +39,7 @@ _RAISED = [bytes(max(number, rank) for number in range(256)) for rank in range(l
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Columns side by side in one state; None: nobody has watched."""
+    """Consecutive columns in one state; None: not watched."""
 
     state: Verdict | None
     first: int
@@ -48,7 +48,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A stretch of time up to now: its columns, and how many minutes it was in each state."""
+    """A period up to now: its columns, and the number of minutes in each state."""
 
     columns: int
     runs: tuple[Run, ...]
@@ -56,12 +56,12 @@ class Bar:
 
     @property
     def watched_minutes(self) -> int:
-        """Return for how long anybody has watched."""
+        """Return the number of watched minutes."""
         return sum(count for state, count in self.minutes if state is not None)
 
 
 def bar_of(spans: Iterable[Span], *, until_minute: int, minutes: int, columns: int) -> Bar:
-    """Draw the last `minutes` before `until_minute` of the epoch; `columns` divides them evenly."""
+    """Return the bar of the last `minutes` before `until_minute`; `columns` divides them evenly."""
     from_minute = until_minute - minutes
     ranks = bytearray(minutes)
     for span in spans:

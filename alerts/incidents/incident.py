@@ -1,17 +1,17 @@
-"""One incident of one flow: consecutive bad time, with what was wrong and what it cost. Pure.
+"""One incident of one flow: consecutive bad time, its symptoms and its cost. Pure.
 
 Rules, in this order:
 
-1. Time is bad while a condition other than unknown holds.
-2. Bad time that follows less than GAP_S of healthy time continues the incident: tasks that restart in a loop
-   are one incident and not twenty.
-3. Unknown time is not healthy: an incident that turns unknown stays open.
-4. An incident ends once its flow was healthy for GAP_S without a break. Its end is the last bad moment; where
-   nothing was seen for a while after it, the end is known with bounds only.
-5. An incident that nobody has watched for UNWATCHED_S is closed, and when it ended is not known.
+1. Time is bad while a condition other than unknown is active.
+2. Bad time after less than GAP_S of healthy time continues the incident: tasks that restart in a loop are one
+incident, not twenty.
+3. Unknown time is not healthy: an incident that becomes unknown stays open.
+4. An incident ends when its flow has been healthy for GAP_S without a break. Its end is the last bad time; if
+nothing was seen for a while after it, the end is known only with bounds.
+5. An incident that is not watched for UNWATCHED_S is closed, with an unknown end.
 
-Several processes write the same incident. Everything that one of them hands in is whole, not a difference:
-writing it twice changes nothing.
+Several processes write the same incident. Each writes totals, not differences, so writing twice changes
+nothing.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-GAP_S = 300.0  # a rebalance or a worker's restart takes minutes: bad time after it is of the same fault
-BLIND_S = 10.0  # without a sample for longer than this nobody was watching
-UNWATCHED_S = 86_400.0  # what is bad a day later was looked at by somebody in between, or is another fault
+GAP_S = 300.0  # a rebalance or restart takes minutes: bad time after it belongs to the same fault
+BLIND_S = 10.0  # after this time without a sample, the flow was not watched
+UNWATCHED_S = 86_400.0  # a day later it is another fault, or someone has handled this one
 MOST_EVIDENCE = 5  # rows for each symptom
 _MOST_PARTS = 50  # counts kept one by one; more restarts within one incident are summed up
 _SUMMED = "earlier"
@@ -38,7 +38,7 @@ _Number = TypeVar("_Number", int, float)
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What became of canary records while the incident lasted."""
+    """Counts of canary records during the incident."""
 
     settled: int = 0
     good: int = 0
@@ -51,7 +51,7 @@ class Counts:
         return Counts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
     def minus(self, other: Counts) -> Counts:
-        """Return the difference; never below 0, since the counters of a flow may begin again."""
+        """Return the difference, at least 0, as the counters of a flow may restart."""
         return Counts(*(max(0, getattr(self, one.name) - getattr(other, one.name)) for one in fields(self)))
 
 
@@ -60,7 +60,7 @@ NO_COUNTS, NOTHING_LOST = Counts(), Bounds(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Symptom:
-    """A condition with its cause, from `first_at` to `last_at` (epoch s), as it was last described."""
+    """A condition with its cause, from `first_at` to `last_at` (epoch s), with its last description."""
 
     condition: Verdict
     cause: Cause | None
@@ -71,17 +71,16 @@ class Symptom:
 
     @property
     def key(self) -> tuple[Verdict, Cause | None]:
-        """Return what makes two symptoms the same."""
+        """Return the key of a symptom."""
         return self.condition, self.cause
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Bad time of a flow as one process has seen it, whole.
+    """Bad time of a flow as seen by one process, in total.
 
-    `key` names process and stretch. `healthy_since_at` is since when the flow was healthy without a break
-    before it; None where it was not, or where that was not seen. `lost` are records that offsets show to be
-    lost. Peaks are None where they are not known.
+    `key` names process and stretch. `healthy_since_at` is the start of the healthy time before it; None if
+    there was none, or it was not seen. `lost` are lost records by offsets. Peaks are None if unknown.
     """
 
     key: str
@@ -97,7 +96,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a person wrote about an incident, at epoch second `at`."""
+    """A note of a user about an incident, at epoch second `at`."""
 
     at: float
     author: str
@@ -106,11 +105,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Consecutive bad time of one flow; instants are epoch seconds.
+    """Consecutive bad time of one flow; times are epoch seconds.
 
-    `healthy_at` is when the flow was first seen healthy after `bad_until_at`: None while the incident is
-    open, and where nobody has watched its end. `at_risk_records` is the most that was on the source alone at
-    one time. `counts_by` and `lost_by` are by process and stretch.
+    `healthy_at` is the first healthy time after `bad_until_at`: None while the incident is open, or if its
+    end was not seen. `at_risk_records` is the largest number of records that were only on the source.
+    `counts_by` and `lost_by` are by process and stretch.
     """
 
     incident: str
@@ -131,28 +130,28 @@ class Incident:
 
     @property
     def conditions(self) -> tuple[Verdict, ...]:
-        """Return the conditions that held, worst first."""
+        """Return the conditions, worst first."""
         return tuple(sorted({one.condition for one in self.symptoms}, key=lambda one: one.severity))
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """Return the causes that were found, those of the worst condition first."""
+        """Return the causes, those of the worst condition first."""
         ordered = sorted(self.symptoms, key=lambda one: (one.condition.severity, one.first_at))
         return tuple(dict.fromkeys(one.cause for one in ordered if one.cause is not None))
 
     @property
     def worst(self) -> Symptom | None:
-        """Return the worst symptom, of equally bad ones the one that has a cause and lasted longest."""
+        """Return the worst symptom; of equal ones the one that has a cause and lasted longest."""
         return _worst(self.symptoms)
 
     @property
     def present(self) -> Symptom | None:
-        """Return the worst of the symptoms that were seen last: what to do is about these."""
+        """Return the worst of the last symptoms; the recommended action is about it."""
         return _worst([one for one in self.symptoms if self.bad_until_at - one.last_at <= BLIND_S])
 
     @property
     def counts(self) -> Counts:
-        """Return what became of the canary records of all processes."""
+        """Return the counts of canary records of all processes."""
         total = Counts()
         for one in self.counts_by.values():
             total = total.plus(one)
@@ -160,7 +159,7 @@ class Incident:
 
     @property
     def lost_records(self) -> Bounds:
-        """Return how many records of any topic were lost: canary records, and what offsets show.
+        """Return the number of lost records: canary records, and losses by offsets.
 
         Each process sees the same offsets, so of these the largest numbers count.
         """
@@ -172,7 +171,7 @@ class Incident:
 
     @property
     def lasted_s(self) -> Bounds:
-        """Return how long it lasted, in whole seconds, at least and at most; of an open one at least."""
+        """Return the duration in whole seconds, at least and at most; an open incident has no maximum."""
         least = max(0, round(self.bad_until_at - self.started_at))
         if self.healthy_at is None:
             return Bounds(least, None)
@@ -181,13 +180,13 @@ class Incident:
 
 
 def incident_id(flow: str, started_at: float) -> str:
-    """Return the name of an incident: when it began, and a hash of its flow."""
+    """Return the name of an incident: its start, and a hash of its flow."""
     digest = hashlib.sha256(flow.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{datetime.fromtimestamp(started_at, UTC):%Y%m%dT%H%M%SZ}-{digest}"
 
 
 def begun(flow: tuple[str, str, str], stretch: Stretch, *, seen_at: float) -> Incident:
-    """Return the incident that begins with this bad time; `flow` is its name, source and target."""
+    """Return a new incident with this bad time; `flow` is name, source and target."""
     name, source, target = flow
     bare = Incident(
         incident=incident_id(name, stretch.started_at),
@@ -202,7 +201,7 @@ def begun(flow: tuple[str, str, str], stretch: Stretch, *, seen_at: float) -> In
 
 
 def continues(incident: Incident, stretch: Stretch) -> bool:
-    """Tell whether this bad time belongs to an incident of its flow that began earlier."""
+    """Return whether this bad time belongs to an earlier incident of its flow."""
     if incident.ended:
         return stretch.started_at - incident.bad_until_at < GAP_S
     if stretch.started_at - incident.seen_at > UNWATCHED_S:
@@ -211,7 +210,7 @@ def continues(incident: Incident, stretch: Stretch) -> bool:
 
 
 def extended(incident: Incident, stretch: Stretch, *, seen_at: float) -> Incident:
-    """Return the incident with this bad time; one that had ended is open again if it lasted longer."""
+    """Add bad time to the incident; an ended one may be open again."""
     reopened = incident.ended and stretch.bad_until_at > incident.bad_until_at
     return replace(
         incident,
@@ -229,21 +228,21 @@ def extended(incident: Incident, stretch: Stretch, *, seen_at: float) -> Inciden
 
 
 def is_over(incident: Incident, healthy_since_at: float | None, *, now_at: float) -> bool:
-    """Tell whether a flow that is healthy since then has been so for long enough."""
+    """Return whether a flow that is healthy since then has been so long enough."""
     if healthy_since_at is None:
         return False
     return now_at - max(healthy_since_at, incident.bad_until_at) >= GAP_S
 
 
 def ended(incident: Incident, healthy_since_at: float | None) -> Incident:
-    """Return the incident closed; without `healthy_since_at` nobody has watched its end."""
+    """Close the incident; without `healthy_since_at` its end is unknown."""
     if healthy_since_at is None:
         return replace(incident, ended=True)
     return replace(incident, ended=True, healthy_at=max(healthy_since_at, incident.bad_until_at))
 
 
 def merged(some: Iterable[Symptom], others: Iterable[Symptom]) -> tuple[Symptom, ...]:
-    """Return symptoms of both, in the order in which they began; the newer words of those in both."""
+    """Join symptoms in order of their start, with the newer description of equal ones."""
     found: dict[tuple[Verdict, Cause | None], Symptom] = {}
     for one in (*some, *others):
         former = found.get(one.key)
@@ -274,7 +273,7 @@ def _worst(symptoms: Sequence[Symptom]) -> Symptom | None:
 
 
 def _few(parts: dict[str, Counts]) -> dict[str, Counts]:
-    """Sum up the counts that were written longest ago, where they are many: their processes are gone."""
+    """Sum up the oldest counts if there are many: their processes have ended."""
     while len(parts) > _MOST_PARTS:
         oldest = next(key for key in parts if key != _SUMMED)
         parts[_SUMMED] = parts.get(_SUMMED, Counts()).plus(parts.pop(oldest))
@@ -282,13 +281,13 @@ def _few(parts: dict[str, Counts]) -> dict[str, Counts]:
 
 
 def _largest(lost: dict[str, Bounds]) -> dict[str, Bounds]:
-    """Drop what is less than another process has seen, where they are many."""
+    """Drop counts below those of another process if there are many."""
     while len(lost) > _MOST_PARTS:
         del lost[min(lost, key=lambda key: lost[key].least)]
     return lost
 
 
 def largest(one: _Number | None, other: _Number | None) -> _Number | None:
-    """Return the larger of two numbers that may be unknown."""
+    """Return the larger of two optional numbers."""
     known = [each for each in (one, other) if each is not None]
     return max(known) if known else None

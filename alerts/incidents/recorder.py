@@ -1,6 +1,6 @@
-"""What one process has seen of one flow: its bad time, and how it was minute by minute. Pure.
+"""What one process has seen of one flow: bad time, and the state of each minute. Pure.
 
-Nothing is lost while the store does not answer: what was not written is handed out again, whole.
+While the store does not answer, unwritten data are kept and returned again, in total.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from fleet.verdicts.vocabulary import Also, FlowVerdict
 
-MOST_STRETCHES, MOST_SPANS = 100, 5000  # that wait for a store which does not answer
+MOST_STRETCHES, MOST_SPANS = 100, 5000  # that wait for the store
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How a flow is at one instant; `counts` and `lost` are totals of this process so far."""
+    """State of a flow at one time; `counts` and `lost` are totals of this process."""
 
     at: float
     verdict: FlowVerdict
@@ -51,7 +51,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive minutes of the epoch, the last included, whose worst state was the same."""
+    """Consecutive minutes of the epoch, including the last, with the same worst state."""
 
     first_minute: int
     last_minute: int
@@ -60,7 +60,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is to be written of one flow; all of it whole."""
+    """Data of one flow to write, in total."""
 
     stretches: tuple[Stretch, ...]
     spans: tuple[Span, ...]
@@ -68,7 +68,7 @@ class Batch:
 
 
 class Recorder:
-    """Takes samples of one flow, and hands out what the store has to know; `observer` names the process."""
+    """Takes samples of one flow, and returns data for the store; `observer` names the process."""
 
     def __init__(self, observer: str) -> None:
         self.healthy_since_at: float | None = None  # without a break; None: it is not healthy right now
@@ -81,7 +81,7 @@ class Recorder:
         self._kept: Span | None = None  # the newest that the store has
 
     def note(self, sample: Sample) -> None:
-        """Take in a sample; one that is older than the last one is left out."""
+        """Use a sample; older ones than the last are ignored."""
         before = self._before
         if before is not None and sample.at < before.at:
             return
@@ -95,14 +95,14 @@ class Recorder:
         self._before = sample
 
     def moved(self, by_s: float) -> None:
-        """Go on with a wall clock that was set by this many seconds."""
+        """Shift times after the wall clock was set by this many seconds."""
         if self.healthy_since_at is not None:
             self.healthy_since_at += by_s
         if self._before is not None:
             self._before = replace(self._before, at=self._before.at + by_s)
 
     def take(self, *, ending: bool = False) -> Batch:
-        """Return what the store may not have; at the end the minute that is not over too."""
+        """Return data that the store may not have; at the end also the unfinished minute."""
         self.urgent = False
         if ending and self._minute is not None:
             self._keep(self._minute)
@@ -111,7 +111,7 @@ class Recorder:
         return Batch(tuple(self._stretches), spans, self.healthy_since_at)
 
     def written(self, batch: Batch) -> None:
-        """Forget what the store has; bad time that may go on, and the newest minutes, are kept."""
+        """Forget written data, except bad time that may continue, and the newest minutes."""
         self._stretches = [
             one
             for number, one in enumerate(self._stretches, 1)
@@ -149,7 +149,7 @@ class Recorder:
     def _note_not_bad(self, sample: Sample, before: Sample | None) -> None:
         if before is not None and before.verdict.conditions & BAD:
             self.urgent = True
-            # Records that were late arrive with the sample that ends the bad time.
+            # Late records arrive with the sample that ends the bad time.
             self._stretches[-1] = _counted(self._stretches[-1], sample, before)
         if sample.state is not Verdict.HEALTHY:
             self.healthy_since_at = None
@@ -178,9 +178,9 @@ class Recorder:
 
 
 def _counted(stretch: Stretch, sample: Sample, before: Sample | None) -> Stretch:
-    """Add what became of records since the sample before.
+    """Add the counts since the last sample.
 
-    Of the first sample of a process that is all of its canary records; offsets remember more than that.
+    The first sample of a process counts all its canary records; offsets remember more than that.
     """
     counts = sample.counts if before is None else sample.counts.minus(before.counts)
     least, most = stretch.lost
@@ -200,7 +200,7 @@ def _counted(stretch: Stretch, sample: Sample, before: Sample | None) -> Stretch
 
 
 def _symptoms(sample: Sample, known: tuple[Symptom, ...]) -> Iterator[Symptom]:
-    """Yield what holds right now; a condition without words of its own keeps those that it had."""
+    """Yield the active conditions; one without a description keeps its last one."""
     left = set(sample.verdict.conditions & BAD)
     for told in _told(sample.verdict):
         if told.verdict in left:

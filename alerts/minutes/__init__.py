@@ -1,6 +1,6 @@
-"""What was measured in each minute, and what of the time is excluded: kept for reports.
+"""Measured minutes and exclusions, for reports.
 
-recorder   samples in, the worst of each minute out
+recorder   the worst of each minute from samples
 tables     rows in the store: minutes, whole days, exclusions
 """
 

@@ -1,4 +1,4 @@
-"""Samples of each flow in, the worst of each minute out. Pure."""
+"""The worst of each minute from samples of each flow. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SAMPLE_S = 5
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What is known of a flow now: ages in seconds, None where one is not known.
+    """Present values of a flow: ages in seconds, None if unknown.
 
-    `audited_at` (epoch s) is when the topic whose last complete checksum is the oldest was compared.
+    `audited_at` (epoch s) is the oldest last complete checksum of a topic.
     """
 
     lag_s: float | None = None
@@ -33,9 +33,9 @@ class MinuteRecorder:
         self._rows: dict[str, ValueRun] = {}
 
     def take(self, at: float, samples: Mapping[str, Sample]) -> dict[str, ValueRun]:
-        """Take samples of one instant (epoch s); return the rows of the minute before if it is over.
+        """Add samples of one time (epoch s); return the rows of the last minute if it is over.
 
-        Samples of a minute that is over already, because a clock was set back, are dropped.
+        Samples of an earlier minute, after a clock was set back, are dropped.
         """
         minute = int(at // MINUTE_S)
         if minute < self._minute:
@@ -48,7 +48,7 @@ class MinuteRecorder:
         return over
 
     def end(self) -> dict[str, ValueRun]:
-        """Return the rows of the current minute, as far as it came; the next one may be earlier."""
+        """Return the rows of the unfinished minute; the next minute may be earlier."""
         self._minute = -1
         return self._over()
 
@@ -58,7 +58,7 @@ class MinuteRecorder:
 
 
 def joined(one: ValueRun, other: ValueRun) -> ValueRun:
-    """Return what was measured in one minute, in two parts of it."""
+    """Return the values of one minute, from two parts of it."""
     return ValueRun(
         one.first,
         1,
@@ -70,10 +70,10 @@ def joined(one: ValueRun, other: ValueRun) -> ValueRun:
 
 
 def _worst(one: float | None, other: float | None) -> float | None:
-    """Return the larger of two ages, one of them may be unknown."""
+    """Return the larger of two ages; either may be unknown."""
     return max((age for age in (one, other) if age is not None), default=None)
 
 
 def _oldest(one: float | None, other: float | None) -> float | None:
-    """Return the earlier of two instants, one of them may be unknown."""
+    """Return the earlier of two times; either may be unknown."""
     return min((at for at in (one, other) if at is not None), default=None)

@@ -1,8 +1,8 @@
-"""What was measured in each minute and what is excluded, in the store.
+"""Tables of measured minutes and exclusions.
 
-A row of `flow_minutes` is written once, by one process, when its minute is over. A day that is over is also
-kept as one row of `flow_days`: runs of minutes that are alike, where every age up to `FLOOR_S` counts as
-`FLOOR_S`. An objective with a smaller limit is read from the minutes.
+One process writes a row of `flow_minutes` when its minute is over. A finished day is also one row of
+`flow_days`: runs of equal minutes, where every age up to `FLOOR_S` counts as `FLOOR_S`. An objective with a
+smaller limit is read from the minutes.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def keep_minutes(
     replica: str,
     incarnation: str,
 ) -> None:
-    """Write rows of minutes that are over, each with its flow; twice does no harm."""
+    """Write rows of finished minutes, each with its flow; writing twice changes nothing."""
     written = {
         (flow, row.first): {
             "flow": flow,
@@ -87,7 +87,7 @@ def read_days(
 ) -> list[tuple[int, list[ValueRun]]]:
     """Return each day within spans with its runs of minutes.
 
-    `exact` reads minutes only, so that ages below `FLOOR_S` are what they were.
+    `exact` reads only minutes, for ages below `FLOOR_S`.
     """
     found = []
     for day, parts, body in DAY_ROWS.within(connection, flow, spans, rows=not exact):
@@ -100,7 +100,7 @@ def read_days(
 
 
 def tidy(connection: sa.Connection, flows: Sequence[str], *, before: int, at_most: int) -> int:
-    """Keep some more days before `before` as one row each, newest first; return how many it were."""
+    """Store more days before `before` as one row each, newest first; return their number."""
 
     def body_of(flow: str, day: int) -> str:
         return json.dumps(list(_runs(_minutes(connection, flow, *span_of(day)))), separators=(",", ":"))
@@ -109,7 +109,7 @@ def tidy(connection: sa.Connection, flows: Sequence[str], *, before: int, at_mos
 
 
 def delete_old(connection: sa.Connection, *, minutes_before: int) -> None:
-    """Delete minutes that are older than they are to be kept."""
+    """Delete minutes after their retention."""
     DAY_ROWS.delete_old(connection, before=minutes_before)
 
 
@@ -117,7 +117,7 @@ def delete_old(connection: sa.Connection, *, minutes_before: int) -> None:
 
 
 def exclude(connection: sa.Connection, one: Exclusion, *, made_at: float) -> int:
-    """Keep an exclusion under the next number, and return that."""
+    """Store an exclusion with the next number, and return the number."""
     last = connection.execute(sa.select(sa.func.max(EXCLUSIONS.c.number))).scalar_one()
     number = (last or 0) + 1
     connection.execute(
@@ -135,14 +135,14 @@ def exclude(connection: sa.Connection, one: Exclusion, *, made_at: float) -> int
 
 
 def exclusions(connection: sa.Connection) -> list[Exclusion]:
-    """Return all exclusions, in the order of their numbers."""
+    """Return all exclusions by number."""
     columns = [EXCLUSIONS.c[name] for name in ("number", "flow", "first", "until", "author", "reason")]
     rows = connection.execute(sa.select(*columns).order_by(EXCLUSIONS.c.number))
     return [Exclusion(**row) for row in rows.mappings()]
 
 
 def include(connection: sa.Connection, number: int) -> bool:
-    """Remove an exclusion; False where there is none of this number."""
+    """Remove an exclusion; False for an unknown number."""
     return connection.execute(sa.delete(EXCLUSIONS).where(EXCLUSIONS.c.number == number)).rowcount == 1
 
 
@@ -168,7 +168,7 @@ def _minutes(connection: sa.Connection, flow: str, first: int, until: int) -> It
 
 
 def _runs(minutes: Iterable[ValueRun]) -> Iterator[ValueRun]:
-    """Join minutes that follow one another and are alike, but for ages up to the floor."""
+    """Join consecutive minutes that are equal, apart from ages up to the floor."""
     run: ValueRun | None = None
     for each in minutes:
         one = each._replace(lag_s=_floored(each.lag_s), recovery_point_s=_floored(each.recovery_point_s))

@@ -1,12 +1,12 @@
-"""What a flow has to deliver: objectives, their error budgets, and how fast these may burn. Pure.
+"""Objectives of flows, their error budgets and burn rates. Pure.
 
 objective   one objective of one flow, its kinds and what counts as good
-burn        the windows and factors of burn-rate alerts, derived from the period
-resolving   which objectives each flow has, from what is configured
-exclusion   time that counts in no objective
-counters    the series that each kind of objective is counted from
-openslo     objectives as OpenSLO v1, written and read
-advice      whether probes come often enough for an alert to mean something
+burn        windows and factors of burn-rate alerts
+resolving   the objectives of each flow, from the configuration
+exclusion   time that counts for no objective
+counters    the series that each kind of objective counts
+openslo     objectives as OpenSLO v1
+advice      checks that probes are frequent enough
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether an objective's probes come often enough, so that one failed probe does not page. Pure."""
+"""Checks that probes are frequent enough: one failed probe must not page. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def probes_needed(window: BurnWindow, objective: Objective) -> float:
-    """Return how many probes a window needs so that one bad one stays below its threshold."""
+    """Return the number of probes for which one bad one stays below the threshold of a window."""
     return 1.0 / (window.factor(objective.period_s) * objective.budget_ratio)
 
 
 def rate_advice(objective: Objective, probes_per_s: float) -> str | None:
-    """Return a warning where one failed probe exceeds the rate that pages, None where it does not.
+    """Return a warning if one failed probe exceeds the rate that pages, else None.
 
     `probes_per_s` is over all partitions of the flow.
     """

@@ -1,8 +1,8 @@
-"""How fast an error budget may burn before an alert fires. Pure.
+"""Burn rates of error budgets that fire alerts. Pure.
 
-A window alerts while its error rate is above `factor` times the budget, over itself and over a short window
-of a twelfth of its length, so that the alert ends soon after the fault does (Google, The Site Reliability
-Workbook, chapter 5). The factor is derived: spending `budget_share` of the budget within the window.
+A window alerts while its error rate is above `factor` times the budget, in the window and in a short window
+of a twelfth of its length, so that the alert ends soon after the fault (Google, The Site Reliability
+Workbook, chapter 5). The factor follows from spending `budget_share` of the budget within the window.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ HOUR_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class BurnWindow:
-    """One pair of windows: in `long_s` seconds at most `budget_share` of the period's budget may be spent."""
+    """A pair of windows: `long_s` seconds may spend at most `budget_share` of the period's budget."""
 
     long_s: float
     budget_share: float
@@ -26,7 +26,7 @@ class BurnWindow:
         return self.long_s / 12
 
     def factor(self, period_s: float) -> float:
-        """Return how many times faster than evenly the budget is spent at the alert's threshold."""
+        """Return the burn rate at the alert's threshold; 1 spends the budget evenly over the period."""
         return self.budget_share * period_s / self.long_s
 
 
@@ -40,5 +40,5 @@ BURN_WINDOWS = (
 
 
 def longest_window_s() -> float:
-    """Return the length of the longest window: a period has to be longer."""
+    """Return the longest window; a period must be longer."""
     return max(window.long_s for window in BURN_WINDOWS)

@@ -10,10 +10,10 @@ COUNTERS = {
     ObjectiveKind.AVAILABILITY: (series.CANARY_DELIVERED_TOTAL, series.CANARY_CONCLUDED_TOTAL),
     ObjectiveKind.FRESHNESS: (series.CANARY_GOOD_TOTAL, series.CANARY_SETTLED_TOTAL),
 }
-"""Good and valid, of kinds that divide one counter by another."""
+"""Good and valid counters of objectives that divide one counter by another."""
 
 AGES = {
     ObjectiveKind.RECOVERY_POINT: series.FLOW_RECOVERY_POINT_AGE_SECONDS,
     ObjectiveKind.REPLICATION_LAG: series_lag.REPLICATION_TOPIC_LAG_SECONDS,
 }
-"""What has to stay within a limit, of kinds for which a series is an age: the largest of a flow counts."""
+"""Series that must stay within a limit, for objectives about an age; the largest of a flow counts."""

@@ -1,4 +1,4 @@
-"""Time that counts in no objective. Pure."""
+"""Time that counts for no objective. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """Time of a flow that counts in no objective: from a minute to the one before `until`."""
+    """Excluded time of a flow: from a minute to the one before `until`."""
 
     number: int
     flow: str

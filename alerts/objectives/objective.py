@@ -1,4 +1,4 @@
-"""One objective of one flow: which share of what has to be good, over which period. Pure."""
+"""One objective of one flow: the good share over a period. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEFAULT_PERIOD_S = 28 * DAY_S
 
 
 class ObjectiveKind(StrEnum):
-    """What an objective is about."""
+    """Kinds of objectives."""
 
     AVAILABILITY = "availability"  # probes delivered / concluded
     FRESHNESS = "freshness"  # probes good / settled
@@ -21,22 +21,22 @@ class ObjectiveKind(StrEnum):
 
     @property
     def counts_probes(self) -> bool:
-        """Tell whether good and bad are probes; of the others they are time."""
+        """Return whether it counts probes; the others count time."""
         return self in (ObjectiveKind.AVAILABILITY, ObjectiveKind.FRESHNESS, ObjectiveKind.LOSS)
 
     @property
     def has_limit(self) -> bool:
-        """Tell whether something has to stay within a limit in seconds."""
+        """Return whether it has a limit in seconds."""
         return not self.counts_probes
 
     @property
     def needs_canary(self) -> bool:
-        """Tell whether only a canary can measure it."""
+        """Return whether it needs a canary."""
         return self.counts_probes
 
     @property
     def default_limit_s(self) -> float | None:
-        """Return the limit where none is configured; None for kinds without one."""
+        """Return the default limit; None for kinds without one."""
         return _LIMITS_S.get(self)
 
 
@@ -49,7 +49,7 @@ _LIMITS_S = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
-    """One objective of one flow. `target_ratio` is the share that has to be good, from 0 to below 1.
+    """One objective of one flow. `target_ratio` is the required good share, from 0 to below 1.
 
     With `slice_ratio` minutes count instead of probes: a minute is good if at least this share of its probes
     is. `limit_s` is for kinds with a limit. A loss objective has target 1: each lost record breaks it.
@@ -71,7 +71,7 @@ class Objective:
 
 
 def defaults_of(flow: str, source: str, target: str, *, has_canary: bool) -> tuple[Objective, ...]:
-    """Return the objectives of a flow for which none is configured."""
+    """Return the default objectives of a flow."""
     targets = {ObjectiveKind.REPLICATION_LAG: 0.99}
     if has_canary:
         targets = {

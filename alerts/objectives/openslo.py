@@ -1,7 +1,7 @@
-"""Objectives as OpenSLO v1, written and read. Pure.
+"""Objectives as OpenSLO v1. Pure.
 
-Only ratio metrics over Mirrorwatch's own counters are known, with `budgetingMethod` Occurrences, or
-Timeslices of a minute. Everything else is refused by its name: to leave it out would change the objective.
+Supports only ratio metrics over Mirrorwatch's own counters, with `budgetingMethod` Occurrences, or Timeslices
+of a minute. Refuses everything else by name: ignoring it would change the objective.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _KEYS = {
 
 
 def can_be_written(objective: Objective) -> bool:
-    """Tell whether OpenSLO's ratio metrics can hold an objective: one that counts probes and has a budget."""
+    """Return whether OpenSLO's ratio metrics can express an objective: it counts probes and has a budget."""
     return objective.kind in COUNTERS
 
 
 def document_of(objective: Objective) -> dict[str, Any]:
-    """Return an objective as an SLO; `can_be_written` has to hold."""
+    """Return an objective as an SLO; it requires `can_be_written`."""
     good, total = (
         {
             "metricSource": {
@@ -69,9 +69,9 @@ def document_of(objective: Objective) -> dict[str, Any]:
 
 
 def entry_of(document: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return an entry of the section `objectives` for an SLO, and what is wrong as (key, sentence).
+    """Return the entry of section `objectives` for an SLO, and problems as (key, sentence).
 
-    Scalars may be texts. The entry counts only where nothing is wrong.
+    Scalars may be strings. The entry is valid only without problems.
     """
     problems: list[tuple[str, str]] = []
     reader = _Reader(document, problems)
@@ -104,7 +104,7 @@ def entry_of(document: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
 
 
 def _slices(reader: _Reader, problems: list[tuple[str, str]]) -> dict[str, Any]:
-    """Return what makes a minute good, of a method that counts minutes."""
+    """Return what makes a minute good, if the method counts minutes."""
     method = reader.text("spec.budgetingMethod")
     if method == "Occurrences":
         return {}
@@ -118,7 +118,7 @@ def _slices(reader: _Reader, problems: list[tuple[str, str]]) -> dict[str, Any]:
 
 
 class _Reader:
-    """Reads values by dotted paths; a list of one element stands for that element."""
+    """Reads values by dotted paths; a list of one element is read as that element."""
 
     def __init__(self, document: Any, problems: list[tuple[str, str]]) -> None:
         self._document = document
@@ -135,7 +135,7 @@ class _Reader:
         return "" if found is None or isinstance(found, dict | list) else str(found)
 
     def refuse_unknown(self, path: str) -> None:
-        """Note every key there that would change the objective, and lists of several elements."""
+        """Report every key that would change the objective, and lists of several elements."""
         found = self.value(path)
         if isinstance(found, list) and len(found) != 1:
             self._problems.append((path, "must have exactly one element"))

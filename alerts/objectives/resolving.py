@@ -1,4 +1,4 @@
-"""Which objectives each flow has, from what is configured. Pure."""
+"""The objectives of each flow, from the configuration. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHER_TARGET = 99.0
 
 
 class Wanted(Protocol):
-    """What is configured of one objective: shares in percent, durations in seconds."""
+    """A configured objective: shares in percent, durations in seconds."""
 
     @property
     def flow(self) -> str:
@@ -29,12 +29,12 @@ class Wanted(Protocol):
 
     @property
     def kind(self) -> ObjectiveKind:
-        """Return what it is about."""
+        """Return the kind."""
         ...
 
     @property
     def target(self) -> float | None:
-        """Return the share that has to be good, None for the default."""
+        """Return the required good share, None for the default."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class Wanted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FlowFacts:
-    """What an objective has to know of a flow."""
+    """Facts about a flow for its objectives."""
 
     name: str
     source: str
@@ -70,8 +70,8 @@ def objectives_of(
 ) -> tuple[tuple[Objective, ...], list[tuple[int, str, str]]]:
     """Return the objectives of all flows, and problems as (number of the entry, key, sentence).
 
-    None wanted: each flow has the defaults. Of several entries for a flow and kind the last counts, so that
-    one for `*` may come first.
+    Without entries each flow has the defaults. The last of several entries for a flow and kind applies, so
+    that one for `*` may come first.
     """
     if wanted is None:
         each = (defaults_of(one.name, one.source, one.target, has_canary=one.has_canary) for one in flows)

@@ -1,14 +1,14 @@
-"""What flows delivered over a period, against their objectives. Pure: data in, report out.
+"""Reports on objectives over a period. Pure.
 
-tally       what one objective counts of a day: good and valid, and each minute that had something bad
-arithmetic  SLI, budget, burn, coverage, exhaustion and the worst stretches, from tallies
-report      the report of all objectives, with what is to be said first
+tally       counts of one objective for a day
+arithmetic  SLI, budget, burn, coverage, exhaustion and the worst stretches
+report      all objectives, with the summary
 wording     shares, times and sentences
 markdown    the report as Markdown
 document    the report as JSON
 suggesting  targets that history supports
-reconciling the same SLI asked of Prometheus, and how it differs
-replay      what the alerts would have done with the same minutes
+reconciling comparison with Prometheus
+replay      alerts replayed with stored minutes
 """
 
 from __future__ import annotations

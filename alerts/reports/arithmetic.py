@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from alerts.objectives.objective import Objective
     from alerts.reports.tally import BadMinute, Tally
 
-RECENT_SHARE = 0.25  # of the period: the burn that is projected
-APART_MINUTES = 3  # bad minutes that are further apart are two stretches
+RECENT_SHARE = 0.25  # of the period, for the projected burn
+APART_MINUTES = 3  # a larger gap between bad minutes separates two stretches
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive bad time: minutes from the epoch, what was bad, and which share of the budget it spent.
+    """A stretch of bad minutes of the epoch, what was bad, and the share of the budget that it spent.
 
-    `budget_ratio` is None where the objective has no budget to spend.
+    `budget_ratio` is None without a budget.
     """
 
     first: int
@@ -41,7 +41,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day for charts: what was observed of what was expected, and what was bad."""
+    """One day for charts: its coverage and bad share."""
 
     day: int
     coverage_ratio: float
@@ -51,9 +51,9 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What an objective came to within a period of `expected_minutes`; ratios are None where nothing counts.
+    """Figures of an objective in a period of `expected_minutes`; ratios are None without valid events.
 
-    `exhausted_in_s` is when the budget is spent if the recent burn goes on: 0 where it is, None where it
+    `exhausted_in_s` is the time until the budget is spent at the recent burn: 0 if it is spent, None if it
     will not be.
     """
 
@@ -74,19 +74,19 @@ class Figures:
 
     @property
     def bad(self) -> int:
-        """Return what was valid and not good."""
+        """Return valid minus good."""
         return self.valid - self.good
 
     @property
     def coverage_ratio(self) -> float:
-        """Return which share of the expected minutes was observed; 1 where none was expected."""
+        """Return the observed share of the expected minutes; 1 if none was expected."""
         return self.observed_minutes / self.expected_minutes if self.expected_minutes else 1.0
 
 
 def figures_of(objective: Objective, tallies: Sequence[Tally], spans: Sequence[tuple[int, int]]) -> Figures:
-    """Return the figures of an objective; `spans` are the minutes that are expected, without exclusions.
+    """Return the figures of an objective; `spans` are the expected minutes, without exclusions.
 
-    The period goes from the first of them to the last.
+    The period lasts from the first of them to the last.
     """
     period_s = (spans[-1][1] - spans[0][0]) * MINUTE_S if spans else 0
     expected = sum(until - first for first, until in spans)
@@ -116,7 +116,7 @@ def figures_of(objective: Objective, tallies: Sequence[Tally], spans: Sequence[t
 
 
 def stretches_of(objective: Objective, bad: Iterable[BadMinute], valid: int) -> list[Stretch]:
-    """Return stretches of bad minutes, the one that spent most first."""
+    """Return the stretches of bad minutes, the one that spent most first."""
     budget = objective.budget_ratio * valid
     joined: list[list[BadMinute]] = []
     for one in bad:
@@ -134,7 +134,7 @@ def stretches_of(objective: Objective, bad: Iterable[BadMinute], valid: int) -> 
 
 
 def burn_of(objective: Objective, bad: int, valid: int) -> float | None:
-    """Return how many times the budget was spent; None without data, or without a budget that may be."""
+    """Return the burn of the period; None without data or budget."""
     if valid == 0 or objective.budget_ratio <= 0:
         return None
     return bad / valid / objective.budget_ratio
@@ -143,7 +143,7 @@ def burn_of(objective: Objective, bad: int, valid: int) -> float | None:
 def _recent_burn(
     objective: Objective, tallies: Sequence[Tally], spans: Sequence[tuple[int, int]], *, period_s: float
 ) -> float | None:
-    """Return the burn of the newest quarter of the period, by whole days; None where it saw nothing."""
+    """Return the burn of the newest quarter of the period, by whole days; None without data."""
     if not spans:
         return None
     since = (spans[-1][1] - int(period_s * RECENT_SHARE / MINUTE_S)) // DAY_MINUTES

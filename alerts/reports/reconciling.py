@@ -1,4 +1,4 @@
-"""The same SLI asked of Prometheus, and how it differs. Pure: queries out, values in, sentences out."""
+"""Comparison of a report with the same SLI in Prometheus. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from alerts.objectives.objective import Objective
     from alerts.reports.report import ObjectiveReport
 
-_LITTLE = 0.95  # with less of what the store counts a comparison says little
+_LITTLE = 0.95  # with a smaller share of the store's counts, a comparison is of little value
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What Prometheus answered about an objective: its SLI, and how much it counts of what the store counts.
+    """Prometheus' answer about an objective: its SLI, and its counts as a share of the store's counts.
 
-    `why_not` says why it was not compared.
+    `why_not` is the reason if it was not compared.
     """
 
     sli_ratio: float | None = None
@@ -31,7 +31,7 @@ class Reconciled:
 
 
 def queries_of(objective: Objective, period_s: float) -> Mapping[str, str]:
-    """Return expressions for `good` and `valid`, as of the end of the period; empty where none fits."""
+    """Return queries for `good` and `valid` at the end of the period; empty if there are none."""
     matcher = f"flow={quoted(objective.flow)}"
     if objective.slice_ratio is not None:
         return {}
@@ -52,7 +52,7 @@ def queries_of(objective: Objective, period_s: float) -> Mapping[str, str]:
 
 
 def reconciled_of(one: ObjectiveReport, values: Mapping[str, float | None]) -> Reconciled:
-    """Return how the answers compare; a value is None where Prometheus has no data."""
+    """Return the comparison; a value is None if Prometheus has no data."""
     if not values:
         return Reconciled(why_not="it has no such series")
     good, valid = values.get("good"), values.get("valid")
@@ -63,7 +63,7 @@ def reconciled_of(one: ObjectiveReport, values: Mapping[str, float | None]) -> R
 
 
 def difference_text(one: ObjectiveReport, found: Reconciled) -> str:
-    """Say how the report and Prometheus differ on an objective."""
+    """Write the difference between the report and Prometheus for an objective."""
     name = f"{one.objective.flow} {objective_text(one.objective)}"
     if found.why_not:
         return f"{name}: not compared with Prometheus: {found.why_not}."

@@ -1,9 +1,8 @@
-"""What the alerts would have done with the minutes that are in the store. Pure.
+"""Replays alerts with the minutes in the store. Pure.
 
 Burn-rate alerts follow the rules of `rules.budgets`: the same windows, thresholds, minimum of bad events and
-hold times, evaluated once a minute. A minute counts its probes when they were due, so that an alert may start
-or end some minutes apart from where Prometheus had it. Symptoms are replayed as far as minutes show them:
-what was over within a minute is not seen.
+hold times, evaluated once a minute. Probes count in the minute in which they were due, so an alert may start
+or end some minutes apart from Prometheus. Symptoms that were over within a minute are not seen.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
     from fleet.probe_history import ProbeMinute, ValueRun
 
 _STEP = int(STEP_S // MINUTE_S)
-MISSED_AFTER_MINUTES = 10  # an alert that fires later than this after an incident missed it
+MISSED_AFTER_MINUTES = 10  # an incident is missed if no alert fires within this time
 LEAST_OF_INCIDENT = 3  # fewer bad probes are no incident
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One alert: the times (first and last minute) in which it would have fired."""
+    """One alert, and the periods (first and last minute) in which it would have fired."""
 
     flow: str
     name: str
@@ -44,13 +43,13 @@ class Replayed:
 
     @property
     def total_minutes(self) -> int:
-        """Return for how long it would have fired."""
+        """Return the total time for which it would have fired."""
         return sum(last - first + 1 for first, last in self.firings)
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Bad and valid by minute from `first`; None in minutes that were not observed."""
+    """Bad and valid by minute from `first`; None in unobserved minutes."""
 
     first: int
     bad: Sequence[int | None]
@@ -58,7 +57,7 @@ class Counts:
 
 
 def replay_burn(objective: Objective, counts: Counts) -> list[Replayed]:
-    """Return what the burn-rate alerts of an objective would have done."""
+    """Return the replayed burn-rate alerts of an objective."""
     smooth = _STEP if objective.kind.counts_probes and objective.slice_ratio is None else 1
     bad, valid = _rates(counts.bad, smooth), _rates(counts.valid, smooth)
     return [
@@ -77,7 +76,7 @@ def replay_burn(objective: Objective, counts: Counts) -> list[Replayed]:
 def replay_symptoms(
     flow: str, minutes: Mapping[int, ProbeMinute], values: Mapping[int, ValueRun], *, limit_s: float | None
 ) -> list[Replayed]:
-    """Return what the alerts on symptoms would have done; `limit_s` is of the recovery point."""
+    """Return the replayed alerts on symptoms; `limit_s` is of the recovery point."""
     keep = int(KEEP_S // MINUTE_S)
     stalled_for = int(STALL_FOR_S // MINUTE_S)
     silent = [one.minute for one in minutes.values() if one.concluded and not one.good]
@@ -123,7 +122,7 @@ def counts_of(
 
 
 def missed(stretches: Iterable[Stretch], alerts: Sequence[Replayed]) -> list[Stretch]:
-    """Return the bad stretches during which, and shortly after which, no alert would have fired."""
+    """Return the bad stretches without an alert during or shortly after them."""
     firings = [firing for one in alerts for firing in one.firings]
     return [
         one
@@ -134,7 +133,7 @@ def missed(stretches: Iterable[Stretch], alerts: Sequence[Replayed]) -> list[Str
 
 
 def _rates(counts: Sequence[int | None], smooth: int) -> list[float | None]:
-    """Return the mean of so many minutes up to each; None where none of them was observed."""
+    """Return the mean of so many minutes up to each; None if none was observed."""
     sums = [0, *accumulate(one or 0 for one in counts)]
     seen = [0, *accumulate(one is not None for one in counts)]
     found: list[float | None] = []
@@ -173,9 +172,9 @@ def _windowed(rates: Sequence[float | None], length_s: float, first: int, *, ste
 def _counts(
     bad: Sequence[float | None], valid: Sequence[float | None], length_s: float, first: int
 ) -> tuple[Sequence[float | None], list[float]]:
-    """Return the bad ones of a window up to each minute, in minutes, and the recorded ratio.
+    """Return the bad minutes of a window up to each minute, and the recorded ratio.
 
-    From two hours on a window holds one value each five minutes.
+    From two hours on, a window has one value each five minutes.
     """
     if length_s <= STEP_S:
         return bad, list(map(_ratio, bad, valid))
@@ -213,7 +212,7 @@ def _firings(burning: Sequence[bool], first: int, window: BurnWindow) -> tuple[t
 
 
 def _joined(minutes: Iterable[int], for_minutes: int, keep_minutes: int) -> tuple[tuple[int, int], ...]:
-    """Return the times in which an alert fires: after `for_minutes` true ones, and a while longer."""
+    """Return the periods in which an alert fires: after `for_minutes` true ones, and for a while longer."""
     runs: list[tuple[int, int]] = []
     for minute in sorted(minutes):
         if runs and minute == runs[-1][1] + 1:

@@ -1,4 +1,4 @@
-"""The report of all objectives over one period, with what is to be said first. Pure."""
+"""The report of all objectives over one period, with its summary. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_STRETCHES = 10
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveReport:
-    """One objective with its figures, and those of the period before where there were any."""
+    """One objective with its figures, and those of the period before."""
 
     objective: Objective
     figures: Figures
@@ -42,7 +42,7 @@ class ObjectiveReport:
 
     @property
     def met(self) -> bool | None:
-        """Tell whether the objective is met; None without data."""
+        """Return whether the objective is met; None without data."""
         if self.figures.sli_ratio is None:
             return None
         if self.objective.kind is ObjectiveKind.LOSS:
@@ -51,17 +51,17 @@ class ObjectiveReport:
 
     @property
     def covered(self) -> bool:
-        """Tell whether nearly all of the period was observed."""
+        """Return whether nearly all of the period was observed."""
         return self.figures.coverage_ratio >= COVERED_RATIO
 
     def cause_of(self, stretch: Stretch) -> str:
-        """Return why a stretch was bad, as far as it is known."""
+        """Return the cause of a stretch, if known."""
         return self.causes.get(stretch.first, stretch.what)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What all objectives came to between two minutes (the second is not part of it)."""
+    """All objectives between two minutes, without the second."""
 
     first: int
     until: int
@@ -71,12 +71,12 @@ class Report:
 
     @property
     def period(self) -> str:
-        """Return the period in words."""
+        """Return the period as text."""
         return period_text(self.first, self.until)
 
     @property
     def first_line(self) -> str:
-        """Return what has to be read first: whether there is data, how much, and what was missed."""
+        """Return the first line: whether there is data, how much, and what was missed."""
         empty = [one for one in self.objectives if one.figures.sli_ratio is None]
         partly = [one for one in self.objectives if one.figures.sli_ratio is not None and not one.covered]
         count = len(self.objectives)
@@ -115,7 +115,7 @@ class Report:
 
 
 def causes_of(stretches: Sequence[Stretch], incidents: Sequence[Incident]) -> dict[int, str]:
-    """Return by the first minute of each stretch what incidents of then say: conditions, and causes."""
+    """Return conditions and causes of incidents, by the first minute of each stretch."""
     found = {}
     for one in stretches[:MAX_STRETCHES]:
         begins, ends = (one.first - 1) * MINUTE_S, (one.last + 2) * MINUTE_S
@@ -127,7 +127,7 @@ def causes_of(stretches: Sequence[Stretch], incidents: Sequence[Incident]) -> di
 
 
 def file_name(report: Report, form: str) -> str:
-    """Return the name of the file of a report: its last day, and the format."""
+    """Return the file name of a report: its last day, and the format."""
     return f"mirrorwatch-{time_text(report.until)[:10]}.{form}"
 
 

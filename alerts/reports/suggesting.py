@@ -25,7 +25,7 @@ LEAST_MINUTES = 7 * 1440
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What history says of an objective: minutes and SLI of it, and a target, or why there is none."""
+    """The history of an objective: observed minutes and SLI; and a target, or the reason for none."""
 
     objective: Objective
     observed_minutes: int

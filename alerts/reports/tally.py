@@ -1,8 +1,8 @@
-"""What one objective counts of a day: good and valid, and each minute that had something bad. Pure.
+"""Counts of one objective for a day: good and valid, and each minute with something bad. Pure.
 
-What is unknown is neither good nor valid. Objectives about time count seconds: a minute in which the worst
-value was above the limit is bad as a whole, so that time outside a limit is at most a minute too long for
-each time that it was crossed.
+Unknown outcomes are neither good nor valid. Objectives about time count seconds: a minute whose worst value
+was above the limit is bad as a whole, so bad time is at most a minute too long for each time that the limit
+was crossed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BadMinute(NamedTuple):
-    """A minute with something bad in it, and in a word what."""
+    """A minute with something bad, and a word for it."""
 
     minute: int
     bad: int
@@ -26,7 +26,7 @@ class BadMinute(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """One day, or a part of it. `minutes` are those that were observed; `unknown` counts probes."""
+    """A day, or a part of it. `minutes` are the observed ones; `unknown` counts probes."""
 
     day: int
     minutes: int
@@ -37,7 +37,7 @@ class Tally(NamedTuple):
 
 
 def probe_tally(objective: Objective, day: ProbeDay) -> Tally:
-    """Return what an objective about probes counts of a day."""
+    """Return the counts of an objective about probes for a day."""
     minutes = day.even_minutes
     good = valid = day.even_probes if objective.slice_ratio is None else day.even_minutes
     unknown, bad = 0, []
@@ -59,7 +59,7 @@ def probe_tally(objective: Objective, day: ProbeDay) -> Tally:
 
 
 def value_tally(objective: Objective, day: int, runs: Iterable[ValueRun]) -> Tally:
-    """Return what an objective with a limit counts of a day, in seconds."""
+    """Return the counts of an objective with a limit for a day, in seconds."""
     observed = good = valid = 0
     bad = []
     for one in runs:
@@ -75,7 +75,7 @@ def value_tally(objective: Objective, day: int, runs: Iterable[ValueRun]) -> Tal
 
 
 def good_minutes_of(objective: Objective, run: ValueRun) -> int | None:
-    """Return how many minutes of a run were within the limit, its first ones; None where it is not known."""
+    """Return how many of the first minutes of a run were within the limit; None if unknown."""
     limit_s = objective.limit_s or 0.0
     if objective.kind is ObjectiveKind.AUDIT_AGE:
         if run.audited_at is None:
@@ -89,7 +89,7 @@ def good_minutes_of(objective: Objective, run: ValueRun) -> int | None:
 
 
 def probe_counts(objective: Objective, one: ProbeMinute) -> tuple[int, int]:
-    """Return what is good and what is valid of a minute for an objective about probes."""
+    """Return good and valid of a minute for an objective about probes."""
     good, valid = _COUNTS[objective.kind](one)
     if objective.slice_ratio is None or valid == 0:
         return good, valid

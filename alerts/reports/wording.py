@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 NOTHING = "\N{EN DASH}"
 COVERED_RATIO = 0.99
-"""Below this coverage a report says first that it is partly covered."""
+"""Below this coverage a report starts with the coverage."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def share_text(ratio: float | None) -> str:
-    """Write a share in percent, cut off and never rounded up: 99.99999 % is not 100 %."""
+    """Write a share in percent, rounded down: 99.99999 % is not 100 %."""
     if ratio is None:
         return NOTHING
     percent = math.floor(round(ratio * 1e6, 3)) / 1e4
@@ -36,7 +36,7 @@ def budget_text(ratio: float | None) -> str:
 
 
 def burn_text(burn: float | None) -> str:
-    """Write how many times the budget is spent."""
+    """Write a burn rate."""
     return NOTHING if burn is None else f"{burn:,.2f}"
 
 
@@ -91,7 +91,7 @@ def trend_text(figures: Figures, before: Figures | None) -> str:
 
 
 def outlook_text(objective: Objective, figures: Figures) -> str:
-    """Say when the budget will be spent."""
+    """Write when the budget will be spent."""
     if figures.sli_ratio is None:
         return "no data"
     if objective.kind is ObjectiveKind.LOSS:

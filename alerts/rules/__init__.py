@@ -1,15 +1,15 @@
 """Prometheus rules: recorded error ratios of objectives, and alerts. Pure.
 
-rule          records, alerts and groups of them, and how PromQL is written
+rule          records, alerts, groups; helpers for PromQL
 budgets       error ratios over several windows, and burn-rate alerts
-symptoms      what pages: no round trip, loss, changed data, an old recovery point
-lag           lag that grows, and that retention is about to cut off
-tickets       what needs work by day: causes, audits, repetition
-trust         what makes other numbers wrong: clocks, certificates, collectors, zeros
-watching      Mirrorwatch itself: scrapes, flows and canaries that are absent, its store and clients
-document      the rules as Prometheus reads them, with links
+symptoms      alerts that page: no arrivals, loss, altered data, an old recovery point
+lag           growing lag, and lag close to retention
+tickets       alerts that open tickets: causes, repetition, overdue checksums
+trust         alerts on unreliable measurements
+watching      alerts about Mirrorwatch itself
+document      the document for Prometheus, with links
 cases         unit tests of the rules, for promtool
-compression   the same rules on a faster clock, for demos and drills
+compression   faster rules for demos and drills
 """
 
 from __future__ import annotations

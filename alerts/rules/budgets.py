@@ -1,14 +1,14 @@
-"""Error ratios of objectives over several windows, and alerts on how fast their budgets burn. Pure.
+"""Error ratios of objectives over several windows, and alerts on their burn rates. Pure.
 
-Bad and valid events of five minutes are recorded, each by itself: a ratio is formed last, so that one moment
-without events (0/0) does not spoil a window. Each window sums the bad events that there were, and compares
-them with the valid ones that it would have if all of it were like the part with samples. So time without
-samples spends nothing, and a flow that is new does not page for its first bad seconds.
+Bad and valid events of five minutes are recorded separately: the ratio is computed last, so that a time
+without events (0/0) does not spoil a window. Each window sums its bad events, and compares them with the
+valid events that it would have if all of it were like the part with samples. So time without samples spends
+nothing, and a new flow does not page for its first bad seconds.
 
-Windows of two hours and more read copies that are recorded once in five minutes: the counts then follow one
-another exactly, and three days of them are read in milliseconds.
+Windows of two hours and more read copies that are recorded once in five minutes: these counts do not overlap,
+and three days of them are read in milliseconds.
 
-Objectives about time record 1 for bad and for valid time instead of events; everything after that is alike.
+Objectives about time record 1 for bad and for valid time instead of events; the rest is equal.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
     from alerts.objectives.burn import BurnWindow
 
-BAD = "mirrorwatch:objective_bad:increase"  # with the window behind it, as the next two
+BAD = "mirrorwatch:objective_bad:increase"  # followed by the window, as the next two
 VALID = "mirrorwatch:objective_valid:increase"
 ERROR = "mirrorwatch:objective_error:ratio_rate"
 STEP_S = 300.0
 _STEP = promql_duration(STEP_S)
 SPARSE_COUNT = f"{_STEP}:sparse"  # of five minutes, recorded once in five minutes
 _INTERVAL_S = 30.0  # between two samples of the others
-LONG_S = 7200.0  # windows from here on are read from sparse counts
+LONG_S = 7200.0  # windows from here on read sparse counts
 KEEP_TICKET_S = 600.0
-LEAST_BAD_PROBES = 2.5  # fewer bad ones in the long window say nothing
+LEAST_BAD_PROBES = 2.5  # minimum of bad ones in the long window
 LEAST_BAD_STEPS = 0.5  # of bad time: 150 s
 _AGES = {kind: ("max", one) for kind, one in AGES.items()} | {
     ObjectiveKind.AUDIT_AGE: ("min", series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS)
@@ -56,7 +56,7 @@ _AGES = {kind: ("max", one) for kind, one in AGES.items()} | {
 
 
 def budget_groups(objectives: Sequence[Objective]) -> tuple[Group, ...]:
-    """Return the recorded ratios and the burn-rate alerts; a loss objective has none, each loss pages."""
+    """Return the recorded ratios and the burn-rate alerts; loss has none, because each loss pages."""
     budgeted = [one for one in objectives if one.kind is not ObjectiveKind.LOSS]
     if not budgeted:
         return ()
@@ -75,13 +75,13 @@ def budget_groups(objectives: Sequence[Objective]) -> tuple[Group, ...]:
 
 
 def threshold(objective: Objective, window: BurnWindow) -> float | None:
-    """Return the error ratio above which a window alerts; None where no ratio can be above it."""
+    """Return the error ratio above which a window alerts; None if no ratio can be above it."""
     ratio = window.factor(objective.period_s) * objective.budget_ratio
     return ratio if ratio < 1 else None
 
 
 def _alike(objectives: Iterable[Objective]) -> list[list[Objective]]:
-    """Return objectives that differ in their flow alone, together."""
+    """Group objectives that differ only in their flow."""
     found: dict[tuple[object, ...], list[Objective]] = defaultdict(list)
     for one in objectives:
         found[one.kind, one.target_ratio, one.period_s, one.limit_s, one.slice_ratio].append(one)
@@ -118,7 +118,7 @@ def _time(objective: Objective, matcher: str) -> tuple[str, str]:
 
 
 def _window(length_s: float) -> Iterator[Record]:
-    """Yield the counts of a window and their ratio, or the ratio alone where the counts are there."""
+    """Yield the counts of a window and their ratio, or only the ratio if the counts exist."""
     window = promql_duration(length_s)
     if length_s > STEP_S:
         sparse = length_s >= LONG_S
@@ -132,7 +132,7 @@ def _window(length_s: float) -> Iterator[Record]:
 
 
 def _burn(window: BurnWindow, objectives: Sequence[Objective], every: set[str]) -> Alert | None:
-    """Return the alert of a window over all objectives; None where it could not fire for any."""
+    """Return the alert of a window over all objectives; None if it could never fire."""
     expressions = [
         _burning(window, above, alike[0], flow_matcher({one.flow for one in alike}, every))
         for alike in _alike(objectives)

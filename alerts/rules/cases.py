@@ -1,7 +1,7 @@
-"""Unit tests of rendered rules, for `promtool test rules`: silence first, then exactly these alerts. Pure.
+"""Unit tests of rendered rules for `promtool test rules`: silence first, then exactly these alerts. Pure.
 
-Each case plays series of one flow of the user's own configuration and lists every alert that fires at some
-moments; whatever else fires fails the case.
+Each case plays series of one flow of the configuration and lists every alert that fires at some times; any
+other alert fails the case.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from alerts.objectives.objective import Objective
     from fleet.series.kinds import Series
 
-STEP_S = 15  # as often as Prometheus scrapes, by the rendered configuration
+STEP_S = 15  # the scrape interval of the rendered configuration
 _MINUTE = 60 // STEP_S
 FIRING = 'ALERTS{alertstate="firing", alertname!="MirrorwatchWatchdog"}'
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Series by selector, with values in promtool's notation; at each moment, the alerts that fire."""
+    """Series by selector, with values in promtool's notation, and the firing alerts at each time."""
 
     name: str
     series: Mapping[str, str]
@@ -38,7 +38,7 @@ class Case:
 
 
 class Story:
-    """The series of one healthy flow, of which a case changes some."""
+    """The series of one healthy flow; a case changes some."""
 
     def __init__(self, objective: Objective, others: Sequence[tuple[str, str, str]], minutes: int) -> None:
         self._labels = dict(
@@ -60,26 +60,26 @@ class Story:
             self.play(series.CANARY_PROBES_TOTAL, f"0x{self._count}", outcome=outcome)
 
     def play(self, one: Series, values: str, **labels: str) -> Story:
-        """Give a series of the flow these values."""
+        """Set a series of the flow."""
         self._values[_selector(one, {**self._labels, **labels})] = values
         return self
 
     def play_alone(self, one: Series, values: str, **labels: str) -> Story:
-        """Give a series that is not of a flow these values."""
+        """Set a series without flow labels."""
         self._values[_selector(one, labels)] = values
         return self
 
     def fires(self, name: str, severity: str, **labels: str) -> str:
-        """Return the sample that ALERTS has while the alert fires for the flow."""
+        """Return the sample of ALERTS while the alert fires for the flow."""
         return self.fires_alone(name, severity, **self._labels, **labels)
 
     def fires_alone(self, name: str, severity: str, **labels: str) -> str:
-        """Return the sample of an alert that is not of a flow."""
+        """Return the sample of an alert without flow labels."""
         held = {"alertname": name, "alertstate": "firing", "severity": severity, **labels}
         return _braced("ALERTS", held)
 
     def case(self, name: str, *moments: tuple[str, Sequence[str]]) -> Case:
-        """Return the case of what was played."""
+        """Return the played case."""
         return Case(name, dict(self._values), moments)
 
 
@@ -93,7 +93,7 @@ _COUNTERS = (
 
 
 def cases_of(objectives: Sequence[Objective]) -> Iterator[Case]:
-    """Yield the cases of the first flow that has a canary, whose rules are those of all others."""
+    """Yield the cases of the first flow with a canary; the rules of all flows are equal."""
     probed = [one for one in objectives if one.kind is ObjectiveKind.FRESHNESS and one.slice_ratio is None]
     if not probed:
         return
@@ -228,7 +228,7 @@ def _collector(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
         last = series.COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS
         values = f"0+{STEP_S}x{5 * _MINUTE} 300x{25 * _MINUTE}"
         story.play_alone(last, values, kafka_cluster=alias, collector="topics")
-        # That of a cluster that is down is expected to stop.
+        # The series of a down cluster is expected to stop.
         values = f"1x{5 * _MINUTE} {up}x{25 * _MINUTE}"
         story.play_alone(series.KAFKA_CLUSTER_UP, values, kafka_cluster=alias)
     stalled = story.fires_alone(
@@ -242,7 +242,7 @@ def _collector(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
 
 
 def cases_document(cases: Sequence[Case], rule_file: str) -> dict[str, Any]:
-    """Return what a file of unit tests holds."""
+    """Return the contents of a file of unit tests."""
     return {
         "rule_files": [rule_file],
         "evaluation_interval": f"{STEP_S}s",

@@ -1,7 +1,7 @@
-"""The same rules on a faster clock, for demos, tests and drills. Pure.
+"""Faster rules for demos, tests and drills. Pure.
 
-Every time is divided by one number: windows, `for`, `keep_firing_for` and the intervals of groups. Nothing
-else changes: not a threshold, not a limit in seconds, not a name (`window="1h"` stays).
+Divides all times by one number: windows, `for`, `keep_firing_for` and the intervals of groups. Thresholds,
+limits in seconds and names (`window="1h"`) stay.
 """
 
 from __future__ import annotations

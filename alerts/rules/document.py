@@ -1,4 +1,4 @@
-"""Groups of rules as the document that Prometheus reads, with links for whoever is woken. Pure."""
+"""Groups of rules as the document for Prometheus, with links for the operator. Pure."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _FLOW_IN_PATH = '{{ reReplaceAll "->" ":" $labels.flow }}'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """Where the pages are that an alert links to, without a slash at the end; None where there is none."""
+    """Base addresses of linked pages, without a final slash; None: no such pages."""
 
     service: str
     runbooks: str | None = None
     grafana: str | None = None
 
     def runbook(self, name: str) -> str:
-        """Return the address of an alert's runbook: the service has a page of each."""
+        """Return the address of an alert's runbook."""
         return f"{self.runbooks}/{name}.md" if self.runbooks else f"{self.service}/runbooks/{name}"
 
     def dashboard(self, alert: Alert) -> str:
-        """Return the address of the dashboard that shows what the alert is about."""
+        """Return the address of the alert's dashboard."""
         if self.grafana is None:
             return f"{self.service}/flows/{_FLOW_IN_PATH}" if alert.of_flow else f"{self.service}/"
         if alert.of_flow:
@@ -39,7 +39,7 @@ class Links:
 
 
 def rules_document(groups: Iterable[Group], links: Links) -> dict[str, Any]:
-    """Return what a rule file holds."""
+    """Return the contents of a rule file."""
     return {
         "groups": [
             {

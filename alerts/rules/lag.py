@@ -1,6 +1,6 @@
-"""Lag that grows, and lag that retention is about to cut off. Pure.
+"""Growing lag, and lag close to retention. Pure.
 
-Both are sums and ratios over every topic, so they are recorded once for the alerts that compare them.
+Both are sums and ratios over all topics, recorded once for their alerts.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from alerts.rules.symptoms import STALL_FOR_S
 from fleet.series import lag as series_lag
 
 WAITING = "mirrorwatch:flow_lag:records"
-USED = "mirrorwatch:topic_retention_used:ratio"  # of topics that have used up RACE_WARNING of it
-RACE_WARNING, RACE_CRITICAL = 0.5, 0.8  # share of the retention time that the lag has used up
+USED = "mirrorwatch:topic_retention_used:ratio"  # of topics above RACE_WARNING
+RACE_WARNING, RACE_CRITICAL = 0.5, 0.8  # lag as a share of retention time
 
 
 def lag_group() -> Group:
-    """Return what is recorded of lags, and the alerts on it."""
+    """Return the recorded lags and their alerts."""
     records = series_lag.REPLICATION_TOPIC_LAG_RECORDS.full_name
     lag_s = series_lag.REPLICATION_TOPIC_LAG_SECONDS.full_name
     headroom_s = series_lag.REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS.full_name

@@ -1,4 +1,4 @@
-"""Records and alerts as Prometheus takes them, and how their expressions are written. Pure."""
+"""Records, alerts, and helpers for PromQL. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PREFIX = "Mirrorwatch"
 FLOW = "flow, source_cluster, target_cluster"
-"""The labels that every series and every alert of a flow has."""
+"""The labels of every series and alert of a flow."""
 
 CRITICAL, WARNING, INFO = "critical", "warning", "info"
 _UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
@@ -28,9 +28,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """An alerting rule. `summary` says in a few words what is wrong, `description` has the numbers.
+    """An alerting rule. `summary` says what is wrong, `description` has the numbers.
 
-    `of_flow` says that it has the labels of a flow: it links to that flow's page and can be muted with it.
+    `of_flow`: it has the labels of a flow, links to the flow's page, and can be muted with it.
     """
 
     name: str
@@ -42,18 +42,18 @@ class Alert:
     keep_s: float = 0.0
     labels: Mapping[str, str] = field(default_factory=dict)
     of_flow: bool = True
-    more_labels: tuple[str, ...] = ()  # that its series have beside those of a flow
+    more_labels: tuple[str, ...] = ()  # labels besides those of a flow
 
     @property
     def label_names(self) -> frozenset[str]:
-        """Return the labels that every such alert has."""
+        """Return the labels of this alert."""
         flow = FLOW.split(", ") if self.of_flow else ()
         return frozenset(("alertname", "severity", *self.labels, *flow, *self.more_labels))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Rules that are evaluated one after the other, every so many seconds."""
+    """Rules that are evaluated in order, at an interval."""
 
     name: str
     interval_s: float
@@ -81,7 +81,7 @@ def quoted(text: str) -> str:
 
 
 def flow_matcher(flows: Collection[str], every: Collection[str]) -> str:
-    """Return a matcher for these flows, empty where they are all of them."""
+    """Return a matcher for these flows, empty for all flows."""
     if set(flows) == set(every):
         return ""
     pattern = "|".join(sorted(map(_literal, flows)))
@@ -89,13 +89,13 @@ def flow_matcher(flows: Collection[str], every: Collection[str]) -> str:
 
 
 def selector(name: str, *matchers: str) -> str:
-    """Return a series with those of the matchers that are not empty."""
+    """Return a series with its non-empty matchers."""
     held = ", ".join(filter(None, matchers))
     return f"{name}{{{held}}}" if held else name
 
 
 def either(expressions: Iterable[str]) -> str:
-    """Return an expression for what any of these returns; they tell apart different flows."""
+    """Return an expression for the union of these; their flows differ."""
     found = list(expressions)
     return found[0] if len(found) == 1 else " or ".join(f"({one})" for one in found)
 

@@ -1,4 +1,4 @@
-"""What pages: what a reader of the target cluster would notice, or lose, without an operator. Pure."""
+"""Alerts that page: faults that affect readers of the target cluster, or lose records. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SILENCE_S = (
     8.0  # beyond threshold and interval: a restarted mirror is silent for 9 s, a killed broker for 13 s
 )
 STALL_FOR_S = 60.0
-KEEP_S = 60.0  # a mirror that stops and goes on again and again is one alert
+KEEP_S = 60.0  # a flapping mirror is one alert
 LOSS_WINDOW = "5m"
-KEEP_FOUND_S = 600.0  # what was found stays an alert for so long
+KEEP_FOUND_S = 600.0  # how long a finding keeps firing
 
 
 def symptom_group(objectives: Sequence[Objective]) -> Group:
@@ -33,7 +33,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
     audited = series_checksum.CHECKSUM_RECORDS.full_name
     lost = f'sum by ({FLOW}) (increase({probes}{{outcome="lost"}}[{LOSS_WINDOW}]))'
     confirmed = f'sum by ({FLOW}) (increase({flags}{{flag="confirmed"}}[{LOSS_WINDOW}]))'
-    # A probe that arrived altered counts as lost; what is lost beside it shows as the condition.
+    # An altered probe counts as lost; a loss besides it shows as the condition.
     altered = f'max_over_time({condition}{{condition="altered"}}[{LOSS_WINDOW}]) == 1'
     unless_altered = f" unless on ({FLOW}) {altered}"
     rules = (
@@ -44,7 +44,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
                 f"max by ({FLOW}) (timestamp({arrival}) - {arrival})"
                 f" > on ({FLOW}) (max by ({FLOW}) ({threshold_s}) + max by ({FLOW}) ({interval_s})"
                 f" + {number(SILENCE_S)})"
-                # What was not written to the source cannot arrive: that flow is not known, which is a ticket.
+                # Probes that the source refused cannot arrive: the flow is unknown, which is a ticket.
                 f' unless on ({FLOW}) sum by ({FLOW}) (increase({probes}{{outcome=~"produce_.*"}}[1m])) > 0'
             ),
             severity=CRITICAL,
@@ -55,7 +55,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
         ),
         Alert(
             name="MirrorwatchReplicationStalled",
-            # Who paused a mirror knows; a ticket reminds of it, and the recovery point pages in time.
+            # Someone paused the mirror on purpose: a ticket is enough, and the recovery point pages in time.
             expression=(
                 f'max by ({FLOW}) ({condition}{{condition="stalled"}}) == 1'
                 f' unless on ({FLOW}) {cause}{{cause="paused"}} == 1'
@@ -113,7 +113,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
 
 
 def _recovery_point(objectives: Sequence[Objective]) -> list[Alert]:
-    """Return the alert on recovery points beyond their objectives' limits; none without objectives."""
+    """Return the alert on old recovery points; none without objectives."""
     age = series.FLOW_RECOVERY_POINT_AGE_SECONDS.full_name
     expressions = [
         f"max by ({FLOW}) ({selector(age, matcher)}) > {number(limit_s)}"
@@ -135,7 +135,7 @@ def _recovery_point(objectives: Sequence[Objective]) -> list[Alert]:
 
 
 def limits(objectives: Sequence[Objective], kind: ObjectiveKind) -> Iterator[tuple[float, str]]:
-    """Yield each limit (seconds) of objectives of this kind, with a matcher of the flows that it is for."""
+    """Yield each limit (seconds) of objectives of this kind, with a matcher of its flows."""
     wanted = [one for one in objectives if one.kind is kind]
     every = {one.flow for one in objectives}
     for limit_s in sorted({one.limit_s or 0.0 for one in wanted}):

@@ -1,4 +1,4 @@
-"""What needs work by day: causes, repetition, audits that are overdue. Pure."""
+"""Alerts that open tickets: causes, repetition, overdue checksums. Pure."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _overdue(objectives: Sequence[Objective]) -> list[Alert]:
         for limit_s, matcher in limits(objectives, ObjectiveKind.AUDIT_AGE)
         for expression in (
             f"time() - min by ({FLOW}) ({selector(last, matcher)}) > {number(limit_s)}",
-            # No run has ever ended.
+            # No run has ended yet.
             f"max by ({FLOW}) ({selector(info, matcher)}) unless on ({FLOW}) {last}",
         )
     ]

@@ -1,7 +1,7 @@
-"""Whether what Mirrorwatch shows can be trusted: clocks, certificates, collectors, and zeros. Pure.
+"""Alerts on unreliable measurements: clocks, certificates, collectors, and zeros. Pure.
 
-Zero is not healthy by itself: of a lag that is 0 while the source advances and the target does not, either
-the measurement or the mirror is wrong.
+Zero is not always healthy: if lag is 0 while the source advances and the target does not, the measurement or
+the mirror is wrong.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ EXPIRY_WARNING_S, EXPIRY_CRITICAL_S = 14 * DAY_S, 2 * DAY_S
 SKEW_S = 2.0
 STALLED_S = 300.0
 LEAST_EVENTS = 10
-_STEADY = "topics|positions|control"  # collectors that succeed every few seconds, or something is wrong
+_STEADY = "topics|positions|control"  # collectors that normally succeed every few seconds
 
 
 def trust_group(flows: Sequence[FlowFacts]) -> Group:
-    """Return the alerts on what makes other numbers wrong, and on duplicates where none may be."""
+    """Return the alerts on unreliable measurements, and on duplicates of exactly-once flows."""
     reload_ok = series.CONFIG_LAST_RELOAD_SUCCESSFUL.full_name
     reached = series.KAFKA_CLUSTER_UP.full_name
     last = selector(series.COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS.full_name, f'collector=~"{_STEADY}"')
@@ -109,11 +109,11 @@ def _expiry(left_s: float, severity: str) -> Alert:
 
 
 def _zero_lag() -> str:
-    """Return an expression for flows whose source advances, whose target does not, and whose lag is 0."""
+    """Return an expression for flows with lag 0 whose source advances and whose target does not."""
     source = series_lag.REPLICATION_SOURCE_END_OFFSET.full_name
     target = series_lag.REPLICATION_TARGET_END_OFFSET.full_name
     lag = series_lag.REPLICATION_TOPIC_LAG_RECORDS.full_name
-    # Two instants instead of all samples between them: these are a series for each topic.
+    # Two times instead of all samples between them: there is a series for each topic.
     return (
         f"sum by ({FLOW}) ({lag}) == 0"
         f" and sum by ({FLOW}) ({source}) > sum by ({FLOW}) ({source} offset 15m) + {LEAST_EVENTS}"
@@ -122,7 +122,7 @@ def _zero_lag() -> str:
 
 
 def _zero_latency() -> str:
-    """Return an expression for flows whose canary records took no time at all."""
+    """Return an expression for flows whose canary records took no time."""
     latency = series.CANARY_LATENCY_SECONDS.full_name
     stage = 'stage="end_to_end"'
     took, count = (selector(f"{latency}_{part}", stage) for part in ("sum", "count"))
@@ -133,7 +133,7 @@ def _zero_latency() -> str:
 
 
 def _duplicates(flows: Sequence[FlowFacts]) -> list[Alert]:
-    """Return the alert on duplicates of flows that deliver exactly once; none without such a flow."""
+    """Return the alert on duplicates of exactly-once flows; none without such a flow."""
     strict = [one.name for one in flows if one.exactly_once]
     if not strict:
         return []

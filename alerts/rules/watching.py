@@ -1,4 +1,4 @@
-"""Mirrorwatch itself: three layers of absence, its store, its clients, and the Watchdog. Pure."""
+"""Alerts about Mirrorwatch itself: three layers of absence, its store, its clients, the Watchdog. Pure."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def watching_group(flows: Sequence[FlowFacts], *, job: str = JOB) -> Group:
 
 
 def _end_down(reachable: str, end: str) -> Alert:
-    """Return the alert that mutes others of each flow from or to a cluster that does not answer."""
+    """Return the alert that mutes others about a flow whose source or target is down."""
     label = f"{end}_cluster"
     down = f"max by (kafka_cluster) ({reachable}) == 0"
     return Alert(
@@ -131,7 +131,7 @@ def _end_down(reachable: str, end: str) -> Alert:
 
 
 def _missing(watched: Sequence[FlowFacts]) -> Alert:
-    """Return an alert on configured flows that are gone: no series shows that."""
+    """Return an alert on configured flows without any series."""
     info = series.FLOW_INFO.full_name
     flows = sorted((one.name, one.source, one.target) for one in watched)
     names = FLOW.split(", ")

@@ -1,9 +1,9 @@
 """One module for each dashboard.
 
-fleet      every flow at a glance
+fleet      all flows
 flow       one flow
 groups     consumer groups of every cluster
-checksums  what the checksum found, how much it covered, and how old it is
+checksums  checksum results
 service    Mirrorwatch itself
 """
 

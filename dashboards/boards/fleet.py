@@ -1,4 +1,4 @@
-"""Every flow at a glance."""
+"""All flows: active conditions, alerts, error budgets."""
 
 from __future__ import annotations
 
