@@ -144,7 +144,7 @@ def _lost_while_stalled(flow: Objective, others: Sequence[tuple[str, str, str]])
     lost = story.fires("MirrorwatchRecordsLost", CRITICAL)
     stalled = story.fires("MirrorwatchReplicationStalled", CRITICAL)
     return story.case(
-        "a stall beside a loss", ("4m", ()), ("6m", (lost,)), ("10m30s", (lost,)), ("12m", (lost, stalled))
+        "a stall and a loss", ("4m", ()), ("6m", (lost,)), ("10m30s", (lost,)), ("12m", (lost, stalled))
     )
 
 

@@ -16,7 +16,7 @@ RECORD_KINDS = ("exact", "between", "at_least", "none")
 RECORDS = {
     "records": nullable(whole("How many records, or at least how many.")),
     "records_most": nullable(whole("At most how many; null where that is not known.")),
-    "records_kind": one_of(RECORD_KINDS, "What the two numbers are worth."),
+    "records_kind": one_of(RECORD_KINDS, "The kind of the two numbers."),
 }
 _VERDICT = {
     "verdict": one_of(Verdict),
@@ -46,8 +46,8 @@ _FLOW = {
     "target": text("The target cluster."),
     "policy": text("The replication policy."),
     **_VERDICT,
-    "conditions": listed(one_of(CONDITIONS), "All that holds right now; several may."),
-    "also": nullable(ref("CurrentVerdict", "What holds right now, beside a verdict about what has ended.")),
+    "conditions": listed(one_of(CONDITIONS), "All active conditions."),
+    "also": nullable(ref("CurrentVerdict", "The present condition, if the verdict is about a past one.")),
     "evidence": listed(ref("Evidence"), "The facts behind the verdict."),
     "parts": mapped(text(), "A sentence of each part that watches the flow: canary, lag, checksum."),
     "canary": closed(_CANARY),

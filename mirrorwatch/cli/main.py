@@ -104,7 +104,7 @@ def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
     metavar="FILE",
     default="admin.properties",
     show_default=True,
-    help="With --acls: client properties of an administrator; {cluster} stands for the cluster's alias.",
+    help="With --acls: client properties of an administrator; {cluster} means the cluster's alias.",
 )
 @logging_options(QUIET)
 @click.pass_context
