@@ -78,7 +78,9 @@ def _literal(node: ast.AST) -> str | None:
 
 def _inner(part: ast.AST) -> str:
     """Return the literals within a replacement field, such as both sides of a condition."""
-    found = [one.value for one in ast.walk(part) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    found = [
+        one.value for one in ast.walk(part) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
     return f"{{{' | '.join(one for one in found if ' ' in one.strip() or one.isalpha())}}}"
 
 

@@ -45,7 +45,7 @@ def test_the_next_run_tells_what_a_killed_one_wrote(stage, tmp_path):
     assert [(one["status"], one["findings"]["count"]) for one in (first, second)] == [(1, 1), (0, 0)]
     assert document["status"] == 1
     assert "A->B: the run that ended " in found.said
-    assert f"was not told: 1 difference lost: orders [0]: the record at offset {LOST_AT} on A" in found.said
+    assert f"was not reported: 1 difference lost: orders [0]: the record at offset {LOST_AT} on A" in found.said
     assert "Not fine: both sides differ; the findings stand above." in found.said
     assert "each is reported once" not in found.said
 
@@ -226,7 +226,7 @@ def test_of_a_document_that_cannot_be_read_the_status_is_told(stage, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [(0, "nothing new"), (3, "no difference in 0 records, but not all")]
+    ("status", "said"), [(0, "nothing new"), (3, "no difference in 0 records, but not everything")]
 )
 def test_a_run_that_compared_nothing_is_told_as_one(status, said):
     row = RunRow("r", "A->B", "p", "", 0, 0, status, False, 1.0, 0, 0, 0)

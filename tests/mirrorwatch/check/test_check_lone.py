@@ -41,7 +41,7 @@ async def test_with_the_canary_off_nothing_is_said_of_what_is_written_either(exp
     text = flat((await explain(YAML + "canary: {mode: 'off'}\n"))[1])
     permissions = text.partition("Permissions that run needs")[2].partition("Permissions that checksum")[0]
     assert [word for word in OF_WRITING if word in permissions and word != "DescribeConfigs"] == []
-    assert "how soon retention overtakes a mirror" in permissions
+    assert "the lag monitor reports retention headroom" in permissions
 
 
 @pytest.mark.parametrize(

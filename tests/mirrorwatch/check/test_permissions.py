@@ -59,7 +59,7 @@ def test_both_directions_and_a_fan_out_name_each_topic_once():
 def test_a_topic_that_is_both_copy_and_source_has_the_rights_of_both():
     keeps = replace(flow("A", "B"), target_topic=CANARY)
     found = permissions("ABC", [keeps, flow("B", "C")], CanaryConfig())
-    assert Permission("B", CANARY, RWC, "copies of A->B, probes") in found
+    assert Permission("B", CANARY, RWC, "replicated probes of A->B, probes") in found
 
 
 def test_a_command_survives_a_shell():

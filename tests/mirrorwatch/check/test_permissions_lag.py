@@ -105,7 +105,7 @@ flows:
     found = [one.purpose for one in optional_lag_permissions(config) if one.name == "connect-status"]
     assert found == ["errors of tasks of A->B, errors of tasks of C->B"]
     assert [one.purpose for one in lag_permissions(config) if one.name == "connect-offsets"] == [
-        "how far A->B is, how far C->B is"
+        "committed offsets of A->B, committed offsets of C->B"
     ]
 
 
