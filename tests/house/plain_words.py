@@ -37,7 +37,7 @@ PHRASES = (
     _phrase("fine|not fine", "OK, FAILED"),
     _phrase("strangers?", "foreign records"),
     _phrase("needs? a person|a person|somebody|nobody", "name the actor, such as the user or MirrorMaker"),
-    _phrase("ends? of the logs?|logs?\W?s? ends?", "log end offset"),
+    _phrase("ends? of the logs?|log.s ends?", "log end offset"),
     _phrase("goes on|went on|go on", "continues"),
     _phrase("falls? away|gone with", "removed, not needed"),
     _phrase("heritage|farewell", "inherited state, removal"),

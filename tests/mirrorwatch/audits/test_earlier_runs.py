@@ -57,7 +57,7 @@ def test_it_is_told_once(stage, tmp_path):
     heard = heard_by(again)
     assert run(again) == 0
     assert [len(one["runs"]) for one in heard] == [1]
-    assert "was not told" not in again.said
+    assert "was not reported" not in again.said
 
 
 def test_a_run_that_told_is_not_told_by_the_next(stage, tmp_path):
@@ -209,7 +209,7 @@ def test_a_count_leaves_it_to_the_next_run(stage, tmp_path):
     killed_at(tmp_path, "written")
     found = stage()
     count_all(found.desk, found.chosen(), spark=found, json_file=None)
-    assert "was not told" not in found.said
+    assert "was not reported" not in found.said
     assert run(stage()) == 1
 
 
@@ -243,5 +243,5 @@ def test_a_healthy_run_that_was_not_told_says_so(stage, tmp_path):
     healthy.flush()
     found = stage({("orders", 0): healthy})
     assert run(found) == 3
-    said = "was not told: no difference in 200 records, but not all that was asked for could be verified"
+    said = "was not reported: no difference in 200 records, but not everything could be verified"
     assert said in found.said
