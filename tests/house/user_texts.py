@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("alerts", "canary", "checksum", "dashboards", "fleet", "lagmon", "mirrorwatch", "runtime")
 _JINJA = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _SHOWN_ATTRIBUTES = re.compile(r'(?:title|aria-label|placeholder|data-label)="([^"]*)"')
-_JINJA_TEXTS = re.compile(r"'([^']* [^']*)'|\"([^\"]* [^\"]*)\"")
+_JINJA_TEXTS = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _TAG = re.compile(r"<[^>]*>")
 _JS_STRING = re.compile(r'"([^"\n]* [^"\n]*)"')
 
@@ -76,10 +76,11 @@ def _literal(node: ast.AST) -> str | None:
     return None
 
 
-def _inner(part: ast.AST) -> str:
+def _inner(part: ast.expr) -> str:
     """Return the literals within a replacement field, such as both sides of a condition."""
+    value = part.value if isinstance(part, ast.FormattedValue) else part
     found = [
-        one.value for one in ast.walk(part) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+        one.value for one in ast.walk(value) if isinstance(one, ast.Constant) and isinstance(one.value, str)
     ]
     return f"{{{' | '.join(one for one in found if ' ' in one.strip() or one.isalpha())}}}"
 
