@@ -5,7 +5,7 @@ They act from any process, by what stands in the stack's folder:
     python -m deploy.local.faults FOLDER begin|end|list NAME [--topic TOPIC]
 
 The service that watches never sees this module: it has to find out by itself. What is to be said of each
-fault stands in `deploy/drill_list.py`.
+fault stands in `deploy/drills/catalogue.py`.
 """
 
 from __future__ import annotations

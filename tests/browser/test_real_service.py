@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from tests.real.service_process import ServiceProcess
+from tests.real.service.process import ServiceProcess
 
 pytestmark = pytest.mark.real
 _SOON_MS = 20_000

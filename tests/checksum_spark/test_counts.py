@@ -27,7 +27,7 @@ from runtime.process.clock import SystemClock
 from tests.checksum_spark.logs import read_log
 from tests.checksum_spark.test_run import newest_synced, stage, typed  # noqa: F401 - a fixture
 from tests.eventually import eventually
-from tests.real.test_checksum_plan import DEADLINE_S
+from tests.real.checksum.test_plan import DEADLINE_S
 
 pytestmark = pytest.mark.real
 BUCKET_MS = 500

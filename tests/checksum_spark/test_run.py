@@ -11,7 +11,7 @@ import pytest
 
 from checksum.compare.finding_words import time_text
 from tests.eventually import eventually
-from tests.real.test_checksum_plan import DEADLINE_S, PARTITIONS, Stage
+from tests.real.checksum.test_plan import DEADLINE_S, PARTITIONS, Stage
 
 pytestmark = pytest.mark.real
 RUN_S = 600

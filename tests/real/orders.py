@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.real.service_process import ServiceProcess
+    from tests.real.service.process import ServiceProcess
 
 
 def change(service: ServiceProcess, how: Callable[[dict[str, Any]], None]) -> None:

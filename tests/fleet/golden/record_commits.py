@@ -31,7 +31,7 @@ from deploy.local.broker import Broker
 from deploy.local.jars import VERSIONS
 from deploy.local.topics import admin_client
 from tests.eventually import eventually
-from tests.real.test_wire_of_real_mirrormaker import read_all
+from tests.real.mirrors.test_wire_of_real_mirrormaker import read_all
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TIMEOUT_S = 20
