@@ -1,28 +1,28 @@
 """Prove, partition by partition, that a mirror's target holds what its source holds.
 
-inventory/    what both clusters hold: topics, partitions, a few records, and how far the mirror is
+inventory/    the topics, partitions and offsets of both clusters, a few records, and MirrorMaker's progress
 anchors/      pairs of source and target offsets of the same record
 plan/         what is compared: topics, ranges of offsets, and slices to read
-spark/        sessions, settings, failures in plain sentences
+spark/        Spark sessions, settings, and error texts
 digest/       digests of one side by Spark: a hash for each record, sums for each cell
-counts/       counts by partition and bucket of time, and where they differ
-compare/      two digests compared: findings, their causes, and the result of an audit
-second_look/  records that are read again before anything is reported
-book/         the checksums in the store
-report/       the report of a run: a document, and a page of HTML
-run           one pass over a flow's plan: digest both sides, compare, read again, report
+counts/       record counts by partition and time bucket, and where they differ
+compare/      comparison of two digests: findings, their causes, and the result
+second_look/  differences that are read again before they are reported
+book/         checksum runs in the store
+report/       the report of a run: a document, and an HTML page
+run           one run over a flow's plan: compare, read again, check that the topics are unchanged
 config        the section `checksum` of the configuration
 
 The comparison of digests is pure, and runs in this order:
 
-    cell_rows      parts of digests -> one row for each cell, held against the plan
-    decode         cells that differ -> single records, or cells that keep what they hold
-    naming         single records -> lost, altered, duplicated, extra; or what must be read again
-    joining        what is known of partitions -> of the flow: misrouted; and what must be looked up
-    retention      what may have expired meanwhile -> no difference
-    narrow         records that were read again -> what became of each; latest_by_key: of compacted topics
+    cell_rows      partial digests -> one row for each cell, checked against the plan
+    decode         cells that differ -> single records, or cells that stay undecoded
+    naming         single records -> lost, altered, duplicated, extra; or blocks to read again
+    joining        results of partitions -> results of the flow: misrouted; and records to look up
+    retention      differences that retention may have caused -> unverified
+    narrow         records that were read again -> a verdict for each; latest_by_key: of compacted topics
     causes         a finding -> its cause
-    verdicts       all that is known at the end -> records by verdict, coverage, exit status
+    verdicts       all results -> records by verdict, coverage, exit status
 
-PySpark is imported in no other package: only by `digest`, `counts` and `spark`.
+PySpark is imported by `digest`, `counts` and `spark` only.
 """

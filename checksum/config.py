@@ -16,31 +16,27 @@ _LEAST_BYTES_S = 1000
 
 def _pattern(text: str) -> str:
     if not PatternList(text).entries:
-        raise ValueError("names no topic: write a topic's name or a Java regular expression")
+        raise ValueError("empty pattern; write a topic name or a Java regular expression")
     return text
 
 
 def _client_id(text: str) -> str:
-    # A quota is set on it by name, and brokers make it part of the names of their metrics.
+    # Quotas refer to it by name, and brokers use it in the names of their metrics.
     if not re.fullmatch(r"[a-zA-Z0-9._-]{1,200}", text):
-        raise ValueError(f"'{text[:60]}' is no client id: use up to 200 letters, digits, '.', '_' and '-'")
+        raise ValueError(f"invalid client id '{text[:60]}'; use up to 200 letters, digits, '.', '_' and '-'")
     return text
 
 
 def _header(name: str) -> str:
-    # It stands in the plan's file, which takes no other, since sentences are made of what it holds.
+    # Plan files accept only printable text, because it is shown in messages.
     if not name.isprintable():
-        raise ValueError(
-            "holds a character that cannot be printed: a header of such a name cannot be left out"
-        )
+        raise ValueError("contains an unprintable character; such a header cannot be excluded")
     return name
 
 
 def _enough(bytes_s: int) -> int:
     if bytes_s < _LEAST_BYTES_S:
-        raise ValueError(
-            f"has to be at least {bytes_text(_LEAST_BYTES_S)}/s: at less, no run comes to its end"
-        )
+        raise ValueError(f"must be at least {bytes_text(_LEAST_BYTES_S)}/s; slower runs never end")
     return bytes_s
 
 
@@ -51,10 +47,10 @@ HeaderName = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator
 
 
 class ChecksumConfig(Section):
-    """What is compared, and at what cost; durations in seconds, sizes in bytes, rates in bytes a second.
+    """What is compared, and at what cost; durations in seconds, sizes in bytes, rates in bytes per second.
 
-    Sizes and rates are of each side. `cells` is into how many sums the records of a partition and a `bucket`
-    of time are dealt: more of them name more single differences without reading again.
+    Sizes and rates are per side. `cells` is the number of sums for each partition and time `bucket`: more
+    cells identify more records without reading them again.
     """
 
     topics: list[Topics] = Field(default_factory=list, max_length=10_000)

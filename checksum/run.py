@@ -1,10 +1,10 @@
-"""One pass over a flow's plan: digest both sides, compare, look twice, and say what became of the records.
+"""Compare the digests of a flow's plan, read differences again, and return the result.
 
-    plan (planning) -> digest of each side (a Digests, on Spark) -> concluded: comparison, second look, result
+    plan (plan/planning) -> a digest of each side (Digests, on Spark) -> conclude: compare, read again, result
 
-A digest is of topics with the ids in the plan: they are asked for before it begins and after the last record
-was read, since offsets of a topic that was made anew look like a healthy continuation. So are the cleanup
-policies: what compaction takes of a topic that was planned for as not compacted looks like a loss.
+A digest is valid only for the topic ids in the plan. They are checked before and after reading, because the
+offsets of a re-created topic look like a healthy continuation. So are the cleanup policies: what compaction
+deletes from a topic that was planned as not compacted looks like a loss.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from fleet.verdicts.flow import Flow
 
 
-MOST_RECORDS = 250_000  # of a silent stretch of a compacted topic: their keys are held
+MOST_RECORDS = 250_000  # of one stretch of a compacted topic: their keys are held in memory
 
 Silent = tuple[str, int, int, int]
-"""Topic (the source's name), partition, first and until of offsets that held no record."""
+"""Topic (the source's name), partition, and offsets [first, until) without records."""
 
 
 class SpoiledDigestError(UnavailableError):
-    """A digest lacks what its log holds: it has to be made anew, and another run may do so at once."""
+    """A digest lacks records that the log has; digesting again may help."""
 
 
 class Progressed(Protocol):
-    """How far a digest is; `checksum.digest.side.Progress` without Spark."""
+    """Progress of a digest; `checksum.digest.side.Progress` without Spark."""
 
     @property
     def offsets(self) -> int:
@@ -59,7 +59,7 @@ class Progressed(Protocol):
 
     @property
     def of_offsets(self) -> int:
-        """Return how many there are in the plan."""
+        """Return how many offsets the plan has."""
         ...
 
     @property
@@ -69,53 +69,53 @@ class Progressed(Protocol):
 
     @property
     def of_partitions(self) -> int:
-        """Return how many there are in the plan on this side."""
+        """Return how many partitions the plan has on this side."""
         ...
 
     @property
     def records(self) -> int:
-        """Return how many records came."""
+        """Return how many records were read."""
         ...
 
     @property
     def size_bytes(self) -> int:
-        """Return how many bytes these had."""
+        """Return the size of these records in bytes."""
         ...
 
     @property
     def silent(self) -> tuple[Silent, ...]:
-        """Return the stretches of the last slice that held no record."""
+        """Return the stretches of the last slice without records."""
         ...
 
 
 class Digests(Protocol):
-    """Digests sides of plans, on Spark, and gives the cells of what was digested."""
+    """Digests sides of plans on Spark, and returns the cells."""
 
     def digest(self, plan: Plan, side: Side, folder: str) -> Iterator[Progressed]:
-        """Read what is not digested yet into the folder, and give the progress after each slice.
+        """Read what is not digested yet into the folder; yield the progress after each slice.
 
-        Raises OutdatedPlanError where there are headers that the plan does not know of, and what the cluster
-        and Spark have to say.
+        Raises OutdatedPlanError if records have headers and the plan says none, and errors of the cluster and
+        Spark.
         """
         ...
 
     def cells(self, plan: Plan, side: Side, folder: str) -> list[CellRow]:
-        """Return the rows of a whole digest; ConfigurationError where it is another, or half-written."""
+        """Return the rows of a digest; raises ConfigurationError if it is incomplete or another one."""
         ...
 
 
 async def conclude(
     flow: Flow, plan: Plan, cells: Mapping[Side, Iterable[CellRow]], connects: Connects, *, pause: Pause
 ) -> Audit:
-    """Compare both sides' cells, read again what differs, and return what became of the records.
+    """Compare both sides' cells, read differences again, and return the result.
 
-    Raises ConfigurationError for cells that no digest by this plan can hold, UnavailableError where a cluster
-    does not answer or a topic is not the same meanwhile, RefusedError where a cluster does not let us.
+    Raises ConfigurationError for cells that contradict the plan, UnavailableError if a cluster does not
+    answer or a topic changed meanwhile, and RefusedError if a permission is missing.
     """
     try:
         comparison = compared(plan, cells[Side.SOURCE], cells[Side.TARGET])
     except MalformedError as error:
-        problem = Problem("the digest", "", f"{error} Digest this side anew into an empty folder")
+        problem = Problem("the digest", "", f"{error}; digest this side again into an empty folder")
         raise ConfigurationError([problem]) from error
     async with both_sides(flow, connects) as sides:
         known, unverified = await asyncio.to_thread(looked_twice, comparison, sides.readers, pause=pause)
@@ -129,11 +129,11 @@ async def conclude(
 
 
 async def still_there(plan: Plan, side: Side, connects: Connects, silent: Iterable[Silent] = ()) -> None:
-    """See that the topics of a side are those of the plan, and that what Spark found to be silent is so.
+    """Check that a side's topics are those of the plan, and that stretches without records have none.
 
-    Spark passes over what it cannot read without a word, and an empty stretch on both sides looks the same.
-    A digest of a compacted topic holds nothing of a key whose last record is a tombstone (compacted).
-    Raises UnavailableError where either is not so, SpoiledDigestError for the latter.
+    Spark skips unreadable offsets silently, and two empty stretches look equal. A digest of a compacted topic
+    has nothing of keys whose last record is a tombstone. Raises UnavailableError if a topic changed, and
+    SpoiledDigestError if a record was skipped.
     """
     source = side is Side.SOURCE
     alias, isolation = (
@@ -150,21 +150,21 @@ async def still_there(plan: Plan, side: Side, connects: Connects, silent: Iterab
             offset = await asyncio.to_thread(look, reader, place, OffsetRange(first, until))
             if offset is not None:
                 raise SpoiledDigestError(
-                    f"cluster {alias}: Spark gave no record of {place[0]}-{partition} from {first} to"
-                    f" {until - 1}, and there is one at {offset}; run again"
+                    f"cluster {alias}: Spark returned no record of {place[0]}-{partition} from {first} to"
+                    f" {until - 1}, but there is one at {offset}; run again"
                 )
 
 
 def _first_record(reader: Reader, place: Place, offsets: OffsetRange) -> int | None:
-    """Return the offset of the first record of a stretch; None: there is none."""
+    """Return the offset of the first record of a stretch, or None."""
     records = reader.pick({place: (offsets.first, 1)})[place].records
     return records[0].offset if records and records[0].offset < offsets.until else None
 
 
 def _last_value(reader: Reader, place: Place, offsets: OffsetRange) -> int | None:
-    """Return the offset of a value that is the last record of its key in a stretch; None: there is none.
+    """Return the offset of a value that is its key's last record in a stretch, or None.
 
-    Nor is any told where MOST_RECORDS do not reach the stretch's end: what follows may delete each key.
+    None also if MOST_RECORDS do not reach the end of the stretch: later records may delete the key.
     """
     values: dict[bytes | None, int] = {}
     left = MOST_RECORDS
@@ -182,17 +182,14 @@ def _last_value(reader: Reader, place: Place, offsets: OffsetRange) -> int | Non
 
 
 async def same_topics(plan: Plan, side: Side, admin: Admin) -> None:
-    """Raise UnavailableError where a topic of a side is not as the plan was made for any more."""
+    """Raise UnavailableError if a topic of a side is not as planned."""
     changed = await changed_topic(plan, side, admin)
     if changed is not None:
         raise UnavailableError(changed)
 
 
 async def changed_topic(plan: Plan, side: Side, admin: Admin) -> str | None:
-    """Return what became of a topic of a side; None where all are as the plan was made for.
-
-    One may be gone, or made anew, or be compacted though it was not.
-    """
+    """Return how a topic changed (deleted, re-created, became compacted), or None."""
     source = side is Side.SOURCE
     alias = plan.source if source else plan.target
     wanted = {
@@ -201,17 +198,17 @@ async def changed_topic(plan: Plan, side: Side, admin: Admin) -> str | None:
     }
     for name, found in (await admin.describe_topics(wanted)).items():
         if found is None:
-            return f"cluster {alias}: {name} is not there any more; make the plan anew"
+            return f"cluster {alias}: topic {name} was deleted after the plan was made; plan again"
         if wanted[name] is not None and found.known_id not in {None, wanted[name]}:
             return (
-                f"cluster {alias}: {name} was made anew since the plan was made (its id was {wanted[name]},"
-                f" and is {found.topic_id}); make the plan anew"
+                f"cluster {alias}: topic {name} was re-created after the plan was made (id {wanted[name]},"
+                f" now {found.topic_id}); plan again"
             )
     whole = [one.topic if source else one.target_topic for one in plan.topics if not one.compacted]
     for name, settings in (await admin.describe_topic_configs(whole)).items():
         if is_compacted(settings):
             return (
-                f"cluster {alias}: {name} is compacted since the plan was made (its cleanup.policy is"
-                f" {settings['cleanup.policy']}); make the plan anew"
+                f"cluster {alias}: topic {name} became compacted after the plan was made"
+                f" (cleanup.policy={settings['cleanup.policy']}); plan again"
             )
     return None

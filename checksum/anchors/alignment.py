@@ -1,8 +1,8 @@
-"""Bring the offsets of both sides together without offset syncs: by a row of equal records. Pure.
+"""Match offsets of both sides by a row of equal records, without offset syncs. Pure.
 
-A record's time says about where its copy stands, and a row of equal records says exactly where. One equal
-record proves little (heartbeats and counters look alike). Where a record was lost or added, a row ends and
-another one begins; where the same records stand in two rows, as copies made twice do, neither is believed.
+A record's timestamp says roughly where its copy is, and a row of equal records says exactly where. One equal
+record proves little (heartbeats and counters look alike). A lost or extra record ends a row, and another one
+starts. If the same records are in two rows, for example duplicates, neither is used.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from checksum.anchors.records import SeenRecord
 
 LEAST = 5  # records in a row
-WINDOW = 40  # records that are looked for
-SEARCHED = 400  # records among which they are looked for
+WINDOW = 40  # records to find
+SEARCHED = 400  # records to search
 
 
 def aligned(source: Sequence[SeenRecord], target: Sequence[SeenRecord]) -> tuple[Pair, Pair] | None:
-    """Return the first pair and the last one of the rows in which both windows, each in order, are equal.
+    """Return the first and the last pair of the rows in which both windows, each in order, are equal.
 
-    None where no row of LEAST records and more is clear.
+    None if no row of at least LEAST records is unambiguous.
     """
     where: dict[tuple[object, ...], list[int]] = {}
     for at, record in enumerate(target):
         where.setdefault(_content(record), []).append(at)
     rows: list[tuple[int, int, int]] = []
-    reached: dict[int, int] = {}  # by distance of the two places: how far the row there has come
+    reached: dict[int, int] = {}  # by difference of the two places: the end of the row there
     for at, record in enumerate(source):
         for there in where.get(_content(record), ()):
             if at < reached.get(there - at, 0):
@@ -49,7 +49,7 @@ def aligned(source: Sequence[SeenRecord], target: Sequence[SeenRecord]) -> tuple
 
 
 def _share(row: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    """Tell whether two rows have records of one side in common."""
+    """Return whether two rows have records of one side in common."""
     return any(row[side] < other[side] + other[2] and other[side] < row[side] + row[2] for side in (0, 1))
 
 

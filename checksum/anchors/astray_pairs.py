@@ -1,8 +1,8 @@
-"""Pairs of offsets that are none: of a record that went into another partition or topic.
+"""Remove pairs of records that went to another partition or topic.
 
-The mirror tells the offset at which it stands there, as if it were one of its own partition (seen with Kafka
-4.3). Such a pair breaks the row of the others, and looks as if the target had been made anew, or the mirror
-had gone back. Which pair of a break is the false one only the records tell: those of the newest are read.
+MirrorMaker writes the offset there as if it were the record's own partition (seen with Kafka 4.3). Such a
+pair breaks the sequence of the others, as if the target had been re-created or MirrorMaker had started again.
+Only the records show which pair of a break is wrong: those of the newest breaks are read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from checksum.anchors.reading import Place, Side
 
 MOST_READ = 32  # pairs of one partition in a round
-ROUNDS = 3  # where one pair is taken away, those beside it may be out of line too
+ROUNDS = 3  # after removing one pair, its neighbours may break the sequence too
 
 
 def out_of_line(pairs: Sequence[Pair]) -> list[Pair]:
@@ -40,10 +40,10 @@ async def without_astray(
     source: Side,
     target: Side,
 ) -> dict[Place, list[Pair]]:
-    """Return the pairs of each partition without those that are out of line and hold different records.
+    """Return the pairs of each partition without those at a break that hold different records.
 
-    `stamped` are the topics whose records the target gives its own time. What neither log holds any more
-    stays; what lies beyond a log's end is none.
+    `stamped` are the topics whose timestamps the target sets. Pairs that neither log holds any more stay;
+    those after a log's end are removed.
     """
     kept = {place: list(known) for place, known in pairs.items()}
     seen: dict[Place, set[Pair]] = {place: set() for place in kept}

@@ -1,9 +1,9 @@
-"""How far the target's offsets are ahead of the source's, along one partition of a plan. Pure.
+"""The cuts and runs of a partition, and the delta between target and source offsets. Pure.
 
-*Cuts* are pairs of offsets that belong together: both ends of the ranges, and the segments between them. What
-lies between two cuts on one side has its copies between the same two on the other, so a *block* between cuts
-can be compared by itself. Within a run the distance is exact; between two cuts it lies, where the mirror did
-one thing only (lost, or repeated), between the distances at them.
+*Cuts* are pairs of offsets that belong together: both ends of the ranges, and the segments between them.
+Records between two cuts on one side have their copies between the same two on the other, so a *block* between
+cuts can be compared by itself. Within a run the delta is exact; between two cuts it lies between the deltas
+at them, if MirrorMaker only lost or only repeated records there.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Distances:
         return Block(OffsetRange(source, source_until), OffsetRange(target, target_until))
 
     def runs_in(self, held: OffsetRange, side: Side) -> list[Run]:
-        """Return the parts of runs that lie within offsets of a side, each in offsets of the source."""
+        """Return the parts of runs within offsets of a side, each in source offsets."""
         found: list[Run] = []
         for run in self._runs:
             moved_by = 0 if side is Side.SOURCE else run.delta
@@ -57,7 +57,7 @@ class Distances:
         return found
 
     def bracket(self, held: OffsetRange, side: Side) -> tuple[int, int]:
-        """Return the smallest and the largest distance that offsets of a side likely have."""
+        """Return the smallest and the largest likely delta at offsets of a side."""
         runs = self.runs_in(held, side)
         if sum(run.until - run.first for run in runs) == held.span:
             deltas = [run.delta for run in runs]
@@ -70,9 +70,9 @@ class Distances:
         return min(deltas), max(deltas)
 
     def floor(self, source_start: int, target_start: int) -> tuple[int, int]:
-        """Return from which offsets on, of source and target, both logs still hold what the plan compares.
+        """Return the first offsets of source and target from which both logs still hold what is compared.
 
-        `source_start` and `target_start` are where the logs begin now. Beyond the last cut nothing is left.
+        `source_start` and `target_start` are the log start offsets now.
         """
         for source, target in self._cuts:
             if source >= source_start and target >= target_start:
@@ -81,7 +81,7 @@ class Distances:
 
 
 def _cuts(partition: PartitionPlan) -> list[tuple[int, int]]:
-    """Return the cuts in order; an anchor that is not above the one before on both sides is passed over."""
+    """Return the cuts in order; an anchor that does not rise on both sides is skipped."""
     found = [(partition.source.first, partition.target.first)]
     end = (partition.source.until, partition.target.until)
     for source, target in partition.segments:

@@ -1,22 +1,21 @@
-"""Pairs of offset syncs, and which of them can be the beginning or the end of what is compared. Pure.
+"""Pairs of offset syncs, and which can be the start or end of a range. Pure.
 
-A pair is exact when it is written: the record at `upstream` on the source has its copy at `downstream` on
-the target. It is no longer so where either topic was made anew, and offsets do not tell that (mm2.md, Seen on
-4.3.0, 2): so pairs of other topic ids are not used, and neither are those before a fall of downstream, which
-a target shows that was made anew or lost its tail. What is used is believed only after the records at a pair
-were read (anchor_search).
+A pair is exact when it is written: the record at `upstream` on the source is at `downstream` on the target.
+It is wrong once either topic is re-created, which offsets do not show (mm2.md, Seen on 4.3.0, 2). So pairs of
+other topic ids are not used, and neither are those before a fall of downstream, which shows that the target
+was re-created or truncated. The others are used only after the records at a pair were read (search.py).
 
-Where the mirror went back on the source and copied records again, downstream went on. Pairs from before are
-still exact, but not each can be a cut:
+If MirrorMaker started again at an earlier source offset, downstream continued. Earlier pairs are still exact,
+but not all of them can be a cut:
 
-- as an *end*, a pair at which the mirror had already copied more would leave copies of what lies behind the
-  cut before it: they would look like records that nobody wrote;
-- as a *beginning*, a pair behind which the mirror went back later would leave copies of what lies before the
-  range within it.
+- as an *end*, a pair before which MirrorMaker had already replicated later records would leave those copies
+  before the cut: they would look foreign;
+- as a *beginning*, a pair after which MirrorMaker started again earlier would leave copies of earlier records
+  in the range.
 
-A *chain* is a row of pairs, both offsets rising, with one downstream - upstream. Between two pairs of a chain
-no record was left out and none was added: the mirror writes a pair at once after a gap of the source's
-offsets (OffsetSyncWriter of Kafka 4.3), and whoever keeps pairs keeps those on both sides of a change.
+A *chain* is a row of pairs with rising offsets and one delta (downstream - upstream). Between two pairs of a
+chain no record was skipped or added: MirrorMaker writes a pair right after a gap of the source's offsets
+(OffsetSyncWriter of Kafka 4.3), and stored pairs include those on both sides of a change.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
 
 
 _NEXT_BUT_ONE = 2
-_EQUAL_PAIRS = 32  # the last ones of a mirror that keeps offsets, and as many spread evenly
+_EQUAL_PAIRS = 32  # so many last ones, and as many spread evenly
 
 
 class Pair(NamedTuple):
-    """One offset sync; a topic's id is None where it is not known."""
+    """One offset sync; a topic id is None if unknown."""
 
     upstream: int
     downstream: int
@@ -45,16 +44,16 @@ class Pair(NamedTuple):
 
     @property
     def delta(self) -> int:
-        """Return how far ahead of the source's offset the target's is."""
+        """Return the target offset minus the source offset."""
         return self.downstream - self.upstream
 
 
 @dataclass(frozen=True, slots=True)
 class Usable:
-    """Pairs of one partition that may be used, in the mirror's order; how many may not, and why.
+    """The usable pairs of one partition, in MirrorMaker's order, and how many are not usable, and why.
 
-    `recreated_after` is the target's offset in the last pair of another source topic and of this target's,
-    None where there is none: what the mirror copied of this source topic lies behind it.
+    `recreated_after` is the target offset of the last pair of another source topic and this target, or None:
+    the copies of this source topic follow it.
     """
 
     pairs: tuple[Pair, ...]
@@ -73,7 +72,7 @@ class Logs:
     target_end: int
 
     def hold(self, pair: Pair) -> bool:
-        """Tell whether both records of a pair can still be there."""
+        """Return whether both records of a pair can still exist."""
         return (
             self.source_start <= pair.upstream < self.source_end
             and self.target_start <= pair.downstream < self.target_end
@@ -81,7 +80,7 @@ class Logs:
 
 
 def usable(pairs: Iterable[Pair], *, source_id: str | None, target_id: str | None) -> Usable:
-    """Return those of the pairs, given in the order in which they were written, that are of these topics."""
+    """Return the pairs, given in the order in which they were written, that are of these topics."""
     kept: list[Pair] = []
     others = fallen = 0
     recreated_after: int | None = None
@@ -101,7 +100,7 @@ def usable(pairs: Iterable[Pair], *, source_id: str | None, target_id: str | Non
 
 
 def equal_pairs(logs: Logs) -> tuple[Pair, ...]:
-    """Return pairs of a mirror that keeps offsets: the last that both logs hold, and others spread evenly."""
+    """Return pairs of a mirror that keeps offsets: the last ones of both logs, and others spread evenly."""
     first, until = max(logs.source_start, logs.target_start), min(logs.source_end, logs.target_end)
     if first >= until:
         return ()
@@ -111,10 +110,10 @@ def equal_pairs(logs: Logs) -> tuple[Pair, ...]:
 
 
 def ends(pairs: Sequence[Pair], *, source_end: int, repeats: bool = True) -> list[Pair]:
-    """Return those pairs that can be an end: before them the mirror had not copied what lies behind them.
+    """Return the pairs that can be an end: before them, MirrorMaker had replicated no later record.
 
-    What lies behind the source's log end no mirror has copied. `repeats` is false where what was copied twice
-    is not seen, as the first copy's transaction was aborted.
+    Nothing after the source's log end was replicated. `repeats` is false if duplicates are not visible
+    because the first copy's transaction was aborted.
     """
     found: list[Pair] = []
     for pair, furthest in with_furthest(pairs, repeats=repeats):
@@ -126,10 +125,10 @@ def ends(pairs: Sequence[Pair], *, source_end: int, repeats: bool = True) -> lis
 
 
 def with_furthest(pairs: Sequence[Pair], *, repeats: bool) -> Iterator[tuple[Pair, int]]:
-    """Give each pair with the last source offset that the mirror may have copied before it; -1: none.
+    """Yield each pair with the last source offset that may have been replicated before it; -1: none.
 
-    Where the target grew by more than the source between two pairs, the mirror may have gone on by as many
-    records as there is room for on the target, and then gone back: no pair tells how far it was.
+    If the target grew by more than the source between two pairs, MirrorMaker may have continued by as many
+    records as fit on the target, and then started again: no pair shows how far it was.
     """
     furthest = -1
     for index, pair in enumerate(pairs):
@@ -141,10 +140,10 @@ def with_furthest(pairs: Sequence[Pair], *, repeats: bool) -> Iterator[tuple[Pai
 
 
 def jump_to(pairs: Iterable[Pair], start: int) -> tuple[int, int] | None:
-    """Return the source offsets between which the mirror copied nothing as it went on at the log's start.
+    """Return the source offsets between which MirrorMaker skipped records when it continued at the log start.
 
-    None where it did not, or passed over one offset only, as a transaction's marker takes one. A mirror whose
-    next record was deleted goes on where the log begins, and tells that pair at once.
+    None if it did not, or skipped one offset only, as for a transaction marker. If MirrorMaker's next record
+    was deleted it continues at the log start, and writes that pair at once.
     """
     for before, pair in pairwise(pairs):
         one_on = pair.downstream == before.downstream + 1
@@ -154,7 +153,7 @@ def jump_to(pairs: Iterable[Pair], start: int) -> tuple[int, int] | None:
 
 
 def beginnings(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return those pairs that can be a beginning: no pair behind them is as early on the source."""
+    """Return the pairs that can be a beginning: no later pair has an earlier source offset."""
     found: list[Pair] = []
     for pair in reversed(pairs):
         if not found or pair.upstream < found[-1].upstream:
@@ -163,7 +162,7 @@ def beginnings(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def chains(pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
-    """Return the pairs as chains of two and more, in order; one pair alone spans nothing."""
+    """Return the pairs as chains of two or more, in order."""
     found: list[list[Pair]] = []
     for pair in pairs:
         last = found[-1][-1] if found else None
@@ -175,16 +174,16 @@ def chains(pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
 
 
 def run_of(chain: Sequence[Pair]) -> Run:
-    """Return the source offsets that a chain spans, both its ends included."""
+    """Return the source offsets that a chain spans, both ends included."""
     return Run(chain[0].upstream, chain[-1].upstream + 1, chain[0].delta)
 
 
 def runs_within(found: Iterable[Run], *, first: int, until: int, most: int) -> tuple[Run, ...]:
     """Return the runs cut to source offsets [first, until), without overlap and in order.
 
-    Where the mirror copied twice, two runs hold the same source offsets at different distances: the one that
-    begins first keeps them, and of the other stays what lies behind. So it is on the target: one record is
-    the copy of one. Of more than `most` the longest stay.
+    If records were replicated twice, two runs have the same source offsets with different deltas: the one
+    that starts first keeps them, and the other keeps the rest. The same holds on the target. The longest
+    `most` runs are kept.
     """
     cut: list[Run] = []
     at, there = first, 0

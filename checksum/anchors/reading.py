@@ -1,7 +1,7 @@
-"""Read the records at pairs of offsets on both sides, for many partitions side by side.
+"""Read the records of pairs on both sides, for many partitions at once.
 
-A *side* is one cluster: what reads it, and which topic and partition there a partition of the source is. What
-is read is few and small; each round asks both sides at once, on threads of their own.
+A *side* is one cluster: its reader, and the names of the source's topics there. Few and small records are
+read; each round reads both sides at once, on threads.
 """
 
 from __future__ import annotations
@@ -19,74 +19,74 @@ if TYPE_CHECKING:
     from checksum.anchors.search import Anchors, Records
     from runtime.kafka.picking import Picked, PickedRecord
 
-FEWEST_RECORDS = 40  # of a window: of large ones no more are read than these
+FEWEST_RECORDS = 40  # of a window with large records
 MOST_QUESTIONS = 20
-"""To one side about one window: each brings a megabyte or one record, if that is larger (picking)."""
+"""Requests for one window: each returns a megabyte, or one larger record (picking)."""
 
 Place = tuple[str, int]
-"""Topic (on the source, where nothing else is said) and partition."""
+"""Topic (the source's name unless noted) and partition."""
 
 
 class Reader(Protocol):
-    """What `runtime.kafka.picking.Picker` does."""
+    """The part of `runtime.kafka.picking.Picker` that the checksum needs."""
 
     def starts(self, places: Iterable[Place]) -> dict[Place, int]:
-        """Return where each log begins."""
+        """Return the log start offsets."""
         ...
 
     def ends(self, places: Iterable[Place]) -> dict[Place, int]:
-        """Return up to where each log can be read."""
+        """Return the offsets up to which each log can be read."""
         ...
 
     def since(self, times_ms: Mapping[Place, int]) -> dict[Place, int]:
-        """Return the first offset at or after a time, where there is one."""
+        """Return the first offset at or after a time, if there is one."""
         ...
 
     def pick(self, wanted: Mapping[Place, tuple[int, int]]) -> dict[Place, Picked]:
-        """Return records from an offset on, so many at most."""
+        """Return at most so many records from an offset on."""
         ...
 
 
 @dataclass(slots=True)
 class Sample:
-    """What the records of one topic that were read are like."""
+    """Properties of the records of one topic that were read."""
 
     records: int = 0
     size_bytes: int = 0
     headers: bool = False
-    stamped: bool = False  # by the log itself
+    stamped: bool = False  # the log sets timestamps
 
 
 @dataclass(slots=True)
 class Side:
-    """One side of a flow, and samples of what was read there, by the source's topic."""
+    """One side of a flow, and samples of the records read there, by the source's topic."""
 
     reader: Reader
-    names: Mapping[str, str]  # of topics here, by their names on the source
+    names: Mapping[str, str]  # topic names here, by their names on the source
     excluded_headers: frozenset[str]
     samples: dict[str, Sample] = field(default_factory=dict)
 
     def starts(self, places: Iterable[Place]) -> dict[Place, int]:
-        """Return where each log begins, by the source's place."""
+        """Return the log start offsets, by the source's place."""
         back = {self._here(place): place for place in places}
         return {back[here]: offset for here, offset in self.reader.starts(back).items()}
 
     def ends(self, places: Iterable[Place]) -> dict[Place, int]:
-        """Return up to where each log can be read, by the source's place."""
+        """Return the offsets up to which each log can be read, by the source's place."""
         back = {self._here(place): place for place in places}
         return {back[here]: offset for here, offset in self.reader.ends(back).items()}
 
     def since(self, times_ms: Mapping[Place, int]) -> dict[Place, int]:
-        """Return the first offset at or after a time, where there is one, by the source's place."""
+        """Return the first offset at or after a time, if there is one, by the source's place."""
         back = {self._here(place): place for place in times_ms}
         wanted = {here: times_ms[place] for here, place in back.items()}
         return {back[here]: offset for here, offset in self.reader.since(wanted).items()}
 
     def windows(self, wanted: Mapping[Place, tuple[int, int]]) -> dict[Place, list[SeenRecord]]:
-        """Return records from an offset on, so many at most, by the source's place.
+        """Return at most so many records from an offset on, by the source's place.
 
-        Of large records an answer brings a few: it is asked again until there are FEWEST_RECORDS, which may
-        be fewer than wanted, or MOST_QUESTIONS were asked.
+        Requests are repeated for large records, up to MOST_QUESTIONS, until there are FEWEST_RECORDS, which
+        may be fewer than wanted.
         """
         back = {self._here(place): place for place in wanted}
         asked = {here: wanted[place] for here, place in back.items()}
@@ -105,17 +105,17 @@ class Side:
         return seen
 
     def first_from(self, offsets: Mapping[Place, int]) -> dict[Place, int | None]:
-        """Return by the source's place the offset of the first record at or behind an offset; None: none."""
+        """Return by the source's place the offset of the first record at or after an offset, or None."""
         back = {self._here(place): place for place in offsets}
         found = self.reader.pick({here: (offsets[place], 1) for here, place in back.items()}) if back else {}
         return {back[here]: _first(picked, offsets[back[here]]) for here, picked in found.items()}
 
     def stamped(self, topic: str) -> bool:
-        """Tell whether the log itself gave records that were read their times."""
+        """Return whether the log set the timestamps of records that were read."""
         return topic in self.samples and self.samples[topic].stamped
 
     def at(self, offsets: Mapping[Place, int]) -> dict[Place, SeenRecord | None]:
-        """Return the record at exactly this offset, None where there is none."""
+        """Return the record at exactly this offset, or None."""
         found = self.windows({place: (offset, 1) for place, offset in offsets.items()})
         return {
             place: records[0] if records and records[0].offset == offsets[place] else None
@@ -148,13 +148,13 @@ class Side:
 def _first(picked: Picked, asked: int) -> int | None:
     if picked.records:
         return picked.records[0].offset
-    return None if picked.ended else asked  # where the log lost it, nothing proves that there is none
+    return None if picked.ended else asked  # if it was deleted, one may have existed
 
 
 async def read_anchors(
     searches: Mapping[Place, Generator[Pair, Records, Anchors]], *, source: Side, target: Side
 ) -> dict[Place, Anchors]:
-    """Drive all searches to their ends, one pair of each in a round."""
+    """Run all searches to their ends, one pair of each in a round."""
     found: dict[Place, Anchors] = {}
     wanted: dict[Place, Pair] = {}
     for place, search in searches.items():

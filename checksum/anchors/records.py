@@ -1,8 +1,7 @@
-"""Two records that a pair of offsets says are one, the original and its copy: are they? Pure.
+"""Compare the two records of a pair, the original and its copy. Pure.
 
-A pair is believed by what stands at its two offsets. Records that are the same but for what a transform
-changed still prove that the offsets belong together: the audit is there to find such changes, so a mirror
-that alters every record must not look like one without anchors.
+A pair is verified by its two records. Records that are equal except for what a transform changed still prove
+that the offsets belong together: a mirror that alters every record must not look like one without pairs.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ _DIGEST_BYTES = 16
 
 
 class Agreement(Enum):
-    """What two records say of a pair, from the best on."""
+    """How well two records of a pair agree, best first."""
 
     EQUAL = "equal"
-    ALTERED = "altered"  # the same record, and some of it was changed
-    PARTLY = "partly"  # one part alone agrees: little by itself
+    ALTERED = "altered"  # the same record, partly changed
+    PARTLY = "partly"  # only one part agrees, which proves little
     DIFFERENT = "different"
-    UNREADABLE = "unreadable"  # one of the two offsets holds no record (any more)
+    UNREADABLE = "unreadable"  # one of the two offsets has no record
 
 
 @dataclass(frozen=True, slots=True)
 class SeenRecord:
-    """A record as it was read: digests of its parts, None for a null; `size_bytes` is of all its parts.
+    """A record that was read: digests of its parts, None for a null; `size_bytes` is of all parts.
 
-    `headers` is the digest of all headers but the excluded ones; none and an empty list are the same.
+    `headers` is the digest of all headers except the excluded ones; none and an empty list are equal.
     """
 
     offset: int
@@ -53,7 +52,7 @@ def seen_record(
     *,
     excluded: Iterable[str] = (),
 ) -> SeenRecord:
-    """Return what is kept of a record that was read."""
+    """Return the digests of a record."""
     left_out = frozenset(excluded)
     size = len(key or b"") + len(value or b"")
     parts: list[bytes | None] = []
@@ -74,14 +73,14 @@ def seen_record(
 
 
 def key_digest(key: bytes | None) -> bytes | None:
-    """Return what is kept of a record's key: 16 bytes of any."""
+    """Return the 16-byte digest of a key."""
     return None if key is None else _digest([key])
 
 
 def agreement(source: SeenRecord | None, target: SeenRecord | None, *, timestamps: bool) -> Agreement:
-    """Say what two records, read at a pair's offsets, tell of it; None: nothing could be read there.
+    """Return how well two records of a pair agree; None: the record could not be read.
 
-    `timestamps` is false where the target stamps records itself.
+    `timestamps` is false if the target sets timestamps itself.
     """
     if source is None or target is None:
         return Agreement.UNREADABLE
@@ -95,7 +94,7 @@ def agreement(source: SeenRecord | None, target: SeenRecord | None, *, timestamp
 
 
 def telling(source: SeenRecord, target: SeenRecord, *, timestamps: bool) -> tuple[bytes, ...]:
-    """Return the parts in which two records agree; a null agrees with that of every other record: no part."""
+    """Return the parts in which two records agree; nulls prove nothing."""
     found = [key for key in (source.key,) if key is not None and key == target.key]
     found += [value for value in (source.value,) if value is not None and value == target.value]
     if timestamps and source.timestamp_ms == target.timestamp_ms:

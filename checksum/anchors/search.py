@@ -1,11 +1,11 @@
-"""Which pairs of a partition are read, and what the records there decide. Pure.
+"""Choose the pairs of a partition to read, and decide by their records. Pure.
 
-A search is a generator: it yields a pair, is sent the two records that stand at it, and returns what can be
-believed. So whoever reads drives the searches of many partitions side by side, one pair of each at a time,
-and a search asks for two pairs where all is well: the end and the beginning.
+A search is a generator: it yields a pair, is sent its two records, and returns the verified pairs. So the
+searches of many partitions run together, one pair of each at a time. A search reads two pairs if all is well:
+the end and the beginning.
 
-Where the record at a pair is another one (its topic was made anew, its log was cut), so are those of all
-pairs before it, or behind: the border is found by halving. A search reads MOST_READ pairs at most.
+If the record at a pair is a different one (a re-created or truncated topic), so are those of all earlier or
+all later pairs: the border is found by bisection. A search reads at most MOST_READ pairs.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from checksum.anchors.records import Agreement, SeenRecord, agreement, telling
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-MOST_READ = 96  # for 10,000 pairs 70 are enough
+MOST_READ = 96  # 70 are enough for 10,000 pairs
 CHAINS_READ = 8  # the longest
-BEFORE = 3  # pairs before the beginning that are read, where it is not the first
-_PARTLY = 3  # so many pairs, each with a part of its own that agrees, are believed where no pair disagrees
+BEFORE = 3  # pairs to read before a beginning that is not the first
+_PARTLY = 3  # so many different agreeing parts are enough if no pair disagrees
 
 Records = tuple[SeenRecord | None, SeenRecord | None]
-"""What stands at a pair's offsets on the source and on the target; None: no record."""
+"""The records at a pair's offsets on source and target, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """What can be believed of a partition's pairs: an end, a beginning, and chains between them.
+    """The verified pairs of a partition: an end, a beginning, and chains between them.
 
-    `read` is how many pairs were read; `against` one of those that were not believed, and why. `before` are
-    up to BEFORE pairs right before the beginning, all of which look like those of another topic.
+    `read` is how many pairs were read; `against` is one that was rejected, and why. `before` are up to BEFORE
+    pairs right before the beginning, if all of them look like those of another topic.
     """
 
     end: Pair | None = None
@@ -51,10 +51,10 @@ def search_anchors(
     *,
     timestamps: bool,
 ) -> Generator[Pair, Records, Anchors]:
-    """Find the newest end and the oldest beginning that hold, and chains of `pairs` between them.
+    """Find the newest end and the oldest beginning that are valid, and chains of `pairs` between them.
 
-    `ends` are candidates, oldest first; `beginnings` gives those that go with an end, none where none is
-    wanted. `timestamps` is false where the target stamps records itself.
+    `ends` are candidates, oldest first; `beginnings` returns those for an end, or none if none is needed.
+    `timestamps` is false if the target sets timestamps itself.
     """
     looks = _Looks(timestamps)
     newest_first = ends[::-1]
@@ -75,16 +75,16 @@ def search_anchors(
 
 @dataclass(slots=True)
 class _Looks:
-    """What was read so far."""
+    """The pairs that were read so far."""
 
     timestamps: bool
     lenient: bool = False
-    known: dict[Pair, Agreement] = field(default_factory=dict)  # keys: nothing but the two offsets
+    known: dict[Pair, Agreement] = field(default_factory=dict)  # keys have no topic ids
     _alike: set[bytes] = field(default_factory=set)
-    _older: set[Pair] = field(default_factory=set)  # whose copy is older than the original
+    _older: set[Pair] = field(default_factory=set)  # the copy is older than the original
 
     def at(self, pair: Pair) -> Generator[Pair, Records, Agreement]:
-        """Read a pair, unless it is known or too much was read."""
+        """Read a pair, unless it is known or the limit is reached."""
         pair = Pair(*pair[:2])
         if pair not in self.known:
             if len(self.known) >= MOST_READ:
@@ -99,26 +99,26 @@ class _Looks:
         return self.known[pair]
 
     def is_older(self, pair: Pair) -> bool:
-        """Tell whether the copy at a pair is older than the original, where the mirror keeps times."""
+        """Return whether the copy at a pair is older than the original, if MirrorMaker keeps timestamps."""
         return self.timestamps and Pair(*pair[:2]) in self._older
 
     def good(self, found: Agreement) -> bool:
         return found in (Agreement.EQUAL, Agreement.ALTERED) or (self.lenient and found is Agreement.PARTLY)
 
     def partly_enough(self) -> bool:
-        """Tell whether nothing disagrees, and pairs agree in parts that are not all the same by chance."""
+        """Return whether nothing disagrees, and pairs agree in different parts."""
         return Agreement.DIFFERENT not in self.known.values() and len(self._alike) >= _PARTLY
 
     def against(self) -> tuple[Pair, Agreement] | None:
         found = [(pair, one) for pair, one in self.known.items() if not self.good(one)]
-        found.sort(key=lambda entry: entry[1] is Agreement.UNREADABLE)  # those that say more come first
+        found.sort(key=lambda entry: entry[1] is Agreement.UNREADABLE)  # definite ones first
         return found[0] if found else None
 
 
 def _first_good(looks: _Looks, candidates: Sequence[Pair]) -> Generator[Pair, Records, Pair | None]:
-    """Return the first candidate that holds: in ever longer steps until one does, then halving the last step.
+    """Return the first valid candidate: in growing steps, then by bisection of the last step.
 
-    A candidate that fails by itself (a record that was altered, or is gone) costs some coverage, never more.
+    A candidate that fails by itself (an altered or deleted record) costs some coverage, nothing more.
     """
     bad, at, step = -1, 0, 1
     while at < len(candidates) and not looks.good((yield from looks.at(candidates[at]))):
@@ -140,10 +140,10 @@ def _first_good(looks: _Looks, candidates: Sequence[Pair]) -> Generator[Pair, Re
 def _strange_before(
     looks: _Looks, candidates: Sequence[Pair], beginning: Pair | None
 ) -> Generator[Pair, Records, tuple[Pair, ...]]:
-    """Return the pairs right before the beginning where none holds a record and its copy, else none.
+    """Return the pairs right before the beginning if none holds a record and its copy, else none.
 
-    One pair alone may disagree by itself, where its record was altered. Keys of a re-created topic are
-    often the same; then the records on the target are older than those on the source.
+    One pair alone may disagree because its record was altered. Keys of a re-created topic are often the same;
+    then the target's records are older than the source's.
     """
     if beginning is None or beginning not in candidates:
         return ()
@@ -159,7 +159,7 @@ def _strange_before(
 def _believed(
     looks: _Looks, found: Sequence[tuple[Pair, ...]]
 ) -> Generator[Pair, Records, tuple[tuple[Pair, ...], ...]]:
-    """Return the chains whose ends hold; where no end of the longest ones disagrees, all the others too."""
+    """Return the chains whose ends are valid; all chains, if no end of the longest ones disagrees."""
     longest = sorted(found, key=lambda chain: chain[0].upstream - chain[-1].upstream)[:CHAINS_READ]
     good, disagreeing = [], False
     for chain in longest:

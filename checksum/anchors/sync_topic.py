@@ -1,12 +1,12 @@
-"""Read offset syncs from the mirror's own topic, where no service has kept them as they passed.
+"""Read offset syncs from MirrorMaker's topic, if the service has not stored them.
 
-The topic is compacted, so it holds the newest pair of each partition and, until its cleaner has passed, those
-before it: enough for an end, seldom for a beginning. Which topics by their ids a pair is about is not written
-in it, so every pair from here has to be believed by its records alone.
+The topic is compacted, so it has the newest pair of each partition and, until the next cleaning, those before
+it: enough for an end, rarely for a beginning. Topic ids are not in it, so every pair must be verified by its
+records.
 
-It blocks, and belongs on a thread. What is kept in memory is bounded: of a long chain only pairs SPACING
-offsets apart are kept, and the first one at or past the end of the last run (a re-created source may go on
-there at the same distance). Beyond MOST pairs of a partition the older half goes.
+Blocking; call it on a thread. Memory is limited: of a long chain, pairs SPACING offsets apart are kept, and
+the first one at or past the end of the last run (a re-created source may continue there with the same delta).
+Beyond MOST pairs of a partition, the older half is dropped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PARTITION = 0  # MirrorMaker writes to no other
 class SyncPairs:
     """Pairs by topic (the source's name) and partition, in the order in which they were written.
 
-    `ended` has, by topic and partition, the source offset at which the last run ended.
+    `ended` is the source offset at which the last run ended, by topic and partition.
     """
 
     def __init__(
@@ -45,18 +45,18 @@ class SyncPairs:
         self._ended = ended or {}
         self._pairs: dict[tuple[str, int], list[Pair]] = {}
         self.malformed = 0
-        self.until = 0  # the offset behind the topic's last record
+        self.until = 0  # the offset after the topic's last record
 
     def of(self, topic: str, partition: int) -> list[Pair]:
-        """Return what is known of a partition."""
+        """Return the pairs of a partition."""
         return self._pairs.get((topic, partition), [])
 
     def places(self) -> frozenset[tuple[str, int]]:
-        """Return the partitions of which something is known."""
+        """Return the partitions with pairs."""
         return frozenset(self._pairs)
 
     def extend(self, newer: SyncPairs) -> None:
-        """Add what was read of the same topic behind these."""
+        """Add newer pairs of the same topic."""
         for place, pairs in newer._pairs.items():
             known = self._pairs.setdefault(place, [])
             for pair in pairs:
@@ -65,7 +65,7 @@ class SyncPairs:
         self.until = max(self.until, newer.until)
 
     def take(self, key: bytes | None, value: bytes | None) -> None:
-        """Take a record of the topic of offset syncs."""
+        """Add a record of the topic of offset syncs."""
         try:
             sync = decode_offset_sync(key, value)
         except MalformedError:
@@ -90,11 +90,11 @@ def read_sync_topic(
     since: int = 0,
     only_since: bool = False,
 ) -> SyncPairs:
-    """Return all pairs that the topic of offset syncs holds from offset `since` on, of what is `wanted`.
+    """Return the pairs that the topic of offset syncs holds from offset `since` on, of `wanted` topics.
 
-    `only_since`: what lies before is not read at all, so that a topic that ends before is not noticed.
-    Raises RefusedError where it may not be read, and UnavailableError where it could not be read to its end
-    in `longest_s` seconds.
+    `only_since`: earlier records are not read at all, so a topic that ends before is not detected. Raises
+    RefusedError if a permission is missing, and UnavailableError if the topic cannot be read to its end in
+    `longest_s` seconds.
     """
     found = SyncPairs(wanted, ended)
     until_ns = clock.monotonic_ns() + int(longest_s * 1e9)
@@ -116,14 +116,14 @@ def read_sync_topic(
                 said = f": {batch.faults[-1]}"
             if clock.monotonic_ns() > until_ns:
                 raise UnavailableError(
-                    f"cluster {cluster}: {topic} could not be read to its end within {longest_s:g} s{said}"
+                    f"cluster {cluster}: cannot read {topic} to its end within {longest_s:g} s{said}"
                 )
     finally:
         bulk.close()
 
 
 def _add(pairs: list[Pair], pair: Pair, ended: int | None) -> None:
-    """Add a pair; the one before it goes where it only repeats that its chain goes on."""
+    """Add a pair; drop the one before it if it is inside a chain and not needed."""
     if len(pairs) > 1:
         first, last = pairs[-2:]
         same = first.delta == last.delta == pair.delta and first.upstream < last.upstream < pair.upstream

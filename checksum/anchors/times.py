@@ -1,9 +1,9 @@
-"""Find pairs of offsets by times of records, confirmed by equal neighbours, where offset syncs are missing.
+"""Find pairs by record timestamps, confirmed by equal neighbours, if offset syncs are missing.
 
-An end is looked for where no sync of a partition is known: the target's last records on the source. A
-beginning is looked for wherever the last run left none: a mirror's topic of syncs is compacted, so that what
-it holds is mostly ends. There it is the first records of each log on the other side. Inside of a range pairs
-are looked for where the known ones stand far apart, so that less has to be read again for what differs.
+An end is searched if a partition has no syncs: the target's last records on the source. A beginning is
+searched if there is no last run, because the topic of syncs is compacted and has mostly ends: the first
+records of each log on the other side. Inside a range, pairs are searched where the known ones are far apart,
+so that less must be read again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 async def find_ends(logs: Mapping[Place, Logs], *, source: Side, target: Side) -> dict[Place, Pair]:
-    """Return for each partition the last pair of the target's last records that stand on the source too."""
+    """Return for each partition the last pair of the target's last records that are on the source."""
     wanted = {
         place: (max(one.target_start, one.target_end - WINDOW), WINDOW)
         for place, one in logs.items()
@@ -46,7 +46,7 @@ async def find_beginnings(logs: Mapping[Place, Logs], *, source: Side, target: S
         asyncio.to_thread(source.windows, {place: (one.source_start, WINDOW) for place, one in held.items()}),
         asyncio.to_thread(target.windows, {place: (one.target_start, WINDOW) for place, one in held.items()}),
     )
-    # Which log begins later is not told by two times: many records share one, and not all are in order.
+    # Timestamps do not show which log starts later: many records share one, and not all are in order.
     of_target, of_source = await asyncio.gather(
         _look(copies, source, at_source=False), _look(heads, target, at_source=True)
     )
@@ -60,7 +60,7 @@ async def find_beginnings(logs: Mapping[Place, Logs], *, source: Side, target: S
 async def find_inside(
     wanted: Mapping[Place, Sequence[int]], *, source: Side, target: Side
 ) -> dict[Place, tuple[Pair, ...]]:
-    """Return for each partition a pair at or behind each of these source offsets, where one is clear."""
+    """Return for each partition a pair at or after each of these source offsets, if unambiguous."""
     found: dict[Place, list[Pair]] = {place: [] for place in wanted}
     for turn in range(max(map(len, wanted.values()), default=0)):
         asked = {place: (at[turn], WINDOW) for place, at in wanted.items() if turn < len(at)}
@@ -71,7 +71,7 @@ async def find_inside(
 
 
 async def _look(windows: Windows, other: Side, *, at_source: bool) -> dict[Place, tuple[Pair, Pair]]:
-    """Return the first and the last pair of what a window of one side and the `other` have in common."""
+    """Return the first and the last pair that a window of one side and the `other` have in common."""
     times = {place: min(one.timestamp_ms for one in records) for place, records in windows.items() if records}
     since = await asyncio.to_thread(other.since, times)
     there = await asyncio.to_thread(

@@ -1,9 +1,9 @@
-"""The checksums in the store: runs, findings, and how far each partition is verified.
+"""Checksum runs in the store: results, positions, and counts.
 
-book       the book of checksums in the store
-counts     how many records each side holds in a bucket of time, of the cells that a run digested
-documents  a run's document as the store holds it, and the columns of its row
-entries    what the store keeps of checksums, as plain values
-rows       rows of the checksums' tables, read and written within the caller's transaction
-tables     the tables of checksums in the store
+book       start and finish runs, and read their results
+documents  a run's document as the store keeps it, and its row
+entries    runs, positions and counts as plain values
+counts     counts by time bucket from the cells of a run
+rows       rows of the tables, within the caller's transaction
+tables     the tables, and their migrations
 """

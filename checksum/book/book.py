@@ -1,11 +1,12 @@
-"""The book of checksums in the store: which run is on, what was found, and up to where all is verified.
+"""Start and finish checksum runs in the store, and read their results.
 
-A run writes what it found once, at its end and in one transaction: whatever ends it before, the next one
-begins where the last finished one ended. A run that is on gives a sign of life (`beat`); one that gives none
-for LEASE_S, or whose process is seen to be gone, is no more, and the next one takes its place. A sign is
-dated by its own machine's clock: of a run elsewhere that is `doubtful` it has to be seen that none comes.
-What was written is `untold` until its command says that it was told (`tell`); whoever finds it so tells it.
-Where a service is to be told as well, it is `owed` that until it has `heard`.
+A run writes its result once, at its end, in one transaction: however it is interrupted, the next one starts
+where the last finished one ended. An active run sends a heartbeat (`beat`). A run without one for LEASE_S, or
+whose process is gone, is dead, and the next one replaces it. Heartbeats have the time of their own machine:
+for a run elsewhere that is `doubtful`, the next one waits for a heartbeat first.
+
+A result is `untold` until its command has reported it (`tell`); otherwise the next command does. If it must
+also be reported to a service, it is `owed` until `heard`.
 """
 
 from __future__ import annotations
@@ -32,24 +33,24 @@ if TYPE_CHECKING:
 __all__ = ["ChecksumBook", "Counted", "OpenRun", "RunRow", "VerifiedTo"]
 
 LEASE_S = 60.0
-MOST_COUNTED = 100_000  # buckets that one run writes: of more the newest
-MOST_ASKED = 100_000  # rows of one answer
-MOST_UNTOLD = 10  # runs of a flow that are told at once: a document may have some megabytes
+MOST_COUNTED = 100_000  # buckets that one run writes; the newest
+MOST_ASKED = 100_000  # rows of one query
+MOST_UNTOLD = 10  # runs of a flow that are reported at once: a document may have some megabytes
 
 
 class ChecksumBook:
-    """Reads and writes what the store keeps of checksums; each method is one short transaction.
+    """Reads and writes checksum runs; each method is one short transaction.
 
-    Every method raises UnavailableError where the store fails.
+    Every method raises UnavailableError if the store fails.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def doubtful(self, flow: str, *, now_ms: int) -> list[OpenRun]:
-        """Return the runs of a flow that seem to give no sign, but by the clock of another machine.
+        """Return the runs of a flow that seem dead, but only by another machine's clock.
 
-        One that stands as it does after LEASE_S is silent (`begin`).
+        One without a new heartbeat after LEASE_S is dead (`begin`).
         """
         found = await self._store.read(partial(book_rows.open_runs, flow=flow))
         return [one for one in found if is_on(one, now_ms) and not _has_signed(one, now_ms)]
@@ -64,11 +65,10 @@ class ChecksumBook:
         process: str | None = None,
         silent: Collection[OpenRun] = (),
     ) -> str:
-        """Note that a run of a flow begins, its plan not made yet, and return its id.
+        """Start a run of a flow, before its plan is made; return its id.
 
-        `who` says for people on which machine, in which process; `silent` are runs that were `doubtful` for
-        LEASE_S: those that gave a sign meanwhile are on. Raises UnavailableError, with a sentence, while
-        another run of the flow is on.
+        `who` is the machine and process, for messages; `silent` are `doubtful` runs of which no heartbeat
+        came for LEASE_S. Raises UnavailableError while another run of the flow is active.
         """
         told = this_process().text() if process is None else process
         run = OpenRun(uuid.uuid4().hex, flow, "", who[:300], told, now_ms, now_ms, counts_only)
@@ -82,16 +82,16 @@ class ChecksumBook:
         return run.run
 
     async def flows_on(self, now_ms: int) -> set[str]:
-        """Return the flows of which a run is on."""
+        """Return the flows with an active run."""
         found = await self._store.read(book_rows.open_runs)
         return {one.flow for one in found if is_on(one, now_ms)}
 
     async def beat(self, run: str, now_ms: int, *, plan: str | None = None) -> bool:
-        """Give a sign of life, and tell the plan where it is made; False where another run took its place."""
+        """Write a heartbeat, and the plan once it is made; False if another run replaced it."""
         return await self._store.write(partial(book_rows.beat_open, run=run, now_ms=now_ms, plan=plan))
 
     async def give_up(self, run: str) -> None:
-        """Note that a run ended with nothing to tell."""
+        """End a run without a result."""
         await self._store.write(partial(book_rows.close_open, run=run))
 
     async def verified(self, flow: str) -> dict[Place, VerifiedTo]:
@@ -109,10 +109,10 @@ class ChecksumBook:
         counts: Iterable[Counted],
         owed: bool = False,
     ) -> None:
-        """Write all that a run comes to, at once: its document, how far is verified, what was counted.
+        """Write the result of a run at once: its document, positions, and counts.
 
-        `owed`: a service is to be told of it. Raises UnavailableError, and writes nothing, where the store
-        fails or another run took its place, and MalformedError for a document that no run makes.
+        `owed`: it must be reported to a service. Raises UnavailableError, and writes nothing, if the store
+        fails or another run replaced it, and MalformedError for an invalid document.
         """
         whole = await asyncio.to_thread(packed_run, document)
         row = replace(whole.row, status=status)
@@ -130,35 +130,34 @@ class ChecksumBook:
         )
         if not done:
             raise UnavailableError(
-                f"flow {row.flow}: this run was taken for gone, and another has begun since: what it found is"
-                " not kept"
+                f"flow {row.flow}: this run sent no heartbeat, and another one took its place; the result is"
+                " not stored"
             )
 
     async def take(self, run: PackedRun, *, now_ms: int) -> bool:
-        """Take a run that ended elsewhere; False where it is known.
+        """Store a run that was reported by another store's command; False if it is known.
 
-        What it verified stays where it ran: only what it found is taken.
+        Its positions stay there: only the result is stored.
         """
         row = run.row
-        # A clock that is ahead elsewhere must not make a run the newest for good.
+        # A clock that is ahead must not make a run the newest forever.
         row = replace(row, begun_ms=min(row.begun_ms, now_ms), ended_ms=min(row.ended_ms, now_ms))
         return await self._store.write(partial(book_rows.take, run=replace(run, row=row), now_ms=now_ms))
 
     async def runs(self, flow: str, *, limit: int, taken_since_ms: int | None = None) -> list[RunRow]:
-        """Return finished runs of a flow, newest first, without their documents; none that merely counted.
+        """Return finished runs of a flow, newest first, without documents and without mere counts.
 
-        Beside the newest come those that were taken since then, however old they are.
+        Also returns those that were received since `taken_since_ms`, however old they are.
         """
         return await self._store.read(
             partial(book_rows.runs_of, flow=flow, limit=limit, taken_since_ms=taken_since_ms)
         )
 
     async def untold(self, flow: str) -> list[RunRow]:
-        """Return the oldest runs of a flow that nobody has been told of, with their documents, oldest first.
+        """Return the oldest unreported runs of a flow with their documents, oldest first.
 
-        Not those whose process is seen to run: it will tell them itself. Of one whose process cannot be seen
-        from here nobody can say, so that it may be told twice, which is better than never. The document is
-        None where it cannot be read.
+        Runs whose process is alive report themselves. If a process cannot be seen from here its run may be
+        reported twice, which is better than never. The document is None if it cannot be read.
         """
         found = await self._store.read(partial(book_rows.untold_of, flow=flow))
         runs = [run for run, process in found if is_gone(process) is not False][:MOST_UNTOLD]
@@ -166,30 +165,30 @@ class ChecksumBook:
         return [row for row in rows if row is not None]
 
     async def tell(self, runs: Iterable[str]) -> None:
-        """Note that these runs were told; a service is owed them still, where it was."""
+        """Mark these runs as reported; they stay queued for a service."""
         await self._store.write(partial(book_rows.tell, runs=sorted(set(runs))))
 
     async def owe(self, runs: Iterable[str]) -> None:
-        """Note that a service is to be told of these runs."""
+        """Queue these runs for a service."""
         await self._store.write(partial(book_rows.owe, runs=sorted(set(runs))))
 
     async def owed(self, flow: str) -> list[str]:
-        """Return the oldest runs of a flow that a service is owed and that are not `untold`, oldest first."""
+        """Return the oldest runs of a flow that are queued for a service and not `untold`, oldest first."""
         return await self._store.read(partial(book_rows.owed_of, flow=flow))
 
     async def heard(self, runs: Iterable[str]) -> None:
-        """Note that a service is owed these runs no more."""
+        """Remove these runs from the queue for a service."""
         await self._store.write(partial(book_rows.heard, runs=sorted(set(runs))))
 
     async def run(self, run: str) -> RunRow | None:
-        """Return a finished run with its document; None where there is none of this id."""
+        """Return a finished run with its document, or None."""
         found = await self._store.read(partial(book_rows.run_of, run=run))
         if found is None:
             return None
         return replace(found[0], document=await asyncio.to_thread(unpacked, found[1]))
 
     async def run_to_tell(self, run: str) -> RunRow | None:
-        """Return a finished run as `run` does, without its document where that cannot be read."""
+        """Return a finished run, without its document if that cannot be read."""
         try:
             return await self.run(run)
         except MalformedError:
@@ -199,9 +198,9 @@ class ChecksumBook:
     async def counts(
         self, flow: str, topic: str | None, *, since_ms: int, until_ms: int, limit: int
     ) -> list[Counted]:
-        """Return what was counted in buckets that begin in [since_ms, until_ms), oldest first.
+        """Return the counts of buckets that start in [since_ms, until_ms), oldest first.
 
-        `topic` is the source's name; None: of all topics.
+        `topic` is the source's name; None: all topics.
         """
         asked = partial(
             book_rows.counts_of,
@@ -214,13 +213,13 @@ class ChecksumBook:
         return await self._store.read(asked)
 
     async def forget(self, before_ms: int) -> None:
-        """Delete runs and counts that were written before this; what is verified stays."""
+        """Delete older runs and counts; positions stay."""
         while await self._store.write(partial(book_rows.forget_some, before_ms=before_ms)):
             pass
 
 
 def is_on(one: OpenRun, now_ms: int) -> bool:
-    """Tell whether a run is on: its process is seen to run, or may have given a sign not long ago."""
+    """Return whether a run is active: its process is alive, or it may have sent a heartbeat recently."""
     gone = is_gone(one.process)
     if gone is not None:
         return not gone
@@ -228,19 +227,19 @@ def is_on(one: OpenRun, now_ms: int) -> bool:
 
 
 def _has_signed(one: OpenRun, now_ms: int) -> bool:
-    """Tell whether it is seen to be on, or was not long ago by all clocks."""
+    """Return whether it is certainly active, or was recently by all clocks."""
     return is_gone(one.process) is False or _apart_s(one, now_ms) < LEASE_S
 
 
 def _apart_s(one: OpenRun, now_ms: int) -> float:
-    """Return how far its last sign is from now: one that lies ahead was dated by a clock that was wrong."""
+    """Return how far its last heartbeat is from now; a time in the future is from a wrong clock."""
     return abs(now_ms - one.beaten_ms) / 1000
 
 
 def _refusal(other: OpenRun) -> str:
     plan = f", plan {other.plan[:12]}" if other.plan else ""
     return (
-        f"flow {other.flow}: another run of the checksum is on, since {time_text(other.begun_ms)}, on"
-        f" {other.who} (run {other.run[:12]}{plan}). Wait until it has ended, or end it there; one that gives"
-        f" no sign for {LEASE_S:g} s counts as ended"
+        f"flow {other.flow}: another checksum run is active since {time_text(other.begun_ms)} on {other.who}"
+        f" (run {other.run[:12]}{plan}); wait for it, or stop it there. Without a heartbeat for {LEASE_S:g} s"
+        " it counts as ended"
     )

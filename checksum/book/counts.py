@@ -1,4 +1,4 @@
-"""How many records each side holds in a bucket of time, of the cells that a run digested. Pure."""
+"""Counts by time bucket from the cells of a run. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def counts_of_cells(plan: Plan, cells: Mapping[Side, Iterable[CellRow]]) -> list[Counted]:
-    """Return what to keep of it.
+    """Return the counts to store.
 
-    Nothing of topics whose target stamps records itself: their buckets are no times. Nothing of compacted
-    ones either, which are read whole each time, and of which each side drops records when it likes.
+    Without topics whose target sets timestamps: their buckets are not times. Without compacted ones, which
+    are read completely each time, and of which each side deletes records at different times.
     """
     planned = planned_partitions(plan)
     sums: dict[tuple[str, int, int], dict[Side, int]] = defaultdict(lambda: dict.fromkeys(Side, 0))

@@ -1,4 +1,4 @@
-"""A run's document as the store holds it, and what its row tells without it. Pure."""
+"""A run's document as the store keeps it, and the values of its row. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from checksum.book.entries import PackedRun, RunRow
 from fleet.errors import MalformedError
 
 MOST_BYTES = 64_000_000
-"""Of a document as JSON; one that is larger is kept without its long tables, which are most of it."""
+"""The most JSON bytes of a document; a larger one is kept without its long tables, which are most of it."""
 
-MOST_DEPTH = 100  # one of ours has five
+MOST_DEPTH = 100  # our documents have five levels
 
 _LONG = ("partitions", "counts")
 
@@ -24,29 +24,29 @@ _MOST = 1 << 62
 
 
 def packed_run(document: Mapping[str, Any]) -> PackedRun:
-    """Return a run as the store holds it; MalformedError, in words, where the document is no run's."""
+    """Return a run as the store keeps it; raises MalformedError for an invalid document."""
     return PackedRun(row_of(document), packed(document))
 
 
 def packed(document: Mapping[str, Any]) -> bytes:
-    """Return a document as the store holds it; MalformedError where it is too large even without parts.
+    """Return a document as the store keeps it; raises MalformedError if it is too large.
 
-    And where it is nested deeper than anybody could read it again, whatever is on the stack then.
+    Drops its long tables if they make it too large. Also raises if it is nested too deeply.
     """
     if _deeper_than(MOST_DEPTH, document):
-        raise MalformedError(f"A run's document is nested more than {MOST_DEPTH} deep.")
+        raise MalformedError(f"A run's document must be nested at most {MOST_DEPTH} levels deep.")
     for one in (document, _gist(document)):
         try:
             text = json.dumps(one, separators=(",", ":"), allow_nan=False).encode("ascii")
         except ValueError as error:
-            raise MalformedError("A run's document holds a number that JSON does not have.") from error
+            raise MalformedError("A run's document contains a number that JSON does not allow.") from error
         if len(text) <= MOST_BYTES:
             return zlib.compress(text)
-    raise MalformedError(f"A run's document of {len(text):,} bytes is larger than the store keeps.")
+    raise MalformedError(f"A run's document of {len(text):,} bytes is larger than the store allows.")
 
 
 def _deeper_than(most: int, document: object) -> bool:
-    """Tell whether containers stand in one another more than so many times; level by level, on no stack."""
+    """Return whether containers are nested more than `most` deep, without recursion."""
     level: list[Any] = [document]
     for _ in range(most):
         level = [
@@ -61,7 +61,7 @@ def _deeper_than(most: int, document: object) -> bool:
 
 
 def unpacked(content: bytes) -> dict[str, Any]:
-    """Return the document; MalformedError, in words, for bytes that are none."""
+    """Return the document; raises MalformedError if the bytes are invalid."""
     try:
         unpacker = zlib.decompressobj()
         text = unpacker.decompress(content, MOST_BYTES)
@@ -69,20 +69,20 @@ def unpacked(content: bytes) -> dict[str, Any]:
     except (zlib.error, ValueError, RecursionError) as error:
         raise MalformedError("The document of a checksum run in the store cannot be read.") from error
     if not isinstance(document, dict):
-        raise MalformedError("The document of a checksum run in the store is not whole.")
+        raise MalformedError("The document of a checksum run in the store is incomplete.")
     return document
 
 
 def row_of(document: Mapping[str, Any]) -> RunRow:
-    """Return what a finished run's row says; MalformedError, in words, where the document does not tell."""
+    """Return the row of a finished run; raises MalformedError for an invalid document."""
     coverage = document.get("coverage")
     number = isinstance(coverage, int | float) and not isinstance(coverage, bool)
     if coverage is not None and not (number and 0 <= coverage <= 1):
-        raise MalformedError("A run's coverage is a number from 0 to 1.")
+        raise MalformedError("A run's coverage must be a number from 0 to 1.")
     findings = document.get("findings")
     begun_ms, ended_ms = _moment(document, "begun_at"), _moment(document, "ended_at")
     if begun_ms > ended_ms:
-        raise MalformedError("A run ends after it began.")
+        raise MalformedError("A run must end after it started.")
     return RunRow(
         _text(document, "run"),
         _text(document, "flow"),
@@ -100,7 +100,7 @@ def row_of(document: Mapping[str, Any]) -> RunRow:
 
 
 def _gist(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document without its long tables; how many rows they had is still told."""
+    """Return a document without its long tables; their row counts stay."""
     cut = {}
     for name in _LONG:
         table = document.get(name)
@@ -112,13 +112,13 @@ def _gist(document: Mapping[str, Any]) -> dict[str, Any]:
 def _text(document: Mapping[str, Any], name: str) -> str:
     found = document.get(name)
     if not isinstance(found, str) or not 0 < len(found) <= _LONGEST[name] or not found.isprintable():
-        raise MalformedError(f"A run's {name} is a text of 1 to {_LONGEST[name]} characters.")
+        raise MalformedError(f"A run's {name} must be a string of 1 to {_LONGEST[name]} characters.")
     return found
 
 
 def _whole(value: object, name: str, most: int = _MOST) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise MalformedError(f"A run's {name} is a whole number from 0 to {most}.")
+        raise MalformedError(f"A run's {name} must be an integer from 0 to {most}.")
     return value
 
 
@@ -129,5 +129,5 @@ def _moment(document: Mapping[str, Any], name: str) -> int:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        raise MalformedError(f"A run's {name} is a moment such as 2026-01-31T23:00:00.000Z.")
+        raise MalformedError(f"A run's {name} must be a time such as 2026-01-31T23:00:00.000Z.")
     return (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -1,4 +1,4 @@
-"""What the store keeps of checksums, as plain values: runs, how far is verified, counts by time. Pure."""
+"""What the store keeps of checksums, as plain values: runs, positions, counts by time. Pure."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 Place = tuple[str, int]
-"""A topic, by its name on the source, and a partition."""
+"""Topic (the source's name) and partition."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedTo:
-    """Up to where a partition was compared, on both sides, of which topics, and when (epoch ms).
+    """The position of a partition: up to where it was compared on both sides, topic ids, and when.
 
-    Offsets are the first that were not compared. `held` counts the runs, one after another, that could not
-    tell what became of some records behind it (`verified_to`).
+    Offsets are the first that were not compared. `held` counts the consecutive runs that could not resolve
+    some records (plan/verified_to.py).
     """
 
     source_topic_id: str | None
@@ -27,10 +27,10 @@ class VerifiedTo:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many records of a partition a run found in the bucket of time that begins at `bucket_at_ms`.
+    """How many records of a partition a run found in the time bucket that starts at `bucket_at_ms`.
 
-    `since_offset` is where on the source the run's range of this partition begins, of the topic with this id:
-    what is counted again, from there on or from before, takes the place of what was counted.
+    `since_offset` is the source offset at which the run's range of this partition starts, of the topic with
+    this id: a later count of the same offsets replaces this one.
     """
 
     topic: str
@@ -44,11 +44,11 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class OpenRun:
-    """A run that is on, as far as its own heart tells; instants are epoch ms, `who` is for people."""
+    """An active run, by its heartbeat; times are epoch ms, `who` is for messages."""
 
     run: str
     flow: str
-    plan: str  # its id; "" until it is made
+    plan: str  # its id; "" until the plan is made
     who: str
     process: str  # runtime.process.identity
     begun_ms: int
@@ -58,9 +58,9 @@ class OpenRun:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A finished run; `document` is what `result_document` made of it, None where it was not asked for.
+    """A finished run; `document` is from report/result_document.py, None if it was not requested.
 
-    `taken_ms` is when a service was told of it, None for one that ended on this store.
+    `taken_ms` is when a service received it, None if it ended on this store.
     """
 
     run: str
@@ -81,7 +81,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class PackedRun:
-    """A finished run as it is written: what its row says, and its packed document."""
+    """A finished run as it is written: its row, and its packed document."""
 
     row: RunRow
     content: bytes

@@ -1,4 +1,4 @@
-"""Rows of the checksums' tables, written and read within a transaction that somebody else opened."""
+"""Rows of the checksum tables, written and read within the caller's transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUMS = ("findings", "source_records", "target_records")
 
 
 def begin(connection: sa.Connection, run: OpenRun, is_on: Callable[[OpenRun], bool]) -> OpenRun | None:
-    """Write the row of a run, in the place of those that are not on; return the one that is, if there is."""
+    """Write the row of a run, replacing dead ones; return the active run if there is one."""
     for other in open_runs(connection, run.flow):
         if is_on(other):
             return other
@@ -46,10 +46,10 @@ def finish(
     now_ms: int,
     owed: bool,
 ) -> bool:
-    """Write all that a run comes to; False, with nothing written, where another run took its place.
+    """Write the result of a run; False, with nothing written, if another run replaced it.
 
-    Until `tell` it counts as untold, but for a mere count: that moves no mark, and the next one counts anew.
-    Where it is `owed` to a service it is until `heard`.
+    The run is untold until `tell`, except a mere count, which moves no position and is counted again. If
+    `owed`, it is queued for a service until `heard`.
     """
     row = run.row
     process = connection.execute(sa.select(OPEN.c.process).where(OPEN.c.run == open_as)).scalar()
@@ -66,7 +66,7 @@ def finish(
 
 
 def open_runs(connection: sa.Connection, flow: str | None = None) -> list[OpenRun]:
-    """Return the runs that are on or were left, of all flows unless one is named."""
+    """Return the runs that are active or were left, of one flow or of all."""
     columns = [OPEN.c[name] for name in OpenRun.__dataclass_fields__]
     wanted = sa.select(*columns).order_by(OPEN.c.begun_ms)
     if flow is not None:
@@ -75,18 +75,18 @@ def open_runs(connection: sa.Connection, flow: str | None = None) -> list[OpenRu
 
 
 def beat_open(connection: sa.Connection, run: str, *, now_ms: int, plan: str | None) -> bool:
-    """Renew the row of a run; False where another run has taken its place."""
+    """Update the row of a run; False if another run replaced it."""
     values = {"beaten_ms": now_ms} | ({} if plan is None else {"plan": plan})
     return connection.execute(sa.update(OPEN).where(OPEN.c.run == run).values(**values)).rowcount == 1
 
 
 def close_open(connection: sa.Connection, run: str) -> bool:
-    """Delete the row of a run; False where there is none."""
+    """Delete the row of a run; False if there is none."""
     return connection.execute(sa.delete(OPEN).where(OPEN.c.run == run)).rowcount == 1
 
 
 def write_run(connection: sa.Connection, run: PackedRun) -> bool:
-    """Write a finished run with its packed document; False where it is written already."""
+    """Write a finished run with its packed document; False if it exists."""
     row = run.row
     known = sa.select(sa.literal(1)).where(RUNS.c.run == row.run)
     if connection.execute(known).first() is not None:
@@ -97,7 +97,7 @@ def write_run(connection: sa.Connection, run: PackedRun) -> bool:
 
 
 def take(connection: sa.Connection, run: PackedRun, *, now_ms: int) -> bool:
-    """Write a run that ended elsewhere, and when it was told; False where it is written already."""
+    """Write a run received from elsewhere, and when; False if it exists."""
     if not write_run(connection, run):
         return False
     if not run.row.counts_only:
@@ -106,7 +106,7 @@ def take(connection: sa.Connection, run: PackedRun, *, now_ms: int) -> bool:
 
 
 def untold_of(connection: sa.Connection, flow: str) -> list[tuple[str, str]]:
-    """Return a flow's runs that nobody has been told of, oldest first, and whose process was to tell."""
+    """Return a flow's unreported runs, oldest first, and the process that should report each."""
     both = UNTOLD.join(RUNS, RUNS.c.run == UNTOLD.c.run)
     wanted = sa.select(UNTOLD.c.run, UNTOLD.c.process).select_from(both).where(UNTOLD.c.flow == flow)
     found = wanted.order_by(RUNS.c.ended_ms, RUNS.c.run).limit(_UNTOLD_AT_ONCE)
@@ -114,12 +114,12 @@ def untold_of(connection: sa.Connection, flow: str) -> list[tuple[str, str]]:
 
 
 def tell(connection: sa.Connection, runs: Sequence[str]) -> None:
-    """Note that these runs were told, but for what a service is owed."""
+    """Mark these runs as reported; they stay queued for a service."""
     connection.execute(sa.delete(UNTOLD).where(UNTOLD.c.run.in_(runs)))
 
 
 def owe(connection: sa.Connection, runs: Sequence[str]) -> None:
-    """Note that a service is to be told of these runs, those of them that are kept."""
+    """Queue these runs for a service, if they are stored."""
     kept = sa.select(RUNS.c.run, RUNS.c.flow).where(
         RUNS.c.run.in_(runs), RUNS.c.run.not_in(sa.select(OWED.c.run))
     )
@@ -127,7 +127,7 @@ def owe(connection: sa.Connection, runs: Sequence[str]) -> None:
 
 
 def owed_of(connection: sa.Connection, flow: str) -> list[str]:
-    """Return a flow's runs that a service is owed, oldest first; not the untold, which are told with it."""
+    """Return a flow's runs that are queued for a service, oldest first, without untold ones."""
     both = OWED.join(RUNS, RUNS.c.run == OWED.c.run)
     told = OWED.c.run.not_in(sa.select(UNTOLD.c.run))
     wanted = sa.select(OWED.c.run).select_from(both).where(OWED.c.flow == flow, told)
@@ -136,16 +136,16 @@ def owed_of(connection: sa.Connection, flow: str) -> list[str]:
 
 
 def heard(connection: sa.Connection, runs: Sequence[str]) -> None:
-    """Note that a service has heard of these runs."""
+    """Remove these runs from the queue for a service."""
     connection.execute(sa.delete(OWED).where(OWED.c.run.in_(runs)))
 
 
 def runs_of(
     connection: sa.Connection, flow: str, *, limit: int, taken_since_ms: int | None = None
 ) -> list[RunRow]:
-    """Return finished runs of a flow without their documents, newest first; none that merely counted.
+    """Return finished runs of a flow without their documents, newest first; no mere counts.
 
-    Beside the newest come those that a service was told of since then, however old they are.
+    Also returns those that were received since `taken_since_ms`, however old they are.
     """
     newest_first = (RUNS.c.ended_ms.desc(), RUNS.c.run.desc())
     whole = sa.select(RUNS.c.run).where(RUNS.c.flow == flow, RUNS.c.counts_only.is_(False))
@@ -175,7 +175,7 @@ def verified_of(connection: sa.Connection, flow: str) -> dict[Place, VerifiedTo]
 def counts_of(
     connection: sa.Connection, flow: str, topic: str | None, *, since_ms: int, until_ms: int, limit: int
 ) -> list[Counted]:
-    """Return what was counted in buckets that begin in [since_ms, until_ms), oldest first."""
+    """Return the counts of buckets that start in [since_ms, until_ms), oldest first."""
     within = [COUNTS.c.flow == flow, COUNTS.c.bucket_at_ms >= since_ms, COUNTS.c.bucket_at_ms < until_ms]
     if topic is not None:
         within.append(COUNTS.c.topic == topic)
@@ -189,7 +189,7 @@ def counts_of(
 
 
 def forget_some(connection: sa.Connection, before_ms: int) -> bool:
-    """Delete some runs, and the counts of one, that were written before this; False where none are left."""
+    """Delete some older runs, and the counts of one; False if none are left."""
     old = sa.select(RUNS.c.run).where(RUNS.c.ended_ms < before_ms).limit(_FORGOTTEN_AT_ONCE)
     runs: Sequence[str] = list(connection.execute(old).scalars())
     if runs:
@@ -203,7 +203,7 @@ def forget_some(connection: sa.Connection, before_ms: int) -> bool:
 
 
 def _write_verified(connection: sa.Connection, flow: str, marks: Mapping[Place, VerifiedTo]) -> None:
-    """Write these in the place of what there is of the same partitions."""
+    """Write positions, replacing those of the same partitions."""
     rows = [
         {
             "flow": flow,
@@ -217,9 +217,10 @@ def _write_verified(connection: sa.Connection, flow: str, marks: Mapping[Place, 
 
 
 def _write_counts(connection: sa.Connection, flow: str, counts: Sequence[Counted], *, now_ms: int) -> None:
-    """Write counts; what was counted of the same records before goes, what is older than these stays.
+    """Write counts, replacing those of the same records; older ones stay.
 
-    The same are those behind what was verified when the run began, so this comes before `_write_verified`.
+    The same records are those after the position when the run started, so this must run before
+    `_write_verified`.
     """
     by_place: dict[tuple[str, int, str], list[Counted]] = defaultdict(list)
     for one in counts:

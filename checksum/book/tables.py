@@ -1,9 +1,9 @@
-"""The tables of checksums in the store: runs, how far each partition is verified, counts by time.
+"""The tables of checksums in the store, and their migrations.
 
-A run that is on has a row in `checksum_open`, one for each flow, and no other trace: what it found comes into
-the other tables in one transaction at its end. From then until its command has told it, it stands in
-`checksum_untold`: of a command that is killed in between, the next one tells. What a service is to be told of
-stands in `checksum_owed` as well, until it was. A run that ended elsewhere stands in `checksum_taken`.
+An active run has a row in `checksum_open`, one for each flow, and nothing else: its result is written to the
+other tables in one transaction at its end. Until its command has reported it, it is in `checksum_untold`: if
+the command is killed, the next one reports it. Runs queued for a service are in `checksum_owed`. A run
+received from elsewhere is in `checksum_taken`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ COUNTS = sa.Table(
     sa.Column("topic", sa.String(249), primary_key=True),
     sa.Column("partition", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("bucket_at_ms", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("source_topic_id", sa.String(64), primary_key=True),  # "" where it is not known
+    sa.Column("source_topic_id", sa.String(64), primary_key=True),  # "" if unknown
     sa.Column("since_offset", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("source_records", sa.BigInteger, nullable=False),
     sa.Column("target_records", sa.BigInteger, nullable=False),
@@ -76,7 +76,7 @@ UNTOLD = sa.Table(
     _METADATA,
     sa.Column("run", sa.String(64), primary_key=True),
     sa.Column("flow", sa.String(300), nullable=False),
-    sa.Column("process", sa.Text, nullable=False),  # whose it is to tell
+    sa.Column("process", sa.Text, nullable=False),  # the process that should report it
 )
 OWED = sa.Table(
     "checksum_owed",
@@ -89,13 +89,13 @@ TAKEN = sa.Table(
     _METADATA,
     sa.Column("run", sa.String(64), primary_key=True),
     sa.Column("flow", sa.String(300), nullable=False),
-    sa.Column("taken_ms", sa.BigInteger, nullable=False),  # when a service on this store was told
+    sa.Column("taken_ms", sa.BigInteger, nullable=False),  # when a service on this store received it
     sa.Index("checksum_taken_by_flow", "flow", "taken_ms"),
 )
 
 MIGRATIONS = (
     Migration("checksum", 1, "checksum runs, verified up to, counts", create(OPEN, RUNS, VERIFIED, COUNTS)),
-    Migration("checksum", 2, "checksum runs that nobody has been told of", create(UNTOLD)),
-    Migration("checksum", 3, "checksum runs that a service could not be told of", create(OWED)),
-    Migration("checksum", 4, "when checksum runs that ended elsewhere were told", create(TAKEN)),
+    Migration("checksum", 2, "checksum runs that are not reported yet", create(UNTOLD)),
+    Migration("checksum", 3, "checksum runs that are queued for a service", create(OWED)),
+    Migration("checksum", 4, "when checksum runs from elsewhere were received", create(TAKEN)),
 )

@@ -1,14 +1,14 @@
-"""Two digests compared: findings, their causes, and the result of an audit.
+"""Comparison of two digests: findings, their causes, and the result.
 
-audit          what one audit of a flow comes to
-causes         what is behind a finding, of the one list of causes, where the evidence names one
-comparison     two digests of one plan -> what they say by themselves, before any record is read again
-decode         cells that differ between two digests, and the single records that they give away
-findings       what an audit says of records, and what has to be read again before it can say anything
+comparison     compare two digests of one plan, before any record is read again
+decode         cells that differ, and the single records that they identify
+naming         single records and differing cells -> findings, and blocks to read again
+joining        results of partitions -> results of the flow
+findings       a finding about records, and blocks to read again
 finding_words  one sentence for each finding
-joining        what is known of single partitions -> what is known of a flow
-naming         single records and differing cells of two digests -> findings, and what must be read again
-verdicts       findings of an audit -> its result
-retention      what retention took while two sides were compared is no difference, but cannot be verified
-latest_by_key  a compacted topic
+causes         the cause of a finding, if the evidence shows one
+latest_by_key  comparison of a compacted topic
+retention      records that retention deleted during the comparison
+verdicts       findings -> the result: records by verdict, coverage, exit status
+audit          a plan and its result
 """

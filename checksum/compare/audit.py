@@ -1,4 +1,4 @@
-"""What one audit of a flow comes to: the plan, and what became of the records by it. Pure."""
+"""A plan and its result. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What became of one flow's records, by which plan."""
+    """The result of one flow's comparison, and its plan."""
 
     plan: Plan
     result: Result

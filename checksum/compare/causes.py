@@ -1,4 +1,4 @@
-"""What is behind a finding, of the one list of causes, where the evidence names one. Pure."""
+"""The cause of a finding, if the evidence shows one. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def cause_of(finding: Finding) -> Cause:
-    """Return what a finding proves to be its cause; `unexplained` where it proves none."""
+    """Return the cause that a finding proves, or `unexplained`."""
     match finding.verdict:
         case RecordVerdict.ALTERED:
             return _of_altered(finding)
@@ -31,9 +31,9 @@ def cause_of(finding: Finding) -> Cause:
 
 
 def _of_altered(finding: Finding) -> Cause:
-    """Return `retimed` where the time alone is known to differ, after the record itself was looked at."""
+    """Return `retimed` if only the timestamp differs and the record itself was read."""
     if not finding.what:
-        # By digests: with the same time, it is another part.
+        # From digests: the timestamp is the same, so another part differs.
         return Cause.TRANSFORMED
     if set(finding.what) - {"time"}:
         return Cause.TRANSFORMED

@@ -1,4 +1,4 @@
-"""Two digests of one plan -> what they say by themselves, before any record is read again. Pure."""
+"""Compare two digests of one plan, before any record is read again. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two digests say: `source` is the source's, `cells` both by partition, `known` what they prove."""
+    """The result of two digests: `source` is the source's, `cells` are both by partition."""
 
     plan: Plan
     source: Mapping[CellKey, CellRow]
@@ -28,14 +28,14 @@ class Comparison:
 
     @property
     def to_read(self) -> list[ReadAgain]:
-        """Return what is worth reading again: what must be, and what the digests only tell roughly."""
+        """Return the blocks to read again: the required ones, and those that give exact offsets."""
         asked = {(one.topic, one.partition) for one in self.known.read_again}
         more = [one for one in to_pinpoint(self.cells) if (one.topic, one.partition) not in asked]
         return [*self.known.read_again, *more]
 
 
 def compared(plan: Plan, source: Iterable[CellRow], target: Iterable[CellRow]) -> Comparison:
-    """Compare the rows of two digests; raises MalformedError for one that no digest by this plan can hold."""
+    """Compare the rows of two digests; raises MalformedError for a row that contradicts the plan."""
     partitions = planned_partitions(plan)
     sides: dict[Side, dict[CellKey, CellRow]] = {}
     for side, rows in ((Side.SOURCE, source), (Side.TARGET, target)):

@@ -1,13 +1,12 @@
-"""Cells that differ between two digests, and the single records that they give away. Pure.
+"""Cells that differ between two digests, and the single records that they identify. Pure.
 
-A cell whose sides differ by one record, once or several times, tells that record: the differences of the
-sums are its hash, its second and third hash, and its time within the bucket. All of them must fit together,
-so a cell with several differences is not taken for one with a single difference (but for a chance of 2^-128):
-it is *undecoded*, and must be read again.
+If both sides of a cell differ by one record, once or several times, the differences of the sums are its hash,
+its second and third hash, and its time within the bucket. All must be consistent, so several differences are
+not taken for one (except with probability 2^-128): such a cell is *undecoded*, and is read again.
 
-Within a run a record's place is in the order sums: a cell of which nothing but the single record moved has an
-order difference of place_hash(h, its source offset), and trying the offsets that are possible finds which.
-Where the order sums differ otherwise, or can't be explained, the cell is *moved*.
+Within a run the order sums contain a record's place: if only that record moved, the difference is
+place_hash(h, source offset), and trying the possible offsets finds it. If the order sums differ otherwise,
+the cell is *moved*.
 """
 
 from __future__ import annotations
@@ -32,33 +31,33 @@ if TYPE_CHECKING:
     from checksum.plan.shape import PartitionPlan, Plan
 
 MAX_TRIES = 50_000_000
-"""Offsets that are tried for places in one comparison: about two seconds of work."""
+"""Places that are tried in one comparison: about two seconds of work."""
 
 _TRIES_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """A cell that is not the same on both sides; None where a side has no record in it."""
+    """A cell that differs; a side is None if it has no record in it."""
 
     key: CellKey
     source: CellRow | None
     target: CellRow | None
 
     def offsets(self, side: Side) -> OffsetRange | None:
-        """Return between which offsets of a side its records stand."""
+        """Return the offsets of a side between which its records are."""
         row = self.source if side is Side.SOURCE else self.target
         return None if row is None else OffsetRange(row.first_offset, row.last_offset + 1)
 
     @property
     def surplus(self) -> int:
-        """Return how many records the target has more than the source; negative where it has fewer."""
+        """Return how many more records the target has; negative if it has fewer."""
         return (self.target.records if self.target else 0) - (self.source.records if self.source else 0)
 
 
 @dataclass(slots=True)
 class PartitionCells:
-    """What two digests say of one partition; counts are records."""
+    """The comparison of one partition; counts are records."""
 
     planned: Planned
     source_records: int = 0
@@ -69,20 +68,20 @@ class PartitionCells:
 
     @property
     def dense(self) -> bool:
-        """Tell whether every offset that is compared holds a record, on both sides."""
+        """Return whether every compared offset holds a record, on both sides."""
         held = self.planned.partition
         return self.source_records == held.source.span and self.target_records == held.target.span
 
     @property
     def matches(self) -> bool:
-        """Tell whether nothing differs."""
+        """Return whether nothing differs."""
         return not (self.singles or self.undecoded or self.moved)
 
 
 def decoded(
     plan: Plan, source: Mapping[CellKey, CellRow], target: Mapping[CellKey, CellRow]
 ) -> dict[tuple[str, int], PartitionCells]:
-    """Compare two digests by one plan, their rows checked, and return what they say of each partition."""
+    """Compare two digests by one plan, their rows checked; return the result of each partition."""
     found = {where: PartitionCells(planned) for where, planned in planned_partitions(plan).items()}
     differing: list[Differing] = []
     for key in source.keys() | target.keys():
@@ -99,7 +98,7 @@ def decoded(
 
 
 class _Decoder:
-    """Sorts cells that differ into singles, undecoded and moved, with a bound on the places it tries."""
+    """Sorts differing cells into singles, undecoded and moved, and limits the places that it tries."""
 
     def __init__(self, plan: Plan, found: Mapping[tuple[str, int], PartitionCells]) -> None:
         self._plan = plan
@@ -125,12 +124,12 @@ class _Decoder:
             cells.moved.append(cell)
 
     def _placed(self, single: Single, cell: Differing, distances: Distances) -> tuple[Single, bool]:
-        """Return it with what is known of its place, and whether that explains the cell's order sums."""
+        """Return the record with its place, if known, and whether that explains the order sums."""
         held = self._found[single.topic, single.partition].planned.partition
         single = replace(single, likely=_likely(single, cell, held, distances))
         low, high = _order_difference(cell, single.side)
         if low == high == 0:
-            # Outside all runs, where it adds nothing to the sums, and nothing else has moved.
+            # Outside all runs, where it adds nothing to the sums; nothing else has moved.
             return single, True
         if not (0 <= low <= LARGEST_HALF and 0 <= high <= LARGEST_HALF):
             return single, False
@@ -146,7 +145,7 @@ class _Decoder:
         return single, False
 
     def _tried(self, chained: int, wanted: np.uint64, places: OffsetRange) -> int | None:
-        """Return the source offset at which a record's place_hash is the wanted one, or None."""
+        """Return the source offset at which a record's place_hash is `wanted`, or None."""
         for first in range(places.first, places.until, _TRIES_AT_ONCE):
             until = min(first + _TRIES_AT_ONCE, places.until, first + self._tries_left)
             if until <= first:
@@ -160,7 +159,7 @@ class _Decoder:
 
 
 def _single(cell: Differing, plan: Plan, *, timestamps: bool) -> Single | None:
-    """Return the one record by which the sides of a cell differ, or None where it is not one."""
+    """Return the one record by which the sides of a cell differ, or None."""
     surplus = cell.surplus
     if surplus == 0:
         return None
@@ -182,11 +181,11 @@ def _single(cell: Differing, plan: Plan, *, timestamps: bool) -> Single | None:
 
 
 def _likely(single: Single, cell: Differing, held: PartitionPlan, distances: Distances) -> OffsetRange:
-    """Return where a single record likely is, by the sums of offsets and the distances around.
+    """Return where a single record likely is, from the sums of offsets and the deltas around.
 
-    With s the source's offsets and t their copies', t = s + d and d within a bracket: what is left of one
-    side's sum, after that of the n common records of the other is taken off, is its offset but for n times
-    the bracket's width.
+    With s the source's offsets and t their copies', t = s + d and d within a bracket: one side's sum minus
+    that of the n common records of the other is the record's offset, with an error of n times the bracket's
+    width.
     """
     if single.copies > 1 or cell.source is None or cell.target is None:
         return single.offsets
@@ -204,7 +203,7 @@ def _likely(single: Single, cell: Differing, held: PartitionPlan, distances: Dis
 
 
 def _order_difference(cell: Differing, side: Side) -> tuple[int, int]:
-    """Return by how much the order sums of a side are larger than the other's."""
+    """Return by how much the order sums of a side exceed the other's."""
     one, other = (row.order if row else (0, 0) for row in (cell.source, cell.target))
     sign = 1 if side is Side.SOURCE else -1
     return sign * (one[0] - other[0]), sign * (one[1] - other[1])

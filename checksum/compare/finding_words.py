@@ -1,4 +1,4 @@
-"""One sentence for each finding: which record, where it stands on both sides, and what became of it. Pure."""
+"""One sentence for each finding: the record, its place on both sides, and what is wrong. Pure."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ _OTHER = {"key": "another key", "value": "another value", "headers": "other head
 
 
 def finding_text(finding: Finding, plan: Plan) -> str:
-    """Say what is wrong with a record."""
+    """Return the sentence of a finding."""
     there = _at(plan.target, finding.target)
     original = f"{_original(finding)}{_at(plan.source, finding.source)}{_of(finding.timestamp_ms)}"
     copy = f"{_record(finding)}{there}{_of(finding.timestamp_ms)}"
     match finding.verdict:
         case RecordVerdict.LOST:
-            # A mirror that went back may have copied it behind what was compared.
+            # A MirrorMaker that started again may have replicated it after the compared range.
             why = f"; {finding.why}" if finding.why else ""
-            left = ", which holds a value of its key" if finding.tombstone else ""
-            told = f"{original} is not among the copies that were compared on {plan.target}{left}{why}"
+            left = ", which still has a value of this key" if finding.tombstone else ""
+            told = f"{original} not found among the records compared on {plan.target}{left}{why}"
         case RecordVerdict.ALTERED:
-            told = f"{original} stands{there} with {_altered(finding)}"
+            told = f"{original} has {_altered(finding)}{there}"
         case RecordVerdict.REORDERED:
-            stands = f" stands{there}," if finding.source and finding.target else " is"
-            told = f"{original if finding.source else copy}{stands} out of order"
+            where = there if finding.source and finding.target else ""
+            told = f"{original if finding.source else copy} is out of order{where}"
         case RecordVerdict.MISROUTED:
-            told = f"{original} is not there on {plan.target}; it stands in {_found_in(finding)}"
+            told = f"{original} went to {_found_in(finding)} on {plan.target} instead"
         case RecordVerdict.DUPLICATED:
-            told = f"{copy} is there once too often"
+            told = f"{copy} is a duplicate"
         case RecordVerdict.EXTRA:
-            aborted = " but in a transaction that was aborted" if finding.aborted else ""
-            told = f"{copy} is not on {plan.source}{aborted}"
+            missing = f"is not on {plan.source}"
+            told = f"{copy} {f'was aborted on {plan.source}' if finding.aborted else missing}"
         case RecordVerdict.UNVERIFIABLE if finding.source is not None:
-            told = f"{original} stands{there}, and has so many equals that nobody can tell if it is in order"
+            told = f"{original} is{there}; too many equal records to check its order"
         case RecordVerdict.UNVERIFIABLE:
             told = (
-                f"{copy} may be a second copy, or never have been on {plan.source}: its log does not reach"
-                " that far back, or too much of it would have to be read"
+                f"{copy} is a duplicate or was never on {plan.source}: its log there does not reach back far"
+                " enough, or is too long to read"
             )
         case RecordVerdict.MATCH:
             told = f"{original} is on {plan.target}"
@@ -53,30 +53,30 @@ def finding_text(finding: Finding, plan: Plan) -> str:
 
 
 def open_block_text(block: ReadAgain, plan: Plan) -> str:
-    """Say what was not read again, and what counts alone tell of it."""
+    """Return what was not read again, and what its counts show."""
     found = [
-        f"{plan.target} {verb} {count_text(count, 'record')} at least"
-        for count, verb in ((block.lacking, "lacks"), (block.surplus, "has too many:"))
+        f"at least {count_text(count, 'record')} {what} on {plan.target}"
+        for count, what in ((block.lacking, "missing"), (block.surplus, "too many"))
         if count
     ]
     told = f" ({'; '.join(found)})" if found else ""
     return (
-        f"{block.topic} [{block.partition}]: {plan.source} {_stretch(block.source)} and {plan.target}"
-        f" {_stretch(block.target)} differ{told}, and are too many to be read again: {block.why}"
+        f"{block.topic} [{block.partition}]: offsets {_stretch(block.source)} on {plan.source} and"
+        f" {_stretch(block.target)} on {plan.target} differ{told}; too many to read again: {block.why}"
     )
 
 
 def time_text(timestamp_ms: int) -> str:
-    """Return a record's time as ISO 8601 in UTC with milliseconds; what no calendar holds, as its number."""
+    """Return a timestamp as ISO 8601 in UTC with milliseconds, or as a number if it is out of range."""
     return moment_ms_text(timestamp_ms) or f"{timestamp_ms} ms after 1970"
 
 
 def _record(finding: Finding) -> str:
-    return "the record" if finding.records == 1 else f"each of {finding.records} equal records"
+    return "record" if finding.records == 1 else f"each of {finding.records} equal records"
 
 
 def _original(finding: Finding) -> str:
-    return "the deletion (tombstone)" if finding.tombstone else _record(finding)
+    return "tombstone" if finding.tombstone else _record(finding)
 
 
 def _at(alias: str, offsets: OffsetRange | None) -> str:
@@ -100,12 +100,12 @@ def _stretch(offsets: OffsetRange) -> str:
 
 
 def _of(timestamp_ms: int | None) -> str:
-    return "" if timestamp_ms is None else f", of {time_text(timestamp_ms)},"
+    return "" if timestamp_ms is None else f" ({time_text(timestamp_ms)})"
 
 
 def _altered(finding: Finding) -> str:
     parts = [_OTHER[part] for part in finding.what if part != "time"]
     if "time" in finding.what:
         other = finding.target_timestamp_ms
-        parts.append("another time" if other is None else f"the time {time_text(other)}")
-    return " and ".join(parts) or "another content"
+        parts.append("another time" if other is None else f"time {time_text(other)}")
+    return " and ".join(parts) or "other content"

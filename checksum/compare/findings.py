@@ -1,7 +1,6 @@
-"""What an audit says of records, and what has to be read again before it can say anything. Pure.
+"""Findings about records, and blocks to read again before a finding is certain. Pure.
 
-A finding is never a guess: what counts and sums cannot tell is a question, with the offsets on both sides
-that answer it.
+A finding is never a guess: what counts and sums cannot prove becomes a block of offsets that is read again.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RecordVerdict(StrEnum):
-    """What became of a record, by its place on both sides; after the match, the worst first."""
+    """The verdict of a record, by its place on both sides; after `match`, the worst first."""
 
     MATCH = "match"
     LOST = "lost"
@@ -38,25 +37,24 @@ _SEVERITY = {
 
 
 def severity(verdict: str) -> int:
-    """Return by what verdicts are sorted: 0 for the worst, and for a word that names none the last number."""
+    """Return the sort key of a verdict: 0 for the worst; unknown verdicts come last."""
     return _SEVERITY.get(verdict, len(_SEVERITY))
 
 
 class Proof(StrEnum):
-    """What a finding rests on."""
+    """The evidence of a finding."""
 
     DIGESTS = "digests"
-    READING = "reading"  # of the records themselves, once more
+    READING = "reading"  # the records were read again
 
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """A record that a cell of one side holds and the other's does not, `copies` times. Hashes are signed.
+    """A record that a cell of one side has and the other's does not, `copies` times. Hashes are signed.
 
-    It stands at one of `offsets` of its side for sure, and likely in `likely`; the rest of its cell stands
-    at `others` of the other side. `source_place` is where the original is on the source, or would be, proved
-    by the order sums; None where they prove nothing.
-    `timestamp_ms` is None where the plan leaves the time out.
+    It is certainly at one of `offsets` of its side, and likely in `likely`; the rest of its cell is at
+    `others` of the other side. `source_place` is the source offset that the order sums prove, or None.
+    `timestamp_ms` is None if timestamps are not compared.
     """
 
     side: Side
@@ -74,20 +72,20 @@ class Single:
 
     @property
     def offset(self) -> int | None:
-        """Return its offset where that is known for sure."""
+        """Return its offset, if it is certain."""
         return self.offsets.first if self.offsets.span == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One record, or `records` that are alike, with which something is wrong.
+    """One record, or `records` equal ones, with a problem.
 
-    Offsets are None on the side where there is nothing; for `reordered`, where it was not read. A range of
-    several offsets means: one of these. For `misrouted` the source is where the record is missing, and
-    `found_in` (the topic's name on the source, and the partition) is where its copy stands instead, at
-    `target`. For `altered` the hash and the time are the original's, those of its copy stand beside them, and
-    `what` names the parts that are known to differ. What is `unverifiable` is on the target, and perhaps
-    never was on the source; or, where it has offsets of both, in order or not.
+    Offsets are None on the side without the record; for `reordered`, if it was not read. A range of several
+    offsets means one of them. For `misrouted` the source is where the record is missing, and `found_in` (the
+    topic's name on the source, and the partition) is where the target has it instead, at `target`. For
+    `altered` the hash and the time are the original's, `target_*` those of the replicated record, and `what`
+    names the parts that differ. An `unverifiable` record is on the target, and may never have been on the
+    source; or, with offsets of both sides, may be out of order.
     """
 
     verdict: RecordVerdict
@@ -103,32 +101,31 @@ class Finding:
     target_hash: int | None = None
     target_timestamp_ms: int | None = None
     what: tuple[str, ...] = ()
-    aborted: bool = False  # the source holds it, in a transaction that was aborted
-    tombstone: bool = False  # of a compacted topic: the original deletes a key, and the target holds a value
-    cause: Cause | None = None  # of a lost one, where something shows it: second_look/loss_causes.py
-    why: str = ""  # a clause that says what tells it
+    aborted: bool = False  # in an aborted transaction on the source
+    tombstone: bool = False  # compacted topic: the source deletes the key, the target has a value
+    cause: Cause | None = None  # of a lost record, if known (loss_causes.py)
+    why: str = ""  # the evidence, a clause
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Return by what the same finding is known in another look at the same records."""
+        """Return by what the same finding is recognised when records are read again."""
         return self.verdict, self.topic, self.partition, self.hash, self.target_hash, self.found_in
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings by how bad they are; those alike stay in the order in which they came."""
+    """Return findings by severity; equal ones keep their order."""
     return sorted(findings, key=lambda one: severity(one.verdict))
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAgain:
-    """Offsets of one partition that must be read on both sides; `why` tells.
+    """Offsets of one partition to read again on both sides, and why.
 
-    `hashes` are of records that lack or are too many, and `cells` those, as (bucket, cell), whose records are
-    not the same on both sides and not decoded: all of both are within these offsets. Other records that are
-    missed in here are for sure elsewhere in the partition. `altered` are offsets, of source and target, of
-    records that are proved to be one, altered. `certain` says that something is wrong in there for sure, and
-    `lacking` and `surplus` what counts alone show: records that the target lacks, and that it has too many,
-    in each cell by itself, so at least these.
+    `hashes` are of missing or extra records, and `cells` are the undecoded ones, as (bucket, cell): all
+    records of both are within these offsets. Other records that seem missing here are certainly elsewhere in
+    the partition. `altered` are offsets of source and target of records that are proved to be altered.
+    `certain`: something is certainly wrong. `lacking` and `surplus` are what counts alone prove: at least so
+    many records missing on the target, or too many.
     """
 
     topic: str
@@ -145,16 +142,16 @@ class ReadAgain:
 
     @property
     def only_moved(self) -> bool:
-        """Tell whether the same records stand in there in another order, for sure."""
+        """Return whether the same records are certainly there in another order."""
         return self.certain and not (self.lacking or self.surplus)
 
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Ask of a record that the target has too often whether the source holds it anywhere in its partition.
+    """The question whether the source holds an extra record of the target anywhere in its partition.
 
-    `offsets` are those of the source where the digests do not rule it out; None where they do, so that only
-    what was not compared is left to look at, by `timestamp_ms` (None where it says nothing).
+    `offsets` are those of the source that the digests do not rule out; None if they rule out all, so that
+    only uncompared records remain, by `timestamp_ms` (None if timestamps are not compared).
     """
 
     topic: str
@@ -166,9 +163,9 @@ class LookUp:
 
 
 class Held(StrEnum):
-    """The answer to a look-up, from a reader of all records, those of aborted transactions included."""
+    """The answer, from a reader of all records, aborted transactions included."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
-    NO = "no"  # the whole log was looked at, as far back as the record's time
-    NOT_KNOWN = "not known"  # it may have stood where the log does not reach any more
+    NO = "no"  # the log was read back to the record's time
+    NOT_KNOWN = "not known"  # the log does not reach back far enough

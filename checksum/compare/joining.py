@@ -1,4 +1,4 @@
-"""What is known of single partitions -> what is known of a flow: records gone astray, and look-ups. Pure."""
+"""Results of partitions -> results of the flow: misrouted records, and records to look up. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a flow's records, what must be read again, what must be looked up on the source."""
+    """The findings of a flow, blocks to read again, and records to look up on the source."""
 
     findings: tuple[Finding, ...]
     read_again: tuple[ReadAgain, ...] = ()
@@ -34,7 +34,7 @@ def known(
     findings: Iterable[Finding],
     read_again: Iterable[ReadAgain] = (),
 ) -> Known:
-    """Join what was found in each partition; `source` is the source's digest."""
+    """Join the findings of partitions; `source` is the source's digest."""
     joined = across(findings)
     partitions = planned_partitions(plan)
     look_ups = [
@@ -46,11 +46,10 @@ def known(
 
 
 def across(findings: Iterable[Finding]) -> list[Finding]:
-    """Join what lacks in one place with the same record that is extra in another: misrouted, or reordered.
+    """Join a record missing in one place with the same record extra in another: misrouted, or reordered.
 
-    A record that stands in another's place was not made of that one, if it is the same as one that lacks
-    elsewhere: both went astray. Where several places lack it or several have it, which went where is anyone's
-    guess, and all stay as they are.
+    If an altered record equals one that is missing elsewhere, both were misrouted. If several places lack it
+    or have it, nobody knows which went where, and all findings stay.
     """
     lost: dict[int, list[Finding]] = defaultdict(list)
     extra: dict[int, list[Finding]] = defaultdict(list)
@@ -92,7 +91,7 @@ def _matched(lost: Sequence[Finding], extra: Sequence[Finding]) -> list[Finding]
 
 
 def _met(findings: Sequence[Finding]) -> list[Finding]:
-    """Join the two places of a record that changed them from one block that was read to another."""
+    """Join the two places of a record that moved from one block to another."""
     left: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     found: list[Finding] = []
     for one in findings:
@@ -109,7 +108,7 @@ def _met(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _parted(findings: Sequence[Finding]) -> list[Finding]:
-    """Take apart altered records of which a half is known elsewhere."""
+    """Split altered records of which one half is known elsewhere."""
     lacking = {one.hash for one in findings if one.verdict in (RecordVerdict.LOST, RecordVerdict.ALTERED)}
     surplus = {one.hash for one in findings if one.verdict is RecordVerdict.EXTRA}
     surplus |= {one.target_hash for one in findings if one.target_hash is not None}
@@ -127,10 +126,10 @@ def after_reading(
     plan: Plan,
     source: Mapping[CellKey, CellRow],
 ) -> Known:
-    """Put what reading some blocks found in the place of what the digests told of them.
+    """Replace what the digests showed of some blocks by what reading them showed.
 
-    `findings` are of all those blocks, each read whole on both sides. What was joined across partitions is
-    taken apart first, as one half of it may have been read.
+    `findings` are of all these blocks, each read completely on both sides. Misrouted records are split first,
+    because one half may have been read.
     """
     apart = [half for finding in before.findings for half in _apart(finding)]
     by_place: dict[tuple[str, int], list[ReadAgain]] = defaultdict(list)
@@ -148,7 +147,7 @@ def after_reading(
 
 
 def answered(before: Known, answers: Iterable[tuple[LookUp, Held]]) -> Known:
-    """Put what the source told of extra records in the place of what was not known of them."""
+    """Apply the answers about extra records."""
     by_finding = {id(look_up.finding): (look_up, settled(look_up.finding, held)) for look_up, held in answers}
     findings = [by_finding[id(one)][1] if id(one) in by_finding else one for one in before.findings]
     left = tuple(one for one in before.look_ups if id(one.finding) not in by_finding)
@@ -156,7 +155,7 @@ def answered(before: Known, answers: Iterable[tuple[LookUp, Held]]) -> Known:
 
 
 def settled(finding: Finding, held: Held) -> Finding:
-    """Return an extra record as what the source tells of it."""
+    """Return the finding about an extra record, given the answer."""
     match held:
         case Held.COMMITTED:
             return replace(finding, verdict=RecordVerdict.DUPLICATED, proof=Proof.READING)
@@ -184,12 +183,12 @@ def _joined(lost: Finding, extra: Finding) -> Finding:
 
 
 def _apart(finding: Finding) -> list[Finding]:
-    """Return what lacks and what is extra of a record that went astray; another finding as it is."""
+    """Return the two halves of a misrouted record; other findings as they are."""
     return _halves(finding) if finding.verdict is RecordVerdict.MISROUTED else [finding]
 
 
 def _halves(finding: Finding) -> list[Finding]:
-    """Return what lacks, and what is extra, of a record that was altered or went astray."""
+    """Return the missing and the extra half of an altered or misrouted record."""
     there = finding.found_in or (finding.topic, finding.partition)
     bare = replace(finding, found_in=None, target_hash=None, target_timestamp_ms=None, what=())
     lost = replace(bare, verdict=RecordVerdict.LOST, target=None)
@@ -200,19 +199,19 @@ def _halves(finding: Finding) -> list[Finding]:
 
 
 class _Blocks:
-    """Blocks of one partition; a finding is of one if it may stand in it: then it stands in it whole."""
+    """Blocks of one partition; a finding belongs to one if it may be in it."""
 
     def __init__(self, blocks: Sequence[ReadAgain]) -> None:
         self._source = _Stretches(block.source for block in blocks)
         self._target = _Stretches(block.target for block in blocks)
 
     def hold(self, finding: Finding) -> bool:
-        """Tell whether a finding of the partition is of one of them."""
+        """Return whether a finding of the partition belongs to one of them."""
         return self._source.meet(finding.source) or self._target.meet(finding.target)
 
 
 class _Stretches:
-    """Stretches of one log, in order, and up to where those before each reach at most."""
+    """Stretches of one log, in order, with the furthest end so far."""
 
     def __init__(self, stretches: Iterable[OffsetRange]) -> None:
         ordered = sorted(stretches, key=lambda one: one.first)
@@ -220,13 +219,13 @@ class _Stretches:
         self._untils = list(accumulate((one.until for one in ordered), max))
 
     def meet(self, offsets: OffsetRange | None) -> bool:
-        """Tell whether one of them has an offset in common with these."""
+        """Return whether one of them overlaps these offsets."""
         before = bisect_left(self._firsts, offsets.until) if offsets is not None else 0
         return before > 0 and offsets is not None and offsets.first < self._untils[before - 1]
 
 
 def _look_up(finding: Finding, plan: Plan, planned: Planned, source: Mapping[CellKey, CellRow]) -> LookUp:
-    """Return where on the source the original of an extra record can be, if there is one."""
+    """Return where on the source the original of an extra record can be."""
     offsets: OffsetRange | None = planned.partition.source
     if planned.topic.timestamps and finding.timestamp_ms is not None and not planned.topic.compacted:
         bucket, cell = finding.timestamp_ms // plan.bucket_ms, finding.hash % plan.cells

@@ -1,11 +1,11 @@
-"""A compacted topic: the last record of each key on both sides, and what is wrong with it. Pure.
+"""Comparison of a compacted topic: the last record of each key on both sides. Pure.
 
-Compaction may have removed any record but the last of its key, at different moments on both sides, and the
-last one too where it is a tombstone. So a tombstone that is absent is benign unless the other side still
-holds a live value for its key (checksum.md, Alignment, 6).
+Compaction may have removed any record except the last of its key, at different times on both sides, and also
+the last one if it is a tombstone. So a missing tombstone is benign unless the other side still has a value
+for its key (checksum.md, Alignment, 6).
 
-The last record of a key within what is compared is not its last for long: written again behind, it may be
-gone from either side. So a side lacks it only where it does not hold the key behind either.
+A key's last record in the compared range may be replaced by one after it, and then be gone on either side. So
+a side lacks it only if it does not have the key after the range either.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class OfKey(NamedTuple):
-    """What is wrong with the last record of a key; `key` is its digest (anchor_records)."""
+    """A finding about the last record of a key; `key` is its digest."""
 
     key: bytes | None
     finding: Finding
 
     @property
     def lacks(self) -> Side | None:
-        """Return the side that lacks the record, None where each has one."""
+        """Return the side that lacks the record, or None."""
         match self.finding.verdict:
             case RecordVerdict.LOST:
                 return Side.TARGET
@@ -40,7 +40,7 @@ class OfKey(NamedTuple):
 
 
 def keys_lacking(found: Iterable[OfKey]) -> dict[Side, set[bytes | None]]:
-    """Return of which keys each side lacks the last record."""
+    """Return the keys of which each side lacks the last record."""
     keys: dict[Side, set[bytes | None]] = {side: set() for side in Side}
     for one in found:
         if one.lacks is not None:
@@ -49,9 +49,9 @@ def keys_lacking(found: Iterable[OfKey]) -> dict[Side, set[bytes | None]]:
 
 
 def not_replaced(found: Iterable[OfKey], again: Mapping[Side, Collection[bytes | None]]) -> list[Finding]:
-    """Return what is wrong though the side that lacks a record does not hold its key behind what is compared.
+    """Return the findings that a later record of the key does not explain.
 
-    `again` are keys of those that a side lacks which were written again, or may have been.
+    `again` are the keys that were written again after the range, or may have been.
     """
     return [one.finding for one in found if one.lacks is None or one.key not in again[one.lacks]]
 
@@ -64,11 +64,10 @@ def latest_differences(
     *,
     timestamps: bool,
 ) -> list[OfKey]:
-    """Return a finding for each key of which the last records differ; records come in order of offsets.
+    """Return a finding for each key of which the last records differ; records are in order of offsets.
 
-    Where the target's last value is one that the source holds too, or held at an earlier time, the source's
-    last is lost. Where the two have the same time, it was altered. Where neither is known, the source's last
-    is lost and the target's extra: both are so, whatever made them.
+    If the target's last value is an earlier one of the source, the source's last is lost. If both have the
+    same time, it was altered. Otherwise the source's last is lost and the target's is extra.
     """
     originals = list(source)
     held = {one.hash for one in originals}
@@ -86,7 +85,7 @@ def latest_differences(
 def _judged(
     here: ReadRecord | None, there: ReadRecord | None, held: set[int], *, timestamps: bool
 ) -> list[tuple[RecordVerdict, ReadRecord | None, ReadRecord | None]]:
-    """Return what is to be said of the last records of one key, None where there is none."""
+    """Return the verdicts for the last records of one key; a record is None if there is none."""
     live_here = here is not None and here.seen.value is not None
     live_there = there is not None and there.seen.value is not None
     if not live_here and not live_there:
@@ -127,6 +126,6 @@ def _finding(
         Proof.READING,
         target_hash=altered.hash if altered else None,
         target_timestamp_ms=altered.seen.timestamp_ms if altered and timestamps else None,
-        # Something is wrong with one only where the target's last record of the key is a value.
+        # A tombstone is a finding only if the target's last record of the key is a value.
         tombstone=here is not None and here.seen.value is None,
     )

@@ -1,17 +1,16 @@
-"""Single records and differing cells of two digests -> findings, and what must be read again. Pure.
+"""Single records and differing cells of two digests -> findings, and blocks to read again. Pure.
 
 What digests alone prove, partition by partition:
 
-- altered: a record that the target lacks and one that it has too many stand, proved by the order sums, at the
-  same place, and have the same time, or the source holds nothing in the cell of the latter (else it may be a
-  second copy of another record);
-- lost: records lack, none is too many, and no cell of the partition is open; nor any other cell of the flow
-  that could hold the same record gone astray;
-- misrouted: the same record lacks here and is one too many elsewhere (joining.across);
-- duplicated: a record is too many, and the source's cell holds nothing but this very record.
+- altered: a missing and an extra record have the same place by the order sums, and have the same time, or
+  the source has nothing in the extra one's cell (otherwise it may be a duplicate of another record);
+- lost: records are missing, none is extra, and no cell of the partition is undecoded; nor any other cell of
+  the flow that could hold the record;
+- misrouted: a record is missing here and extra elsewhere (joining.across);
+- duplicated: a record is extra, and the source's cell has nothing but this record.
 
-All else is read again, by blocks whose records on both sides belong together; an extra record is looked up on
-the source first. Reading gives findings of the same kind, which joining.after_reading puts in place of these.
+Everything else is read again, in blocks whose records on both sides belong together; an extra record is
+looked up on the source first. The findings of reading replace these (joining.after_reading).
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ if TYPE_CHECKING:
     from checksum.digest.cell_rows import CellRow
     from checksum.plan.shape import Plan
 
-OTHERS_DIFFER = "several records of one cell differ, so the digests cannot tell them apart"
-BOTH_WAYS = "records lack and others are too many, and the digests do not tell which belong together"
-MOVED = "the same records stand at other places than where the offset syncs put them"
-ASTRAY = "a record lacks that another partition may hold instead, where the digests cannot tell"
-PINPOINT = "the digests tell what is wrong, and reading tells at which offsets"
+OTHERS_DIFFER = "several records of one cell differ, and the digests do not show which"
+BOTH_WAYS = "records are missing and others are too many, and the digests do not show which belong together"
+MOVED = "the same records are at other offsets than the offset syncs say"
+ASTRAY = "a record is missing that may be in another partition, and the digests do not show it"
+PINPOINT = "the digests show what is wrong; reading shows at which offsets"
 COMPACTED = "the topic is compacted: the last records of its keys are compared one by one"
 
 
 class _Sorted(NamedTuple):
-    """A partition that differs: what its order sums prove, the other singles, and why these prove nothing."""
+    """A partition that differs: findings of its order sums, the other singles, and why to read them."""
 
     cells: PartitionCells
     pairs: list[Finding]
@@ -54,7 +53,7 @@ class _Sorted(NamedTuple):
 def named(
     plan: Plan, found: Mapping[tuple[str, int], PartitionCells], source: Mapping[CellKey, CellRow]
 ) -> Known:
-    """Name what the digests prove, and what must be read again; `source` is the source's digest."""
+    """Return what the digests prove, and what to read again; `source` is the source's digest."""
     partitions = [_sorted(found[where]) for where in sorted(found) if not found[where].matches]
     astray = _Astray(partitions)
     findings = [pair for one in partitions for pair in one.pairs]
@@ -71,7 +70,7 @@ def named(
 
 
 def to_pinpoint(found: Mapping[tuple[str, int], PartitionCells]) -> list[ReadAgain]:
-    """Return what to read of partitions that need no reading, to tell exact offsets and what was altered."""
+    """Return what to read of partitions that are decided, for exact offsets and the altered parts."""
     blocks = []
     for where in sorted(found):
         one = _sorted(found[where])
@@ -81,7 +80,7 @@ def to_pinpoint(found: Mapping[tuple[str, int], PartitionCells]) -> list[ReadAga
 
 
 class _Astray:
-    """Which partitions, of those that must be read, may hold a record that lacks elsewhere, or lack it."""
+    """Partitions to read again that may hold a record missing elsewhere, or lack an extra one."""
 
     def __init__(self, partitions: Sequence[_Sorted]) -> None:
         self._cells: dict[tuple[int | None, int], set[tuple[str, int]]] = defaultdict(set)
@@ -92,13 +91,13 @@ class _Astray:
             topic = cells.planned.topic
             where = (topic.topic, cells.planned.partition.partition)
             for cell in cells.undecoded:
-                # Where the time is left out, buckets of two partitions have nothing in common.
+                # Without timestamps, buckets of two partitions are unrelated.
                 self._cells[cell.key.bucket if topic.timestamps else None, cell.key.cell].add(where)
             for single in rest:
                 self._records[single.side, single.hash].add(where)
 
     def may_hold(self, single: Single) -> bool:
-        """Tell whether what happened to this record may be found in another partition."""
+        """Return whether this record may be in another partition."""
         bucket = None if single.timestamp_ms is None else single.bucket
         other = Side.SOURCE if single.side is Side.TARGET else Side.TARGET
         places = self._cells.get((bucket, single.cell), set()) | self._records.get(
@@ -120,7 +119,7 @@ def _sorted(cells: PartitionCells) -> _Sorted:
 
 
 def _paired(singles: Sequence[Single]) -> tuple[list[Finding], list[Single]]:
-    """Return the altered records that the order sums prove, and the singles of which they prove nothing."""
+    """Return the altered records that the order sums prove, and the other singles."""
     by_place: dict[int, list[Single]] = defaultdict(list)
     for single in singles:
         if single.source_place is not None:
@@ -136,7 +135,7 @@ def _paired(singles: Sequence[Single]) -> tuple[list[Finding], list[Single]]:
 
 
 def _one_record(lacking: Single, surplus: Single) -> bool:
-    """Tell whether two records at one place are one that was altered."""
+    """Return whether two records at one place are one that was altered."""
     same_time = lacking.timestamp_ms is not None and lacking.timestamp_ms == surplus.timestamp_ms
     return same_time or surplus.others is None
 
@@ -159,7 +158,7 @@ def _altered(lacking: Single, surplus: Single) -> Finding:
 
 
 def _alone(single: Single, source: Mapping[CellKey, CellRow]) -> Finding:
-    """Return what a record that lacks, or is too many, proves where its partition tells of nothing else."""
+    """Return the finding of a single record, if nothing else in its partition differs."""
     lacks = single.side is Side.SOURCE
     row = source.get(_key(single))
     if lacks:
@@ -182,7 +181,7 @@ def _alone(single: Single, source: Mapping[CellKey, CellRow]) -> Finding:
 
 
 def _is_only(record: int, row: CellRow) -> bool:
-    """Tell whether a cell holds this record alone, however often."""
+    """Return whether a cell has only this record, however often."""
     halves = [
         half
         for value in (record, second_hash(record))

@@ -1,7 +1,7 @@
-"""What retention took while two sides were compared is no difference, but cannot be verified. Pure.
+"""Records that retention deleted during the comparison: no difference, but not verified. Pure.
 
-Both logs expire, at different moments (mm2.md, Seen on 4.3.0, 9). So where the logs begin is read again after
-the records were. What may have stood below is no difference: one side may have been read without it.
+Both logs expire, at different times (mm2.md, Seen on 4.3.0, 9). So the log start offsets are read again after
+the records. What was below them is no difference: one side may have been read without it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LogStarts(NamedTuple):
-    """Where the two logs of one partition began after they were read."""
+    """The log start offsets of one partition after reading."""
 
     source: int
     target: int
@@ -33,7 +33,7 @@ class LogStarts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unverified:
-    """Source offsets of one partition of which it is not known what became of them; why, in a sentence."""
+    """Source offsets of one partition that could not be verified, and why."""
 
     topic: str
     partition: int
@@ -44,10 +44,10 @@ class Unverified:
 def without_expired(
     known: Known, plan: Plan, starts: Mapping[tuple[str, int], LogStarts]
 ) -> tuple[Known, tuple[Unverified, ...]]:
-    """Return what is still known after retention, and what is not for its sake.
+    """Return what is certain despite retention, and what is unverified because of it.
 
-    A finding or a block that reaches below what both logs still hold is taken away whole, and the offsets
-    from the beginning to there are unverified.
+    A finding or a block that reaches below what both logs still hold is dropped, and the offsets up to its
+    end are unverified.
     """
     floors = _floors(plan, starts)
     until: dict[tuple[str, int], int] = defaultdict(int)
@@ -82,12 +82,11 @@ def without_expired(
 def never_read(
     plan: Plan, starts: Mapping[tuple[str, int], LogStarts], source: Iterable[CellRow]
 ) -> tuple[Unverified, ...]:
-    """Return the source offsets that retention may have taken before they were read, by the source's digest.
+    """Return the source offsets that retention may have deleted before they were read.
 
-    What neither digest holds is alike in both, and what the source's alone lacks may be lost on the target.
-    Retention may overtake a digest anywhere, between two slices or within one, and a log has gaps of its own:
-    of what stands below its beginning now, only that before the first gap and that behind the last was read
-    for sure.
+    What neither digest has is equal in both, and what only the source's lacks may be lost on the target.
+    Retention may overtake a digest anywhere, and a log has gaps of its own. So below the log start, only the
+    offsets before the first gap and after the last one were certainly read.
     """
     held_of = {where: one.partition.source for where, one in planned_partitions(plan).items()}
     taken = {where: one for where, one in starts.items() if one.source > held_of[where].first}
@@ -102,18 +101,18 @@ def never_read(
         if left.span > 0:
             records = sum(row.records for row in rows[where])
             why = (
-                f"retention may have taken them before they were read: the log on {plan.source} begins at"
-                f" {begins.source} now, the one on {plan.target} at {begins.target}, and the digest of"
-                f" {plan.source} holds {count_text(records, 'record')} of {count_text(held.span, 'offset')}"
+                "retention may have deleted them before they were read: the log now starts at"
+                f" {begins.source} on {plan.source} and at {begins.target} on {plan.target}; the digest of"
+                f" {plan.source} has {count_text(records, 'record')} of {count_text(held.span, 'offset')}"
             )
             found.append(Unverified(*where, left, why))
     return tuple(found)
 
 
 def _whole(rows: Iterable[CellRow]) -> list[OffsetRange]:
-    """Return offsets of which each holds a record of the digest, in order.
+    """Return ranges of offsets in which every offset has a record in the digest, in order.
 
-    Records of cells stand among each other, so cells that overlap are counted together.
+    Records of cells are interleaved, so overlapping cells are counted together.
     """
     found: list[tuple[OffsetRange, int]] = []
     for row in sorted(rows, key=lambda row: row.first_offset):
@@ -127,7 +126,7 @@ def _whole(rows: Iterable[CellRow]) -> list[OffsetRange]:
 
 
 def _without_read(gone: OffsetRange, whole: Iterable[OffsetRange]) -> OffsetRange:
-    """Return the offsets without those that were read at both their ends; `whole` in order."""
+    """Return the offsets without those that were read at both ends; `whole` in order."""
     first, until = gone.first, gone.until
     pieces = list(whole)
     for one in pieces:
@@ -141,7 +140,7 @@ def _without_read(gone: OffsetRange, whole: Iterable[OffsetRange]) -> OffsetRang
 
 @dataclass(frozen=True, slots=True)
 class _Floor:
-    """From which offsets on both logs of a partition hold what is compared; `first` is the plan's."""
+    """The first offsets that both logs of a partition still hold; `first` is the plan's."""
 
     first: int
     source: int
@@ -149,13 +148,13 @@ class _Floor:
     why: str
 
     def below(self, source: OffsetRange | None, target: OffsetRange | None) -> bool:
-        """Tell whether offsets of either side reach below it."""
+        """Return whether offsets of either side reach below it."""
         reaches = source is not None and source.first < self.source
         return reaches or (target is not None and target.first < self.target)
 
 
 def _floors(plan: Plan, starts: Mapping[tuple[str, int], LogStarts]) -> dict[tuple[str, int], _Floor]:
-    """Return the floor of each partition of which retention took something that is compared."""
+    """Return the floor of each partition in which retention deleted compared records."""
     partitions = planned_partitions(plan)
     return {
         where: _floor(partitions[where].partition, begins, plan)
@@ -168,8 +167,8 @@ def _floors(plan: Plan, starts: Mapping[tuple[str, int], LogStarts]) -> dict[tup
 def _floor(partition: PartitionPlan, begins: LogStarts, plan: Plan) -> _Floor:
     source, target = Distances(partition).floor(*begins)
     why = (
-        f"retention took records while they were compared: the log on {plan.source} begins at"
-        f" {begins.source} now, the one on {plan.target} at {begins.target}"
+        f"retention deleted records during the comparison: the log now starts at {begins.source} on"
+        f" {plan.source} and at {begins.target} on {plan.target}"
     )
     return _Floor(partition.source.first, source, target, why)
 

@@ -1,12 +1,12 @@
-"""Findings of an audit -> its result: records by verdict, coverage, what changes the exit status. Pure.
+"""Findings -> the result: records by verdict, coverage, exit status. Pure.
 
-*Coverage* is the share of source offsets whose fate is known, of all that are due: what the plan compares,
-and what it left out (of the target, where the source has no such partition). What is not due yet is counted
-by itself. Offsets, not records: a gap in a log is verified like a record.
+*Coverage* is the verified share of the source offsets that are due: those in the plan, and those left out (of
+the target, if the source has no such partition). Offsets that are not due yet are counted separately.
+Offsets, not records: a gap in a log is verified like a record.
 
 Delivery (checksum.md, Alignment, 11): under at-least-once, duplicates and records of aborted transactions are
-expected after every crash of a mirror. They are told and counted, and change no status; under exactly-once
-they are findings like others.
+expected after every crash of MirrorMaker. They are reported and counted, and do not change the status; under
+exactly-once they are findings.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WRONG_HERE = (
 """Verdicts about a record of the source."""
 
 _Claim = tuple[RecordVerdict, bool]
-"""A verdict, and whether the source holds the record in a transaction that was aborted."""
+"""A verdict, and whether the record is in an aborted transaction on the source."""
 
 _CLAIMS: tuple[_Claim, ...] = (
     (RecordVerdict.DUPLICATED, False),
@@ -47,17 +47,16 @@ _CLAIMS: tuple[_Claim, ...] = (
     (RecordVerdict.UNVERIFIABLE, False),
     (RecordVerdict.EXTRA, False),
 )
-"""What can be claimed of a record that the target has too often; first what the source was seen to hold."""
+"""The claims about an extra record, strongest evidence first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionResult:
-    """What an audit says of one partition.
+    """The result of one partition.
 
     `records` counts records by verdict; `match` and `unverifiable` are of the source, the latter at most. A
-    tombstone of a compacted topic that is lost counts as lost, and is none of the source's records.
-    What is not told apart, as it was not read again, is unverifiable. `offsets` were to be compared on the
-    source, `verified` of them were.
+    lost tombstone of a compacted topic counts as lost, but not as a record of the source. Blocks that were
+    not read again are unverifiable. `offsets` were to be compared on the source, and `verified` of them were.
     """
 
     topic: str
@@ -72,14 +71,12 @@ class PartitionResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an audit says of a flow.
+    """The result of a flow.
 
-    `findings` change the exit status, `told` do not, under the flow's delivery. `unsettled` are extra records
-    of which it is not known whether they are second copies, which would change none, and equal ones of which
-    it is not known whether they stand in order. `open_blocks` were not read again, and `differing` of them
-    hold a record that is lost, altered or in another order for sure. `left_out` are places that hold
-    something: of an empty one nothing is unverified. `not_due` is how many offsets of the source are not due
-    yet: a later run compares them.
+    `findings` change the exit status; `told` do not, under the flow's delivery. `unsettled` are extra records
+    that may be duplicates, and equal ones that may be out of order. `open_blocks` were not read again, and
+    `differing` of them certainly hold a record that is lost, altered or out of order. `left_out` are places
+    with records. `not_due` is how many offsets of the source are not due yet: a later run compares them.
     """
 
     findings: tuple[Finding, ...]
@@ -93,12 +90,12 @@ class Result:
 
     @property
     def coverage(self) -> float:
-        """Return the share of offsets that was verified, 0 to 1; 1 where there was nothing to compare."""
+        """Return the verified share of offsets, 0 to 1; 1 if nothing was compared."""
         return coverage(self.partitions, self.left_out)
 
     @property
     def status(self) -> int:
-        """Return the exit status: a finding goes before what is incomplete."""
+        """Return the exit status: a finding before incomplete."""
         if self.findings or self.differing:
             return FINDING
         return FINE if self.coverage == 1 and not (self.open_blocks or self.unsettled) else INCOMPLETE
@@ -112,7 +109,7 @@ def result(
     exactly_once: bool,
     unverified: Iterable[Unverified] = (),
 ) -> Result:
-    """Return the result of an audit by what is known at its end; `unverified` is what retention took."""
+    """Return the result of a flow; `unverified` is what retention deleted."""
     asked = set() if exactly_once else {id(look_up.finding) for look_up in known.look_ups}
     unsettled = [
         one for one in known.findings if id(one) in asked or one.verdict is RecordVerdict.UNVERIFIABLE
@@ -138,24 +135,24 @@ def result(
 
 
 def counts(finding: Finding, *, exactly_once: bool) -> bool:
-    """Tell whether a finding changes the exit status."""
+    """Return whether a finding changes the exit status."""
     expected = finding.verdict is RecordVerdict.DUPLICATED or finding.aborted
     return exactly_once or not expected
 
 
 def coverage(partitions: Sequence[PartitionResult], left_out: Sequence[LeftOut]) -> float:
-    """Return the share of offsets that was verified of all that were to be compared."""
+    """Return the verified share of the offsets that were to be compared."""
     verified = sum(one.verified for one in partitions)
     whole = sum(one.offsets for one in partitions) + sum(one.records for one in left_out)
     return verified / whole if whole else 1.0
 
 
 def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> list[Finding]:
-    """Return those findings of the second look that the first look had as well, as many as it had of each.
+    """Return the findings of the second check that the first check had as often.
 
-    What one look alone saw was a matter of the moment: a copy still on its way, a log that was being cut.
-    Whether the source holds a record that is there too often may have another answer in each look, as more
-    has to be read for it in one: the record stays, with the answer that claims less.
+    What only one check saw was temporary: a record on its way, a log being truncated. Whether the source
+    holds an extra record may be answered differently, because one check may have to read more: then the
+    weaker claim stays.
     """
     left: dict[tuple[object, ...], Counter[_Claim]] = defaultdict(Counter)
     for one in first:
@@ -177,7 +174,7 @@ def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> list[Findi
 
 
 def _identity(finding: Finding) -> tuple[object, ...]:
-    """Return by what a finding is known in another look, whatever the source told of a record too many."""
+    """Return by what a finding is recognised in another check, whatever the answer about an extra record."""
     verdict, *others = finding.identity
     too_often = _claim(finding) in _CLAIMS and finding.source is None
     return ("too often" if too_often else verdict, *others)
@@ -192,18 +189,18 @@ def _how_much(claim: _Claim) -> int:
 
 
 def _differs(block: ReadAgain, *, exactly_once: bool) -> bool:
-    """Tell whether a block that was not read holds a finding for sure; a mere surplus may be duplicates."""
+    """Return whether an unread block certainly holds a finding; a mere surplus may be duplicates."""
     return block.certain and (exactly_once or block.lacking > 0 or not block.surplus)
 
 
 def _is_no_match(finding: Finding) -> bool:
-    """Tell whether a finding is about a record of the source, which then is no match."""
+    """Return whether a finding is about a record of the source, which then does not match."""
     in_order_or_not = finding.verdict is RecordVerdict.UNVERIFIABLE and finding.source is not None
     return finding.verdict in _WRONG_HERE or in_order_or_not
 
 
 def _by_place(several: Iterable[_Placed]) -> dict[tuple[str, int], list[_Placed]]:
-    """Return them by topic and partition, each in the order in which they came."""
+    """Group by topic and partition, in order."""
     found: dict[tuple[str, int], list[_Placed]] = defaultdict(list)
     for one in several:
         found[one.topic, one.partition].append(one)
@@ -222,9 +219,9 @@ def _partition_result(
     records = Counter[RecordVerdict]()
     for one in findings:
         records[one.verdict] += one.records
-    # A compacted topic's records are the values that its keys have: a tombstone is none of them.
+    # The records of a compacted topic are the values of its keys, without tombstones.
     wrong = sum(one.records for one in findings if _is_no_match(one) and not one.tombstone)
-    # What is hidden may be gaps: there are never more records than there are.
+    # Unverified offsets may be gaps, so they are capped by the records.
     hidden_records = min(hidden, max(cells.source_records - wrong, 0))
     records[RecordVerdict.UNVERIFIABLE] += hidden_records
     records[RecordVerdict.MATCH] = max(cells.source_records - wrong - hidden_records, 0)

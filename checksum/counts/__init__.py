@@ -1,8 +1,8 @@
-"""Counts by partition and bucket of time, and where they differ.
+"""Record counts by partition and time bucket, and where they differ.
 
-document  what a pass over counts found as sentences and as plain values
-drawing   counts by partition and bucket for a document
-query     the query of a pass over counts
-side      count one side of a plan, slice after slice, by partition and bucket
-counting  counts of both sides by partition and bucket -> where they differ
+query     the Spark query
+side      count one side of a plan, slice by slice
+counting  compare the counts of both sides
+drawing   counts for a document, coarser if there are many
+document  the result as sentences and as plain values
 """

@@ -1,10 +1,10 @@
-"""Counts of both sides by partition and bucket -> where they differ. Pure.
+"""Compare record counts of both sides by partition and time bucket. Pure.
 
-The cheap pass: how many records each side holds in each bucket of each range of a plan, and nothing of what
-they hold. Two equal numbers prove no record, so nothing is verified by it; two that differ prove that the
-sides do. What is lacking on the target is a difference. What the target has too much of is one under
-exactly-once; under at-least-once it may be second copies, which counts cannot tell from records that were
-never on the source, so it is told and leaves the pass incomplete.
+The cheap check: how many records each side has in each bucket of a plan's ranges, without their content.
+Equal counts prove no record, so nothing is verified by it; different counts prove that the sides differ.
+Missing records on the target are a difference. Surplus ones are a difference under exactly-once. Under
+at-least-once they may be duplicates, which counts cannot distinguish from foreign records, so they leave the
+check incomplete.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Place = tuple[str, int]
 
 
 class BucketCount(NamedTuple):
-    """How many records one side holds in a bucket; a side's rows of one bucket add up.
+    """How many records one side has in a bucket; rows of several slices are added.
 
-    `topic` is the source's name, `bucket` as in CellRow. Offsets are that side's, of its first and last.
+    `topic` is the source's name, `bucket` as in CellRow. Offsets are that side's first and last.
     """
 
     topic: str
@@ -45,7 +45,7 @@ class BucketCount(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CountProgress:
-    """How far a count is, after a slice, and what that slice found."""
+    """Progress of a count after a slice, and the rows of that slice."""
 
     offsets: int
     of_offsets: int
@@ -66,7 +66,7 @@ class Differs(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BucketDiffers:
-    """A bucket whose counts differ; the bucket as in CellRow."""
+    """A bucket whose counts differ; `bucket` as in CellRow."""
 
     topic: str
     partition: int
@@ -82,7 +82,7 @@ class BucketDiffers:
 
 @dataclass(frozen=True, slots=True)
 class PartitionCounts:
-    """What was counted of one partition; `not_compared` says why its counts mean nothing, empty: they do."""
+    """The counts of one partition; `not_compared` is why they cannot be compared, or empty."""
 
     topic: str
     partition: int
@@ -95,7 +95,7 @@ class PartitionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a pass over the counts of a flow says; `left_out` are records that no later run reaches."""
+    """The counts of a flow; `left_out` are records that no later run reaches."""
 
     plan: Plan
     differences: tuple[BucketDiffers, ...]
@@ -107,7 +107,7 @@ class Counts:
 
     @property
     def status(self) -> int:
-        """Return the exit status: a difference goes before what is incomplete."""
+        """Return the exit status: a difference before incomplete."""
         if any(self.exactly_once or one.how is Differs.LACKING for one in self.differences):
             return FINDING
         whole = not (self.differences or self.left_out) and not any(
@@ -117,7 +117,7 @@ class Counts:
 
 
 def added_up(rows: Iterable[BucketCount]) -> dict[tuple[str, int, int], BucketCount]:
-    """Return one row for each partition and bucket of what slices counted, in any order."""
+    """Return one row for each partition and bucket from rows of slices, in any order."""
     found: dict[tuple[str, int, int], BucketCount] = {}
     for row in rows:
         where = (row.topic, row.partition, row.bucket)
@@ -141,7 +141,7 @@ def compared_counts(
     starts: Mapping[Place, LogStarts],
     exactly_once: bool,
 ) -> Counts:
-    """Compare what was counted on both sides; `starts` is where the logs began after that."""
+    """Compare the counts of both sides; `starts` are the log start offsets after counting."""
     here, there = added_up(source), added_up(target)
     planned = planned_partitions(plan)
     spoiled = {where: _spoiled(one, plan, starts.get(where)) for where, one in planned.items()}
@@ -187,7 +187,7 @@ def compared_counts(
 
 
 def differing_only(plan: Plan, counts: Counts) -> Plan:
-    """Return the plan of what is worth a second look: the partitions whose counts differ."""
+    """Return the plan of the partitions whose counts differ, to count them again."""
     asked = {(one.topic, one.partition) for one in counts.differences}
     topics = [
         replace(
@@ -199,9 +199,9 @@ def differing_only(plan: Plan, counts: Counts) -> Plan:
 
 
 def confirmed(first: Counts, second: Counts) -> Counts:
-    """Return the first look with what the second one, of what differed, saw too.
+    """Return the first count with the differences that the second one confirms.
 
-    A partition of which both looks say something else stands for nothing: it was a matter of the moment.
+    A partition with different results is not compared: its difference was temporary.
     """
     asked = {(one.topic, one.partition): one for one in second.partitions}
     before, after = _by_place(first), _by_place(second)
@@ -219,8 +219,8 @@ def confirmed(first: Counts, second: Counts) -> Counts:
     )
 
 
-_UNSTEADY = "counted twice, its numbers were not the same"
-_COMPACTED = "the topic is compacted: each side drops replaced records when it likes"
+_UNSTEADY = "the first and the second count differ"
+_COMPACTED = "the topic is compacted: each side deletes replaced records at different times"
 
 
 def _by_place(counts: Counts) -> dict[Place, list[BucketDiffers]]:
@@ -231,14 +231,14 @@ def _by_place(counts: Counts) -> dict[Place, list[BucketDiffers]]:
 
 
 def _spoiled(planned: Planned, plan: Plan, starts: LogStarts | None) -> str:
-    """Say why counts that differ mean nothing in a partition; empty where they do."""
+    """Return why different counts of a partition prove nothing, or empty."""
     if planned.topic.compacted:
         return _COMPACTED
     held = planned.partition
     if starts is not None and (starts.source > held.source.first or starts.target > held.target.first):
         return (
-            f"retention took records while they were counted: the log on {plan.source} begins at"
-            f" {starts.source} now, the one on {plan.target} at {starts.target}"
+            f"retention deleted records during the count: the log now starts at {starts.source} on"
+            f" {plan.source} and at {starts.target} on {plan.target}"
         )
     return ""
 
@@ -246,7 +246,7 @@ def _spoiled(planned: Planned, plan: Plan, starts: LogStarts | None) -> str:
 def _counted(
     plan: Plan, place: Place, planned: Planned, rows: Iterable[tuple[int, int, int]]
 ) -> list[Counted]:
-    """Return what the store keeps: buckets that are times, of topics in which counts mean something."""
+    """Return the counts to store: buckets that are times, of topics that are not compacted."""
     if not planned.topic.timestamps or planned.topic.compacted:
         return []
     return [

@@ -1,4 +1,4 @@
-"""What a pass over counts found as sentences and as plain values. Pure."""
+"""The result of a count as sentences and as plain values. Pure."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from checksum.digest.cell_rows import Planned
     from checksum.plan.shape import Plan
 
-NOTHING_ELSE = "Nothing but counts was compared: two equal numbers prove no record, and none is verified."
+NOTHING_ELSE = "Only counts were compared: equal counts verify no record."
 
 
 def counts_document(counts: Counts) -> dict[str, Any]:
-    """Return one flow's pass over counts."""
+    """Return the document of one flow's count."""
     plan, planned = counts.plan, planned_partitions(counts.plan)
     return {
         **plan_document(plan),
@@ -60,22 +60,23 @@ def counts_document(counts: Counts) -> dict[str, Any]:
 
 
 def difference_text(one: BucketDiffers, plan: Plan, planned: Planned) -> str:
-    """Say how many records each side holds in a bucket, and where that is."""
+    """Return the sentence of a bucket whose counts differ."""
     apart = abs(one.target_records - one.source_records)
     lacking = one.how is Differs.LACKING
-    told = f"{apart:,} fewer" if lacking else f"{apart:,} more, which may be second copies or strangers"
+    what = f"{count_text(apart, 'record')} {'missing' if lacking else 'too many'} on {plan.target}"
+    why = "" if lacking else "; duplicates or foreign records"
     return (
-        f"{one.topic} [{one.partition}]: {_stretch(one, plan, planned)} {plan.source} holds"
-        f" {count_text(one.source_records, 'record')} and {plan.target} {one.target_records:,}: {told}"
+        f"{one.topic} [{one.partition}]: {what} {_stretch(one, plan, planned)}:"
+        f" {one.source_records:,} on {plan.source}, {one.target_records:,} on {plan.target}{why}"
     )
 
 
 def produced_and_mirrored(
     rows: Iterable[Counted], *, offset: int = 0, limit: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return what source and target held of a topic, bucket by bucket, oldest first, and how many there are.
+    """Return the counts of a topic on both sides by bucket, oldest first, and how many buckets there are.
 
-    Of the buckets from `offset` on, at most `limit`. Each names the partitions in which both sides differ.
+    Returns at most `limit` buckets from `offset` on. Each names the partitions in which both sides differ.
     """
     buckets: dict[int, list[Counted]] = defaultdict(list)
     for row in rows:
@@ -123,11 +124,11 @@ def _stretch(one: BucketDiffers, plan: Plan, planned: Planned) -> str:
         begin, end = one.bucket * plan.bucket_ms, (one.bucket + 1) * plan.bucket_ms
         return f"from {time_text(begin)} to {time_text(end)}"
     first, until = _segment(one, planned)
-    return f"at the source's offsets {first} to {until - 1}"
+    return f"at source offsets {first} to {until - 1}"
 
 
 def _segment(one: BucketDiffers, planned: Planned) -> tuple[int, int]:
-    """Return the source's offsets [first, until) of a segment between two anchors."""
+    """Return the source offsets [first, until) of a segment."""
     held = planned.partition
     borders = [held.source.first, *(source for source, _ in held.segments), held.source.until]
     return borders[one.bucket], borders[one.bucket + 1]

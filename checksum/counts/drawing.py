@@ -1,4 +1,4 @@
-"""Counts by partition and bucket for a document: bounded, and coarser where there are many. Pure."""
+"""Counts by partition and bucket for a document, coarser if there are many. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from checksum.plan.shape import Plan
 
 MOST_ROWS = 50_000
-_COARSEST = 1 << 16  # buckets in one: of a minute each that is a month and a half
+_COARSEST = 1 << 16  # buckets in one; with minutes that is a month and a half
 
 
 class Drawn(NamedTuple):
-    """What both sides hold of a partition in a bucket; `unverified`: not all of it was verified."""
+    """The counts of a partition in a bucket; `unverified`: not all of it was verified."""
 
     topic: str
     partition: int
@@ -32,7 +32,7 @@ class Drawn(NamedTuple):
 
 
 def drawn_of_cells(plan: Plan, cells: Mapping[Side, Iterable[CellRow]], found: Result) -> list[Drawn]:
-    """Return what a digest counted; topics whose buckets are no times are left out."""
+    """Return the counts of a digest; topics whose buckets are not times are left out."""
     planned = planned_partitions(plan)
     gone: dict[tuple[str, int], list[Unverified]] = defaultdict(list)
     for part in found.partitions:
@@ -44,7 +44,7 @@ def drawn_of_cells(plan: Plan, cells: Mapping[Side, Iterable[CellRow]], found: R
             if planned[row.topic, row.partition].topic.timestamps:
                 sums = counts[row.topic, row.partition, row.bucket]
                 sums[0 if here else 1] += row.records
-                # Offsets that were not verified are the source's.
+                # Unverified offsets are the source's.
                 sums[2] |= here and any(
                     row.first_offset < one.source.until and one.source.first <= row.last_offset
                     for one in gone[row.topic, row.partition]
@@ -53,10 +53,10 @@ def drawn_of_cells(plan: Plan, cells: Mapping[Side, Iterable[CellRow]], found: R
 
 
 def drawn_document(rows: Iterable[Drawn], *, bucket_ms: int) -> dict[str, Any]:
-    """Return these counts as they stand in a document: of so many that they would swell it, sums of several.
+    """Return these counts for a document.
 
-    Buckets are joined by twos, fours and so on until there are few enough; where there are too many
-    partitions even then, those stay in which both sides differ.
+    Buckets are joined by twos, fours and so on until there are few enough. If there are too many partitions
+    even then, those with differences are kept.
     """
     held = sorted(rows)
     joined, several = held, 1
@@ -69,7 +69,7 @@ def drawn_document(rows: Iterable[Drawn], *, bucket_ms: int) -> dict[str, Any]:
     return {
         "count": len(joined),
         "bucket_ms": bucket_ms * several,
-        "tells_unverified": True,  # each entry of which not all was verified says so
+        "tells_unverified": True,  # entries have the flag `unverified`
         "shown": [
             {
                 "topic": one.topic,

@@ -1,7 +1,7 @@
-"""The query of a pass over counts: exact ranges of Kafka in, a row for each partition and bucket out.
+"""The Spark query of a count: exact ranges of Kafka in, a row for each partition and bucket out.
 
-Of a record its place and its time are looked at, and nothing else: Spark's reader hands over keys and values,
-and no expression names them, but for their size where a rate is to be kept.
+Only a record's place and timestamp are used, and its size if a rate is to be kept. Spark's reader returns
+keys and values all the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def bucket_counts(
     spark: SparkSession, options: Mapping[str, str], reading: Reading, *, sizes: bool
 ) -> DataFrame:
-    """Return place, bucket, records, first_offset, last_offset and bytes, 0 where `sizes` are not read."""
+    """Return place, bucket, records, first_offset, last_offset and bytes (0 without `sizes`)."""
     size = F.lit(0)
     if sizes:
         size = F.coalesce(F.octet_length("key"), F.lit(0)) + F.coalesce(F.octet_length("value"), F.lit(0))

@@ -1,7 +1,7 @@
-"""Count one side of a plan, slice after slice, by partition and bucket.
+"""Count one side of a plan, slice by slice, by partition and bucket.
 
-Slices and their pace are those of a digest (plan/pacing.py). Nothing is written down: a pass that is
-interrupted begins anew, since all of it is one cheap read.
+Slices and their pace are those of a digest (plan/pacing.py). Nothing is stored: an interrupted count starts
+over, because it is cheap.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Row
 
-MOST_ROWS: Final = 2_000_000  # of one slice: rows are in the memory of the program that compares
+MOST_ROWS: Final = 2_000_000  # of one slice; rows are in the driver's memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class SideCount(SideReading):
     def run(
         self, *, max_rate: float | None = None, slice_offsets: int = FREE.offsets
     ) -> Iterator[CountProgress]:
-        """Count everything, and give the progress after each slice; `max_rate` is in bytes a second.
+        """Count everything; yield the progress after each slice. `max_rate` is in bytes per second.
 
-        Raises UnavailableError and RefusedError where the cluster or Spark fails, ConfigurationError where
-        times scatter over more buckets than can be compared.
+        Raises UnavailableError and RefusedError if the cluster or Spark fails, ConfigurationError if
+        timestamps spread over too many buckets.
         """
         left = [
             Stretch(place.number, place.offsets.first, place.offsets.until)
@@ -128,8 +128,8 @@ class SideCount(SideReading):
                 Problem(
                     f"cluster {self.cluster.alias}",
                     "",
-                    f"the times of records scatter over more than {MOST_ROWS} buckets; set checksum.bucket"
-                    " wider, or count fewer topics at once",
+                    f"record timestamps spread over more than {MOST_ROWS} buckets; raise checksum.bucket, or"
+                    " count fewer topics at once",
                 )
             ]
         )

@@ -133,28 +133,29 @@ def planned_partitions(plan: Plan) -> dict[tuple[str, int], Planned]:
 
 def check_row(row: CellRow, plan: Plan, partitions: Mapping[tuple[str, int], Planned], side: Side) -> None:
     """Raise MalformedError, with a sentence, for a row that no digest by this plan can hold."""
-    where = f"The {side} digest's cell {row.cell} of bucket {row.bucket} of {row.topic}-{row.partition}"
+    where = f"{side}, {row.topic}-{row.partition}, bucket {row.bucket}, cell {row.cell}"
     planned = partitions.get((row.topic, row.partition))
     if planned is None:
-        raise MalformedError(f"{where} is of a partition that the plan does not have.")
+        raise MalformedError(f"{where}: partition not in the plan")
     held = planned.partition.source if side is Side.SOURCE else planned.partition.target
     if not held.first <= row.first_offset <= row.last_offset < held.until:
         raise MalformedError(
-            f"{where} holds offsets {row.first_offset} to {row.last_offset}, and the plan compares"
-            f" {held.first} to {held.until - 1}."
+            f"{where}: offsets {row.first_offset} to {row.last_offset} outside the planned {held.first} to"
+            f" {held.until - 1}"
         )
     if not 1 <= row.records <= row.last_offset - row.first_offset + 1:
         raise MalformedError(
-            f"{where} counts {row.records} records at offsets {row.first_offset} to {row.last_offset}."
+            f"{where}: impossible count of {row.records} records at offsets {row.first_offset} to"
+            f" {row.last_offset}"
         )
     if not 0 <= row.cell < plan.cells:
-        raise MalformedError(f"{where} is not one of the plan's {plan.cells} cells.")
+        raise MalformedError(f"{where}: cell outside the planned {plan.cells}")
     halves = (*row[5:11], *row.order)
     if not all(0 <= half <= row.records * LARGEST_HALF for half in halves):
-        raise MalformedError(f"{where} holds a sum that {row.records} records cannot have.")
+        raise MalformedError(f"{where}: impossible sum for {row.records} records")
     longest = (plan.bucket_ms - 1) * row.records if planned.topic.timestamps else 0
     if not 0 <= row.time_sum <= longest:
-        raise MalformedError(f"{where} holds a sum of times that {row.records} records cannot have.")
+        raise MalformedError(f"{where}: impossible sum of times for {row.records} records")
     first, last = row.first_offset - held.first, row.last_offset - held.first
     if not first * row.records <= row.offset_sum <= last * row.records:
-        raise MalformedError(f"{where} holds a sum of offsets that {row.records} records cannot have.")
+        raise MalformedError(f"{where}: impossible sum of offsets for {row.records} records")

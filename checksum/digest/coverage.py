@@ -48,14 +48,14 @@ class SliceRow(NamedTuple):
 def foreign(stamp: Stamp, plan_id: object, version: object, side: object) -> str | None:
     """Return what is wrong with the stamp of a digest's row, in words, or None where it is this digest's."""
     if version != stamp.version:
-        return f"it is of version {version}, and this program compares by {stamp.version}; digest anew"
+        return f"unsupported version {version}, this release uses {stamp.version}; digest again"
     if plan_id != stamp.plan_id:
         return (
-            f"it is of plan {str(plan_id)[:12]}, and what is asked for is {stamp.plan_id[:12]}; give the "
-            "folder of this plan, or an empty one"
+            f"digest of plan {str(plan_id)[:12]}, not of plan {stamp.plan_id[:12]}; name the folder of this "
+            "plan, or an empty one"
         )
     if side != str(stamp.side):
-        return f"it is of the {side}, and what is asked for is the {stamp.side}; give the other folder"
+        return f"digest of the {side}, not of the {stamp.side}; name the other folder"
     return None
 
 
@@ -67,9 +67,9 @@ def uncovered(places: Sequence[Place], slices: Iterable[SliceRow]) -> str | None
     if left:
         place, offsets = places[left[0].place], sum(one.span for one in left)
         return (
-            f"the digest is not whole: {offsets} offsets in {len(left)} ranges are missing, first "
+            f"incomplete digest: {offsets} offsets in {len(left)} ranges are missing, first "
             f"{place.read_as}-{place.partition} from {left[0].first} to {left[0].until - 1}; "
-            "digest this side again, it goes on where it was"
+            "digest this side again, it continues where it stopped"
         )
     return None
 
@@ -82,7 +82,7 @@ def remaining(places: Sequence[Place], slices: Iterable[SliceRow]) -> list[Stret
         sorted(slices, key=attrgetter("topic", "partition", "first")), attrgetter("topic", "partition")
     ):
         if (topic, partition) not in numbers:
-            return f"the digest holds {topic}-{partition}, which the plan does not have"
+            return f"contains {topic}-{partition}, which is not in the plan; digest into an empty folder"
         by_place[numbers[topic, partition]] = list(rows)
     left = []
     for place in places:
@@ -90,9 +90,9 @@ def remaining(places: Sequence[Place], slices: Iterable[SliceRow]) -> list[Stret
         for row in by_place.get(place.number, []):
             if row.first < at or not row.first < row.until <= place.offsets.until:
                 return (
-                    f"slice {row.number} read {place.topic}-{place.partition} from {row.first} to "
-                    f"{row.until - 1}, which another slice read too or the plan does not have; digest into "
-                    "an empty folder"
+                    f"slice {row.number} contains {place.topic}-{place.partition} from {row.first} to "
+                    f"{row.until - 1}, which is in another slice or not in the plan; digest into an empty "
+                    "folder"
                 )
             if row.first > at:
                 left.append(Stretch(place.number, at, row.first))

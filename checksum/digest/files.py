@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 MOST_CELLS: Final = 1_000_000  # of one slice
 MOST_ROWS: Final = 5_000_000  # of a digest, in the memory of the program that compares
 _STAMP: Final = ("plan_id", "version", "side")
-_NO_DIGEST: Final = (
-    "there is no digest in this folder; digest this side into it, or name the folder of the digest"
-)
+_NO_DIGEST: Final = "no digest in this folder; digest this side into it, or name the digest's folder"
 
 
 def _column(name: str) -> StructField:
@@ -109,8 +107,8 @@ class DigestFolder:
         if sum(count.cells for count in counts) > MOST_CELLS:
             most = max(counts, key=lambda count: count.cells)
             raise self._refused(
-                f"the times of records scatter over more than {MOST_CELLS} cells in one slice, most of them "
-                f"of {most.topic}-{most.partition}; plan with wider buckets"
+                f"record timestamps spread over more than {MOST_CELLS} cells in one slice, most of them in "
+                f"{most.topic}-{most.partition}; plan with wider buckets"
             )
         return counts
 
@@ -141,7 +139,7 @@ class DigestFolder:
             return []
         read = self._read("cells", _CELLS)
         if read is None:
-            raise self._refused("its cells are missing; digest this side again")
+            raise self._refused("cells are missing; digest this side again")
         stamp = (self._stamp.plan_id, self._stamp.version, str(self._stamp.side))
         counted = {number: [0, 0, 0] for number in expected}
         cells: dict[CellKey, CellRow] = {}
@@ -156,15 +154,13 @@ class DigestFolder:
             count[1] += row.records
             add(cells, row)
             if len(cells) > MOST_ROWS:
-                raise self._refused(
-                    f"it has more than {MOST_ROWS} cells; plan with wider buckets or fewer topics"
-                )
+                raise self._refused(f"more than {MOST_ROWS} cells; plan with wider buckets or fewer topics")
         for number, wanted in expected.items():
             got = counted[number]
             if got != [*wanted, 0]:
                 raise self._refused(
-                    f"slice {number} holds {got[0]} cells of {got[1]} records, {got[2]} of another digest, "
-                    f"where {wanted[0]} of {wanted[1]} were written; digest this side into an empty folder"
+                    f"slice {number} has {got[0]} cells with {got[1]} records and {got[2]} cells of another "
+                    f"digest, not {wanted[0]} with {wanted[1]}; digest this side into an empty folder"
                 )
         return list(cells.values())
 
@@ -199,9 +195,9 @@ class DigestFolder:
                 raise told from None
             if re.search(r"FAILED_READ_FILE|is not a Parquet file", said):
                 raise self._refused(
-                    "holds a file that is not whole; digest this side into an empty folder"
+                    "contains an incomplete file; digest this side into an empty folder"
                 ) from None
-            raise UnavailableError(f"{self.path}: the digest cannot be read: {java_cause(said)}") from None
+            raise UnavailableError(f"{self.path}: cannot read the digest: {java_cause(said)}") from None
 
     def _refused(self, sentence: str) -> ConfigurationError:
         return ConfigurationError([Problem(self.path, "", sentence)])

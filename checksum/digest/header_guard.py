@@ -54,6 +54,6 @@ def look_for_headers(
         if found:
             topic, count = max(((row[0], row[1]) for row in found), key=lambda row: row[1])
             raise OutdatedPlanError(
-                f"cluster {cluster.alias}: {count} of the newest records of {topic} have headers, and the "
-                "plan says that it has none; plan anew"
+                f"cluster {cluster.alias}: {count} of the newest records of {topic} have headers, but the "
+                "plan says that it has none; plan again"
             )

@@ -63,8 +63,8 @@ def client_options(
                 Problem(
                     file,
                     f"clusters.{cluster}.{key}",
-                    "is librdkafka's own property, which Spark's Java clients do not know: give the cluster "
-                    "in Java's spelling (sasl.jaas.config, ssl.truststore.location and so on)",
+                    "librdkafka property that Spark's Java clients do not support; use Java's properties "
+                    "(sasl.jaas.config, ssl.truststore.location and so on)",
                 )
             )
         elif key not in _SPARKS_OWN and key not in OWN_KEYS:
@@ -73,7 +73,7 @@ def client_options(
         raise ConfigurationError(problems)
     if "kafka.bootstrap.servers" not in found:
         raise ConfigurationError(
-            [Problem(file, f"clusters.{cluster}.bootstrap.servers", "is missing: name at least one broker")]
+            [Problem(file, f"clusters.{cluster}.bootstrap.servers", "missing; name at least one broker")]
         )
     return found
 

@@ -128,6 +128,6 @@ def see_that_it_was_asked(
     """Raise UnavailableError where Spark gave offsets that it was not asked for."""
     if not asked.first <= first_offset <= last_offset < asked.until:
         raise UnavailableError(
-            f"cluster {cluster}: Spark gave offsets {first_offset} to {last_offset} of {place.read_as}-"
-            f"{place.partition} where {asked.first} to {asked.until - 1} were asked for; none of it is kept"
+            f"cluster {cluster}: Spark returned offsets {first_offset} to {last_offset} of {place.read_as}-"
+            f"{place.partition} instead of {asked.first} to {asked.until - 1}; run again"
         )

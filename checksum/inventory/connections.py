@@ -1,6 +1,6 @@
-"""Clients of both sides of a flow, open for as long as they are asked something.
+"""Clients of both clusters.
 
-A digest may take hours: nothing is kept open meanwhile, and what concludes it opens its own.
+A digest may take hours: no client stays open meanwhile, and the comparison opens its own.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class Connects(Protocol):
-    """Gives clients of one cluster, which end with the stack; a `Wire`, or what stands for it in a test."""
+    """Provides clients of one cluster, which close with the stack; a `Wire`, or a fake in tests."""
 
     async def admin(self, alias: str, stack: AsyncExitStack) -> Admin:
-        """Return who answers for the cluster."""
+        """Return an admin client of the cluster."""
         ...
 
     async def reader(self, alias: str, stack: AsyncExitStack, *, committed: bool) -> Reader:
-        """Return who reads there, with or without what was aborted."""
+        """Return a consumer of the cluster, with or without aborted transactions."""
         ...
 
     def settings(self, alias: str) -> ClientSettings:
@@ -43,7 +43,7 @@ class Connects(Protocol):
 
 
 class Wire:
-    """Real clients, all by the client id on which brokers set quotas."""
+    """Real clients, all with the client id on which brokers set quotas."""
 
     def __init__(self, settings: dict[str, ClientSettings], *, client_id: str, clock: Clock) -> None:
         self._settings = settings
@@ -51,14 +51,14 @@ class Wire:
         self._clock = clock
 
     async def admin(self, alias: str, stack: AsyncExitStack) -> Admin:
-        """Return who answers for the cluster."""
+        """Return an admin client of the cluster."""
         client = ClusterAdmin(self._settings[alias], cluster=alias)
         stack.push_async_callback(client.close)
         await client.open()
         return client
 
     async def reader(self, alias: str, stack: AsyncExitStack, *, committed: bool) -> Reader:
-        """Return who reads there."""
+        """Return a consumer of the cluster."""
         picker = Picker(
             self._settings[alias],
             cluster=alias,
@@ -77,7 +77,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class BothSides:
-    """Both clusters of a flow as they are asked, and who reads what."""
+    """Both clusters of a flow, and their readers."""
 
     source: Cluster
     target: Cluster
@@ -86,7 +86,7 @@ class BothSides:
 
 @asynccontextmanager
 async def both_sides(flow: Flow, connects: Connects) -> AsyncIterator[BothSides]:
-    """Give clients of both sides, which read as the flow's plan says."""
+    """Open clients of both sides, with the isolation levels of the flow's plan."""
     async with AsyncExitStack() as stack:
         source, target = await connects.admin(flow.source, stack), await connects.admin(flow.target, stack)
         everything = await connects.reader(flow.source, stack, committed=False)

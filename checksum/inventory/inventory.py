@@ -1,8 +1,8 @@
-"""Look at both clusters of a flow and plan what to compare: topics, offsets, and a few records.
+"""Read the state of both clusters and plan what to compare: topics, offsets, and a few records.
 
-The target's ends are read before the source's: what stands on the target by then was on the source by then.
-Nothing is written, and what is read is small: names and settings of topics, offsets, one record at each pair
-of offsets that is looked at, and a sample of each topic for the size of its records and for headers.
+The target's log ends are read before the source's: what the target holds, the source held by then. Little is
+read: names and settings of topics, offsets, one record at each checked pair of offsets, and a sample of each
+topic for the record size and headers. Nothing is written.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = ["Admin", "Cluster", "Known", "make_plan"]
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """How one cluster is asked; `reader` reads with the isolation that `isolations` tells."""
+    """Clients of one cluster; `reader` uses the isolation level of `isolations`."""
 
     admin: Admin
     reader: Reader
@@ -61,11 +61,10 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known before: offset syncs in the mirror's order, and where the last run ended.
+    """The earlier state: offset syncs in MirrorMaker's order, and where the last run ended.
 
-    Both are asked by the source's topic and partition. `equal_offsets`: the mirror keeps offsets. `more`
-    reads the offset syncs that were written since, so that `pairs` gives them too, and returns the partitions
-    that they are of; None: the mirror writes none.
+    Both are looked up by the source's topic and partition. `equal_offsets`: the mirror keeps offsets. `more`
+    reads newer offset syncs into `pairs` and returns their partitions; None: MirrorMaker writes none.
     """
 
     pairs: Callable[[str, int], Sequence[Pair]]
@@ -86,19 +85,18 @@ async def make_plan(
     named_in: NamedIn = TYPED,
     patience: Patience | None = None,
 ) -> Plan:
-    """Return the plan for these topics of a flow; `patterns` None: for all that are mirrored.
+    """Return the plan for these topics of a flow; `patterns` None: all replicated topics.
 
-    `patience` is how long to wait for the mirror. None: not at all, and nothing behind its newest offset
-    sync is due.
-    Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError where a
-    cluster does not answer or does not let us.
+    `patience` is how long to wait for MirrorMaker. None: no wait, and nothing after its newest offset sync is
+    due. Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError if a
+    cluster does not answer or a permission is missing.
     """
     seen = await source.admin.list_topics()
     names = chosen_topics(flow, seen, patterns, named_in=named_in)
-    if not names:  # also where nobody lets us see what there is: that is no proof of anything
+    if not names:  # a missing permission looks the same, so this proves nothing
         raise UnavailableError(
-            f"cluster {flow.source}: of the {len(seen)} topics that our principal may see there, {flow.name} "
-            "mirrors none: nothing can be compared; `mirrorwatch check` tells what is mirrored, and why not"
+            f"cluster {flow.source}: {flow.name} replicates none of the {len(seen)} topics that Mirrorwatch "
+            "may describe there; run `mirrorwatch check` to see what is replicated and why"
         )
     here, there = await asyncio.gather(
         source.admin.describe_topics(names), target.admin.describe_topics(names.values())
@@ -111,7 +109,7 @@ async def make_plan(
     topics, left_out = [], []
     for name, remote in names.items():
         original, copy = here[name], there[remote]
-        if original is None:  # it went away since its name was read
+        if original is None:  # deleted since the topics were listed
             continue
         if copy is None or copy.partitions != original.partitions:
             left_out += without_partners(
@@ -142,7 +140,7 @@ async def _records(side: Side, topic: str, partitions: range) -> dict[int, int]:
 
 
 class _Syncs:
-    """How far the mirror is by its offset syncs; a partition is asked for again when it has a new one."""
+    """MirrorMaker's progress by its offset syncs; cached until a partition has a new one."""
 
     def __init__(self, topics: Sequence[PlannedTopic], known: Known) -> None:
         self._topics = {topic.name: topic for topic in topics}
@@ -150,7 +148,7 @@ class _Syncs:
         self._reached: dict[Place, int] = {}
 
     def reached(self, place: Place) -> int:
-        """Return the offset behind that of the newest pair of these very topics."""
+        """Return the source offset after the newest pair of these topic ids."""
         if place not in self._reached:
             topic = self._topics[place[0]]
             known = usable(self._known.pairs(*place), source_id=topic.source_id, target_id=topic.target_id)
@@ -158,7 +156,7 @@ class _Syncs:
         return self._reached[place]
 
     async def poll(self) -> frozenset[Place]:
-        """Read what the mirror wrote since."""
+        """Read new offset syncs."""
         new = await self._known.more() if self._known.more is not None else frozenset()
         for place in new:
             self._reached.pop(place, None)
@@ -201,7 +199,7 @@ async def _look(
     flow: Flow,
     due: Mapping[Place, Due],
 ) -> tuple[list[TopicFound], list[LeftOut]]:
-    """Return what was found out of each topic, and what of it is left out."""
+    """Return what was found of each topic, and what is left out."""
     of = {topic.name: topic for topic in topics}
     places = [(topic.name, number) for topic in topics for number in topic.partitions]
     logs = await _logs(places, source, target)
@@ -232,7 +230,7 @@ async def _look(
     behind = await _behind(facts, wanted, anchors, source)
 
     def ranges() -> tuple[dict[str, list[PartitionPlan]], list[LeftOut]]:
-        for topic in topics:  # the setting may have been another one when the records were written
+        for topic in topics:  # the setting may have changed since the records were written
             topic.stamps |= target.stamped(topic.name)
         partitions: dict[str, list[PartitionPlan]] = {topic.name: [] for topic in topics}
         left_out: list[LeftOut] = []
@@ -244,7 +242,7 @@ async def _look(
         return partitions, left_out
 
     await take_samples(ranges()[0], source, target)
-    partitions, left_out = ranges()  # again, with what the sample told
+    partitions, left_out = ranges()  # again, with the samples
     return [_topic_found(topic, partitions[topic.name], source, target) for topic in topics], left_out
 
 
@@ -284,7 +282,7 @@ def _facts(topic: PlannedTopic, place: Place, logs: Logs, known: Known) -> Parti
 
 
 async def _add_by_time(facts: dict[Place, PartitionFacts], source: Side, target: Side) -> None:
-    """Add pairs found by the times of records, where the mirror's own are missing."""
+    """Add pairs found by record timestamps, if offset syncs are missing."""
     timed = {
         place: one for place, one in facts.items() if one.timestamps and one.anchored is Anchored.OFFSET_SYNCS
     }
@@ -321,7 +319,7 @@ async def _behind(
     anchors: Mapping[Place, Anchors],
     source: Side,
 ) -> dict[Place, int | None]:
-    """Return the offset of the source's first record behind the end; None: nothing, or only markers."""
+    """Return the offset of the source's first record after the end, or None if there are only markers."""
     tails = {}
     for place, one in facts.items():
         offset = tail_offset(one, wanted[place], anchors[place])

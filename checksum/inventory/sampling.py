@@ -1,4 +1,4 @@
-"""Read a few records of each topic: how large they are, whether they have headers, whose their times are."""
+"""A few records of each topic: their size, headers, and who set their timestamps."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 SAMPLED_PARTITIONS = 4  # of a topic
 SAMPLED_RECORDS = 25  # from the middle of one of them
-SAMPLED_NEWEST = 100  # of one of them: a producer that has begun to send headers shows there
+SAMPLED_NEWEST = 100  # of one of them: shows whether producers now send headers
 
 
 async def take_samples(partitions: Mapping[str, Sequence[PartitionPlan]], source: Side, target: Side) -> None:
-    """Read some records from the middle and from the end of what is compared, on both sides."""
+    """Read some records from the middle and the end of the compared ranges, on both sides."""
     sampled = {
         (topic, plan.partition): plan
         for topic, plans in partitions.items()

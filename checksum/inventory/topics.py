@@ -1,4 +1,4 @@
-"""What both clusters say of a flow's topics: their ids, partitions and settings."""
+"""Ids, partitions and settings of a flow's topics on both clusters."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Admin(Protocol):
-    """What `runtime.kafka.admin.ClusterAdmin` does."""
+    """The part of `runtime.kafka.admin.ClusterAdmin` that the checksum needs."""
 
     async def list_topics(self) -> tuple[str, ...]:
         """Return the names of all topics."""
         ...
 
     async def describe_topics(self, names: Iterable[str]) -> dict[str, TopicDescription | None]:
-        """Return each topic by its name, None where there is none."""
+        """Return each topic by its name, or None."""
         ...
 
     async def describe_topic_config(self, name: str) -> dict[str, str]:
@@ -38,10 +38,10 @@ class Admin(Protocol):
 
 @dataclass(slots=True)
 class PlannedTopic:
-    """A topic that is on both sides, with the partitions that both have; ids are None where none is told.
+    """A topic that is on both sides, with the partitions that both have; ids are None if unknown.
 
-    `compacted`: either side may drop a record for the sake of a later one of its key, which is no loss.
-    `stamps`: the target gives records its own time.
+    `compacted`: either side may delete a record that a later one of its key replaces. `stamps`: the target
+    sets record timestamps itself.
     """
 
     name: str
@@ -54,13 +54,13 @@ class PlannedTopic:
 
 
 def planned_topic(original: TopicDescription, copy: TopicDescription) -> PlannedTopic:
-    """Return what the plan takes of a topic and its copy."""
+    """Return the planned topic for a topic and its copy."""
     both = tuple(range(min(original.partitions, copy.partitions)))
     return PlannedTopic(original.name, copy.name, original.known_id, copy.known_id, both)
 
 
 async def read_settings(topics: Iterable[PlannedTopic], source: Admin, target: Admin) -> None:
-    """Find out which topics are compacted, and where the target stamps records."""
+    """Read which topics are compacted, and where the target sets timestamps."""
     several = list(topics)
     originals, copies = await asyncio.gather(
         source.describe_topic_configs([topic.name for topic in several]),
@@ -73,12 +73,12 @@ async def read_settings(topics: Iterable[PlannedTopic], source: Admin, target: A
 
 
 def is_compacted(settings: Mapping[str, str]) -> bool:
-    """Tell whether a topic with these settings may drop a record for the sake of a later one of its key."""
+    """Return whether a topic with these settings is compacted."""
     return "compact" in split_list(settings.get("cleanup.policy", ""))
 
 
 async def refuse_others(topics: Sequence[PlannedTopic], flow: Flow, source: Admin, target: Admin) -> None:
-    """Raise UnavailableError where a topic was made anew meanwhile: its offsets would be those of two."""
+    """Raise UnavailableError if a topic was re-created meanwhile: its offsets would be of two topics."""
     here, there = await asyncio.gather(
         source.describe_topics([topic.name for topic in topics]),
         target.describe_topics([topic.target for topic in topics]),
@@ -91,5 +91,5 @@ async def refuse_others(topics: Sequence[PlannedTopic], flow: Flow, source: Admi
             if now is None or now.known_id != before:
                 name = topic.name if alias == flow.source else topic.target
                 raise UnavailableError(
-                    f"{name} on {alias} was deleted or made anew while it was being planned for; try again"
+                    f"topic {name} on {alias} was deleted or re-created during planning; try again"
                 )

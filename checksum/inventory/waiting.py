@@ -1,9 +1,8 @@
-"""Wait until a flow's mirror has passed what the source holds, at the latest until all of that is due.
+"""Wait until MirrorMaker has replicated what the source holds, or until all of that is due.
 
-The ends of both logs are read, then how far the mirror is, again and again. A healthy mirror writes an
-offset sync of each partition with its worker's next offset flush, so the wait ends there. It takes its whole
-time only where the mirror does not pass a partition. Partitions that are empty or verified before are not
-waited for.
+Both log ends are read, then MirrorMaker's progress, again and again. A healthy MirrorMaker writes an offset
+sync of each partition with its next offset flush, so the wait ends there. It takes the full time only if
+MirrorMaker does not pass a partition. Partitions that are empty or already verified are not waited for.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ _LEAST_STEP_S, _MOST_STEP_S = 0.5, 5.0
 
 
 def _silent(_sentence: str) -> None:
-    """Say nothing."""
+    """Ignore the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a plan waits for the mirror: `longest_s` at most; `say` is given a sentence once it waits."""
+    """How long a plan waits for MirrorMaker: at most `longest_s`; `say` is called once if it waits."""
 
     longest_s: float
     clock: Clock
@@ -40,21 +39,21 @@ class Patience:
 
 
 class Progress(Protocol):
-    """How far the mirror is; places are the source's."""
+    """MirrorMaker's progress; places are the source's."""
 
     def reached(self, place: Place) -> int:
-        """Return the offset behind the last one that is known to be replicated, 0 where none is."""
+        """Return the offset after the last replicated record, or 0 if unknown."""
         ...
 
     async def poll(self) -> frozenset[Place]:
-        """Read what the mirror wrote since; return the partitions in which it replicated something."""
+        """Read MirrorMaker's progress; return the partitions in which it replicated something."""
         ...
 
 
 class TargetEnds:
-    """How far a mirror is that writes no offset syncs: by the ends of the target's logs.
+    """Progress of a MirrorMaker that writes no offset syncs, by the target's log end offsets.
 
-    `equal`: it keeps offsets, so that these are the source's as well. Else they only show that it replicates.
+    `equal`: it keeps offsets, so these are source offsets too. Otherwise they only show that it replicates.
     """
 
     def __init__(self, places: Sequence[Place], target: Side, *, equal: bool) -> None:
@@ -64,11 +63,11 @@ class TargetEnds:
         self._ends: dict[Place, int] = {}
 
     def reached(self, place: Place) -> int:
-        """Return the target's end where the mirror keeps offsets, else 0."""
+        """Return the target's log end offset if MirrorMaker keeps offsets, else 0."""
         return self._ends.get(place, 0) if self._equal else 0
 
     async def poll(self) -> frozenset[Place]:
-        """Read the ends; return the partitions that have grown since the last time."""
+        """Read the log ends; return the partitions that grew."""
         before, self._ends = self._ends, await asyncio.to_thread(self._target.ends, self._places)
         return frozenset(place for place, end in self._ends.items() if end > before.get(place, end))
 
@@ -82,9 +81,9 @@ async def wait_for_mirror(
     verified: Mapping[Place, int],
     patience: Patience,
 ) -> dict[Place, Due]:
-    """Return what was seen of each partition; `verified` is up to where a run verified it before.
+    """Return what was seen of each partition; `verified` is up to where an earlier run verified it.
 
-    Raises UnavailableError and RefusedError where a cluster does not answer or does not let us.
+    Raises UnavailableError and RefusedError if a cluster does not answer or a permission is missing.
     """
     target_ends = await asyncio.to_thread(
         target.ends, places
@@ -96,7 +95,7 @@ async def wait_for_mirror(
         place: starts[place]
         for place, end in source_ends.items()
         if max(starts[place], verified.get(place, 0)) < end
-    }  # by place: up to where it is known that nothing is owed
+    }  # by place: the offset up to which everything is replicated
     step_s = min(max(patience.longest_s / _STEPS, _LEAST_STEP_S), _MOST_STEP_S)
     moved = await progress.poll()
     asked: set[Place] = set()
@@ -104,7 +103,7 @@ async def wait_for_mirror(
     while True:
         further = {place: at for place, since in waiting.items() if (at := progress.reached(place)) > since}
         waiting |= further
-        # Behind it there may be nothing but markers of transactions, or what compaction left.
+        # Only transaction markers may follow, or gaps that compaction left.
         look = {
             place: at
             for place, at in waiting.items()
@@ -120,7 +119,7 @@ async def wait_for_mirror(
         if not told:
             told = True
             several = count_text(len(waiting), "partition")
-            patience.say(f"Waiting up to {duration_text(left_s)} for the mirror to replicate {several}.")
+            patience.say(f"Waiting up to {duration_text(left_s)} for MirrorMaker to replicate {several}.")
         await patience.sleep(min(step_s, left_s))
         moved |= await progress.poll()
     return {
@@ -138,6 +137,6 @@ async def wait_for_mirror(
 async def _first_owed(
     source: Side, since: Mapping[Place, int], ends: Mapping[Place, int]
 ) -> dict[Place, int]:
-    """Return the offset of the first record at or behind these offsets; the end where there is none."""
+    """Return the offset of the first record at or after these offsets, or the log end offset."""
     found = await asyncio.to_thread(source.first_from, since)
     return {place: ends[place] if offset is None else offset for place, offset in found.items()}

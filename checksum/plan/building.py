@@ -1,7 +1,7 @@
-"""Put a plan together: which topics, and what was found out about each. Pure.
+"""Select topics, and put a plan together. Pure.
 
-Topics are named by patterns, as MirrorMaker's filters are. Naming one that the flow does not mirror is an
-error of whoever named it, never an empty result: an audit of nothing would look like a good one.
+Topics are named by patterns, as in MirrorMaker's filters. A pattern without a replicated topic is an error,
+never an empty result: comparing nothing would look like success.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from fleet.verdicts.flow import Flow
 
-_NAMED = 5  # names in a sentence
+_NAMED = 5  # names in a message
 
 
 class NamedIn(NamedTuple):
-    """Where topics were named: the file, or the command line, and the key or option there."""
+    """Where topics were named: the file or the command line, and the key or option."""
 
     file: str
     key: str
@@ -41,7 +41,7 @@ TYPED: Final = NamedIn("the command line", "--topic")
 
 @dataclass(frozen=True, slots=True)
 class PlanRules:
-    """What is the same for every topic of a plan; `cells` is K, `bucket_ms` the width of a bucket of time."""
+    """Settings for every topic of a plan; `cells` is K, `bucket_ms` the width of a time bucket."""
 
     cells: int = 16
     bucket_ms: int = 900_000
@@ -50,10 +50,10 @@ class PlanRules:
 
 @dataclass(frozen=True, slots=True)
 class TopicFound:
-    """What was found out of one topic; `record_bytes` is the mean of a sample, 0 where none was read.
+    """What is known of one topic; `record_bytes` is the mean of a sample, 0 without one.
 
-    `target_stamps`: the target gives records its own time. `compacted`: either side may drop what a later
-    record of the same key replaces.
+    `target_stamps`: the target sets record timestamps itself. `compacted`: either side may delete records
+    that a later record of the same key replaces.
     """
 
     topic: str
@@ -70,10 +70,10 @@ class TopicFound:
 def chosen_topics(
     flow: Flow, names: Iterable[str], patterns: Sequence[str] | None, *, named_in: NamedIn = TYPED
 ) -> dict[str, str]:
-    """Return the topics to compare, the target's name by the source's; without `patterns` all mirrored ones.
+    """Return the topics to compare, the target's name by the source's; all without `patterns`.
 
-    `names` are the source's topics; `named_in` is where the patterns stand. Raises ConfigurationError for a
-    pattern that is none, for one that no mirrored topic matches, and where nothing is named at all.
+    `names` are the source's topics; `named_in` is where the patterns come from. Raises ConfigurationError for
+    an invalid pattern, for one that matches no replicated topic, and if no pattern is given.
     """
     known = sorted(names)
     mirrored = {
@@ -84,7 +84,7 @@ def chosen_topics(
     if patterns is None:
         return mirrored
     if not patterns:
-        sentence = "name what to compare: checksum.topics, --topic, or --all for every mirrored topic"
+        sentence = "no topics named; use checksum.topics, --topic, or --all for every replicated topic"
         raise ConfigurationError([Problem(*named_in, sentence)])
     chosen: set[str] = set()
     for pattern in patterns:
@@ -107,10 +107,11 @@ def build_plan(
     rules: PlanRules,
     made_at_ms: int,
 ) -> Plan:
-    """Return the plan of what was found; topics of which nothing is compared are not among its topics.
+    """Return the plan; topics of which nothing is compared are left out of it.
 
-    The source is read as the mirror reads it, else what it passes on of aborted transactions looks as if
-    nobody had written it; the target by what is committed only where the mirror writes transactions.
+    The source is read with MirrorMaker's isolation level, otherwise replicated records of aborted
+    transactions would look foreign. The target is read with read_committed only if MirrorMaker writes
+    transactions.
     """
     return Plan(
         flow=flow.name,
@@ -128,7 +129,7 @@ def build_plan(
 
 
 def isolations(flow: Flow) -> tuple[str, str]:
-    """Return the isolation level with which source and target of a flow are read."""
+    """Return the isolation levels with which source and target of a flow are read."""
     return flow.isolation_level, READ_COMMITTED if flow.exactly_once else READ_UNCOMMITTED
 
 
@@ -141,47 +142,47 @@ def without_partners(
     partitions: int | None,
     beyond: Mapping[int, int],
 ) -> list[LeftOut]:
-    """Return what is left out of a topic because one side has no such topic, or not these partitions of it.
+    """Return what is left out because one side lacks the topic or the partition.
 
-    `records` is how many offsets the source holds by partition, `partitions` how many the target has, None
-    where it lacks the topic. `beyond` is how many offsets the target holds in those that the source lacks;
-    an empty one leaves nothing out.
+    `records` is how many offsets the source has by partition; `partitions` how many partitions the target
+    has, or None if it lacks the topic. `beyond` is how many offsets the target has in partitions that the
+    source lacks.
     """
     if partitions is None:
-        why = f"there is no topic {target_topic} on {flow.target}: nothing of it has been mirrored"
+        why = f"topic {target_topic} does not exist on {flow.target}: nothing was replicated"
         return [LeftOut(topic, None, sum(records.values()), why)]
     missing = [number for number in sorted(records) if number >= partitions]
     found = [
-        LeftOut(topic, number, records[number], f"{target_topic} on {flow.target} has no such partition")
+        LeftOut(topic, number, records[number], f"partition missing in {target_topic} on {flow.target}")
         for number in missing
     ]
     why = (
-        f"they stand in {target_topic} on {flow.target}, and {topic} on {flow.source} has"
-        f" {count_text(len(records), 'partition')}: nothing is there to compare them with"
+        f"only in {target_topic} on {flow.target}: {topic} on {flow.source} has"
+        f" {count_text(len(records), 'partition')}"
     )
     return found + [LeftOut(topic, number, held, why) for number, held in sorted(beyond.items()) if held]
 
 
 def bytes_to_read(plan: Plan) -> tuple[int, int]:
-    """Return about how many bytes are read of the source and of the target: offsets times a record's size."""
+    """Return about how many bytes are read of source and target: offsets times the record size."""
     source = sum(topic.record_bytes * one.source.span for topic in plan.topics for one in topic.partitions)
     target = sum(topic.record_bytes * one.target.span for topic in plan.topics for one in topic.partitions)
     return source, target
 
 
 def beyond(plan: Plan, *, max_bytes: int) -> str | None:
-    """Return in words that a side would read more than `max_bytes`, None where neither would."""
+    """Return why a plan exceeds `max_bytes`, or None."""
     most = max(bytes_to_read(plan))
     if most <= max_bytes:
         return None
     return (
-        f"the plan of {plan.flow} reads about {bytes_text(most)} of a side, and max_bytes is"
-        f" {bytes_text(max_bytes)}: name fewer topics, or raise checksum.max_bytes"
+        f"the plan of {plan.flow} reads about {bytes_text(most)} of one side, more than max_bytes"
+        f" ({bytes_text(max_bytes)}); name fewer topics, or raise checksum.max_bytes"
     )
 
 
 def refuse_beyond(plan: Plan, *, max_bytes: int, file: str) -> None:
-    """Raise ConfigurationError where a side would read more than `max_bytes`, as `file` has it."""
+    """Raise ConfigurationError if a side would read more than `max_bytes`; `file` sets that limit."""
     sentence = beyond(plan, max_bytes=max_bytes)
     if sentence is not None:
         raise ConfigurationError([Problem(file, "checksum.max_bytes", sentence)])
@@ -212,8 +213,8 @@ def _why_none(flow: Flow, wanted: PatternList, known: Sequence[str]) -> str:
     if there:
         some = ", ".join(there[:_NAMED]) + (", ..." if len(there) > _NAMED else "")
         several = count_text(len(there), "topic")
-        return f"'{wanted.text}' matches {several} on {flow.source}, and {flow.name} mirrors none: {some}"
+        return f"'{wanted.text}' matches {several} on {flow.source}, but {flow.name} replicates none: {some}"
     return (
-        f"no topic on {flow.source} matches '{wanted.text}'; a name is matched as a whole, and only topics"
-        " that our principal may describe are seen"
+        f"no topic on {flow.source} matches '{wanted.text}'; a pattern must match the whole name,"
+        " and Mirrorwatch needs the permission to describe the topic"
     )

@@ -1,8 +1,7 @@
-"""At which pairs both sides can be cut in two, so that no copy stands on the wrong side of a cut. Pure.
+"""Pairs of offsets at which both sides can be split, so that no replicated record is on the wrong side. Pure.
 
-A cut is an end and a beginning at once (anchors): before it stands no copy of what lies behind it, and behind
-it none of what lies before. So what stands between two cuts can be compared, and read again, by itself: the
-more there are, the less is read again for one record that differs.
+A cut is an end and a beginning at once (anchors/pairs.py). So what lies between two cuts can be compared, and
+read again, by itself: the more cuts, the less is read again for one differing record.
 """
 
 from __future__ import annotations
@@ -18,16 +17,17 @@ if TYPE_CHECKING:
 
     from checksum.plan.shape import OffsetRange
 
-MOST = 500  # of one partition: where the target stamps records, each is worth K cells
-FAR = 100_000  # offsets between two cuts at most, where the mirror told none and times do
-MOST_BY_TIME = 64  # of one partition: each costs some hundred records
-_LEAST_STEP = 1_000  # offsets, where any offset is a cut
+MOST = 500  # of one partition: if the target sets timestamps, each has K cells
+FAR = 100_000  # the most offsets between two cuts, if there are no pairs but timestamps
+MOST_BY_TIME = 64  # of one partition: each reads some hundred records
+_LEAST_STEP = 1_000  # offsets, if any offset is a cut
 
 
 def cuts(pairs: Sequence[Pair], *, repeats: bool) -> list[Pair]:
-    """Return those of the pairs, given in the mirror's order, that are cuts; `repeats` as for `ends`.
+    """Return the pairs that are cuts; `pairs` are in MirrorMaker's order, `repeats` as for `ends`.
 
-    An end stands before its cut, and a record at a cut behind it: so none that may have been copied before.
+    An end lies before its cut, and a record at a cut after it: pairs that may have been replicated before are
+    not cuts.
     """
     early = set(beginnings(pairs))
     found = with_furthest(pairs, repeats=repeats)
@@ -35,20 +35,20 @@ def cuts(pairs: Sequence[Pair], *, repeats: bool) -> list[Pair]:
 
 
 def rising(found: Iterable[Pair]) -> list[Pair]:
-    """Return the pairs in order, without those that do not lie behind the one before on both sides."""
+    """Return the pairs in order, without those that do not follow the previous one on both sides."""
     kept: list[Pair] = []
-    for pair in sorted(found, key=lambda one: one[:2]):  # what else a pair tells has no order
+    for pair in sorted(found, key=lambda one: one[:2]):  # ids have no order
         if not kept or (kept[-1].upstream < pair.upstream and kept[-1].downstream < pair.downstream):
             kept.append(pair)
     return kept
 
 
 def runs_between(found: Sequence[Pair]) -> list[Run]:
-    """Return runs between cuts of one distance.
+    """Return runs between cuts of the same delta.
 
-    A mirror that lets records change places tells pairs that go back, which end its chains just there. But
-    between two cuts of one distance as many offsets lie on both sides, so that each record's place is known.
-    Where more than the order was changed between them, it shows as records at other places, which are read.
+    If records change places, the pairs of a chain go back and end it. But between two cuts of the same delta
+    both sides have as many offsets, so each record's place is known. Other changes show as records at other
+    places, which are read again.
     """
     runs: list[Run] = []
     for one, other in pairwise(found):
@@ -60,14 +60,14 @@ def runs_between(found: Sequence[Pair]) -> list[Run]:
 
 
 def equal_cuts(source: OffsetRange, target: OffsetRange) -> list[Pair]:
-    """Return cuts of a mirror that keeps offsets: one offset is as good as another."""
+    """Return cuts of a mirror that keeps offsets: any offset is a cut."""
     first, until = max(source.first, target.first), min(source.until, target.until)
     step = max(_LEAST_STEP, -(-(until - first) // MOST))
     return [Pair(offset, offset) for offset in range(first + step, until, step)]
 
 
 def looked_for(first: int, until: int, known: Iterable[int]) -> list[int]:
-    """Return source offsets at which to look for a cut by time, where known ones stand too far apart."""
+    """Return source offsets at which to search a cut by time, if the known ones are too far apart."""
     step = max(FAR, -(-(until - first) // MOST_BY_TIME))
     borders = sorted({first, until, *(offset for offset in known if first < offset < until)})
     found: list[int] = []
@@ -78,7 +78,7 @@ def looked_for(first: int, until: int, known: Iterable[int]) -> list[int]:
 
 
 def segments(found: Iterable[Pair], source: OffsetRange, target: OffsetRange) -> tuple[tuple[int, int], ...]:
-    """Return cuts, given rising, within both ranges as (source, target), spread over the range."""
+    """Return cuts, given in order, within both ranges as (source, target), spread over the range."""
     step = source.span // MOST
     kept: list[tuple[int, int]] = []
     at = source.first - step - 1

@@ -1,8 +1,7 @@
-"""A plan as a JSON document, its id, and the reading of one from outside. Pure.
+"""A plan as JSON, its id, and how it is read and checked. Pure.
 
-The id is the SHA-256 of the canonical JSON (keys in order, no blanks, ASCII), so that one changed offset
-makes another plan. Reading believes nothing: every number is bounded, ranges lie where they must, and what is
-wrong is said with the path of the value in the document.
+The id is the SHA-256 of the canonical JSON (sorted keys, no blanks, ASCII), so that one changed offset makes
+another plan. Every number of a file is checked, and errors name the path of the value in the document.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_TOPICS = 100_000
-MAX_PARTITIONS = 100_000  # of one topic; the number of one is below it
+MAX_PARTITIONS = 100_000  # of one topic; partition numbers are smaller
 MAX_RUNS = 10_000  # of one partition
 MAX_SEGMENTS = 10_000  # of one partition
 MAX_LEFT_OUT = 1_000_000
@@ -40,16 +39,16 @@ MAX_CELLS = 65_536
 MAX_BUCKET_MS = 366 * 86_400_000
 MAX_OFFSET = (1 << 63) - 1
 MAX_TEXT = 2_000
-_NAME = 249  # Kafka's longest name of a topic
+_NAME = 249  # Kafka's longest topic name
 
 
 def plan_id(plan: Plan) -> str:
-    """Return the id of a plan: 64 hexadecimal digits that only an equal plan has."""
+    """Return the id of a plan, 64 hexadecimal digits."""
     return hashlib.sha256(canonical(to_document(plan))).hexdigest()
 
 
 def canonical(document: object) -> bytes:
-    """Return a document's one spelling."""
+    """Return the canonical JSON of a document."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
@@ -73,18 +72,14 @@ def to_document(plan: Plan) -> dict[str, Any]:
 
 
 def from_document(document: object, *, file: str) -> Plan:
-    """Return the plan in a document that came from `file`.
-
-    Raises ConfigurationError with a sentence for what is no plan, for another version, and for numbers that
-    cannot be.
-    """
+    """Return the plan in a document that came from `file`; raises ConfigurationError if it is invalid."""
     found = Value(document, file=file)
     version = found["version"].whole(0, 1_000_000)
     if version != VERSION:
-        refuse(file, "version", f"is of version {version}, and this program compares by {VERSION}; plan anew")
+        refuse(file, "version", f"unsupported version {version}, this release uses {VERSION}; plan again")
     seeds = tuple(found["seeds"].wholes(len(SEEDS), 0, MAX_OFFSET))
     if seeds != SEEDS:
-        refuse(file, "seeds", f"are {list(seeds)}, and this program sums by {list(SEEDS)}; plan anew")
+        refuse(file, "seeds", f"unsupported seeds {list(seeds)}, this release uses {list(SEEDS)}; plan again")
     plan = Plan(
         flow=found["flow"].text(MAX_TEXT),
         source=found["source"].text(_NAME),
@@ -126,7 +121,7 @@ def _topic_document(topic: TopicPlan) -> dict[str, Any]:
                 "runs": [[run.first, run.until, run.delta] for run in one.runs],
                 "segments": [list(segment) for segment in one.segments],
                 "anchored": str(one.anchored),
-                # Named only where they are, so that a plan without them keeps its id.
+                # Only if set, so that a plan without them keeps its id.
                 **({"recreated": list(one.recreated)} if one.recreated is not None else {}),
                 **({"left_behind": one.left_behind} if one.left_behind is not None else {}),
             }
@@ -159,13 +154,13 @@ def _topic(found: Value) -> TopicPlan:
 def _partition(found: Value) -> PartitionPlan:
     source, target = _range(found["source"]), _range(found["target"])
     if not source.span + target.span:
-        found.refuse("holds no offset on either side")
+        found.refuse("has no offsets on either side")
     runs = tuple(Run(*one.wholes(3, -MAX_OFFSET, MAX_OFFSET)) for one in found["runs"].items(MAX_RUNS))
     if not _runs_fit(runs, source, target):
-        found["runs"].refuse("do not lie one behind the other within both ranges")
+        found["runs"].refuse("must be in order and within both ranges")
     segments = tuple(_pair(one.wholes(2, 0, MAX_OFFSET)) for one in found["segments"].items(MAX_SEGMENTS))
     if not _segments_fit(segments, source, target):
-        found["segments"].refuse("do not rise within both ranges")
+        found["segments"].refuse("must rise within both ranges")
     found.nothing_but(*_names(PartitionPlan))
     return PartitionPlan(
         partition=found["partition"].whole(0, MAX_PARTITIONS - 1),
@@ -186,14 +181,14 @@ def _recreated(found: Value, source: OffsetRange, target: OffsetRange) -> tuple[
         return None
     upstream, downstream = _pair(found["recreated"].wholes(2, 0, MAX_OFFSET))
     if not (source.first <= upstream <= source.until and downstream <= target.first):
-        found["recreated"].refuse("do not lie where both ranges begin")
+        found["recreated"].refuse("must lie where both ranges start")
     return upstream, downstream
 
 
 def _range(found: Value) -> OffsetRange:
     first, until = found.wholes(2, 0, MAX_OFFSET)
     if first > until:
-        found.refuse(f"is the range [{first}, {until}), which ends before it begins")
+        found.refuse(f"invalid range [{first}, {until}): it ends before it starts")
     return OffsetRange(first, until)
 
 

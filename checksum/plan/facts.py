@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Where the last run that compared a partition ended, on both sides, and of which topics that was."""
+    """Where the last run of a partition ended, on both sides, and the ids of both topics."""
 
     source_until: int
     target_until: int
@@ -27,10 +27,10 @@ class Verified:
 class PartitionFacts:
     """What is known of one partition before any of its records was read.
 
-    `anchored` is how offsets of both sides are brought together; `verified` is of these very topics.
-    `beginning` is a pair that was found without the mirror's word, by equal records at equal times, and so
-    are those `inside`. `offset_reset` is where the mirror begins to read a partition. `due` is what it had
-    time to replicate, None where nothing is known of that; `leaves_out`: it may go on without a record.
+    `anchored` is how offsets of both sides are matched; `verified` is of these topic ids. `beginning` and
+    `inside` are pairs found by equal records at equal times, without offset syncs. `offset_reset` is where
+    MirrorMaker starts to read a partition. `due` is what it had time to replicate, if known; `leaves_out`: it
+    may drop records.
     """
 
     topic: str
@@ -50,5 +50,5 @@ class PartitionFacts:
 
     @property
     def whole(self) -> bool:
-        """Tell whether the mirror is to copy all that the source holds."""
+        """Return whether MirrorMaker replicates all that the source holds."""
         return self.offset_reset == EARLIEST

@@ -1,7 +1,7 @@
-"""A plan on disk, which is carried to the other site: written whole or not at all, believed only unchanged.
+"""A plan file, which is copied to the other site: written completely or not at all, and refused if changed.
 
-The file is JSON: what it is, the version, the plan's id, and the plan. The id is that of the plan within, so
-a plan that was cut off, edited, or copied wrongly is refused with a sentence.
+The file is JSON: its kind, the version, the plan's id, and the plan. The id is computed from the plan, so a
+truncated or edited file is refused.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _SHOWN = 12  # digits of an id
 
 
 def write_plan(path: Path, plan: Plan) -> str:
-    """Write a plan to a file, in the place of what is there; return its id.
+    """Write a plan to a file, replacing it; return the plan's id.
 
-    What is no file, such as /dev/stdout, is written to as it is, and a link goes on leading where it leads.
-    Raises ConfigurationError where the file cannot be written: then what was there still is.
+    A device such as /dev/stdout is written directly, and symbolic links are followed. Raises
+    ConfigurationError if the file cannot be written; the old file is then unchanged.
     """
     found = plan_id(plan)
     document = {"kind": KIND, "version": VERSION, "id": found, "plan": to_document(plan)}
     try:
-        # What is carried to another site may be read by who carries it.
+        # Whoever copies it to the other site must be able to read it.
         with written_whole(path, mode=0o644) as file:
             json.dump(document, file, separators=(",", ":"))
             file.write("\n")
@@ -44,20 +44,16 @@ def write_plan(path: Path, plan: Plan) -> str:
 
 
 def read_plan(path: Path) -> tuple[Plan, str]:
-    """Return the plan in a file and its id.
-
-    Raises ConfigurationError for a file that is not there, is no plan, is of another version, is not whole,
-    or holds another plan than its id tells.
-    """
+    """Return the plan in a file and its id; raises ConfigurationError if it is missing or invalid."""
     found = Value(_document(path), file=str(path))
     if not found.is_object or not found.has("kind") or found["kind"].held != KIND:
-        refuse(str(path), "", "is no plan of a checksum; `checksum plan` writes one")
+        refuse(str(path), "", "not a checksum plan; write one with `checksum plan --out`")
     version = found["version"].whole(0, 1_000_000)
     if version != VERSION:
         refuse(
             str(path),
             "version",
-            f"is {version}, and this program reads {VERSION}: plan and digest with one version on both sites",
+            f"unsupported version {version}, this release reads {VERSION}; use one release on both sites",
         )
     told = found["id"].text(64)
     plan = from_document(found["plan"].held, file=str(path))
@@ -65,8 +61,8 @@ def read_plan(path: Path) -> tuple[Plan, str]:
         refuse(
             str(path),
             "id",
-            f"is {told[:_SHOWN]}…, and the plan in it has {plan_id(plan)[:_SHOWN]}…: it was changed after it"
-            " was written; take the file as `checksum plan` wrote it",
+            f"is {told[:_SHOWN]}…, but the plan has {plan_id(plan)[:_SHOWN]}…: the file was changed; use it"
+            " as `checksum plan` wrote it",
         )
     return plan, told
 
@@ -75,14 +71,14 @@ def _document(path: Path) -> object:
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
-                refuse(str(path), "", f"is larger than {MAX_FILE_BYTES} bytes, which no plan is")
+                refuse(str(path), "", f"not a checksum plan: larger than {MAX_FILE_BYTES} bytes")
             content = file.read(MAX_FILE_BYTES)
     except OSError as error:
         refuse(str(path), "", f"cannot be read: {_reason(error)}")
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
-        refuse(str(path), "", "is no JSON, or not whole: was it cut off on its way? Take it anew")
+        refuse(str(path), "", "invalid JSON: the file may be incomplete; copy it again")
 
 
 def _reason(error: OSError) -> str:

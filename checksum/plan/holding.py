@@ -1,8 +1,7 @@
-"""Whether a plan that was kept still holds, so that its digests are gone on with. Pure.
+"""Whether a stored plan is still valid, so that a run can resume with its digests. Pure.
 
-Records that came since are for the next run, and what retention took since is told as such: neither is a
-reason to read everything again. Topics that were made anew or are compacted by now are, which only the
-clusters can tell (`run`).
+New records are for the next run, and records that retention deleted are reported as such: neither requires a
+new plan. Topics that were re-created or became compacted do (`changed_topic` in checksum/run.py).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def outdated(plan: Plan, flow: Flow, rules: PlanRules) -> bool:
-    """Tell whether a plan is another one than would be made now, but for what the logs hold."""
+    """Return whether the configuration would make another plan now."""
     planned_as = (plan.flow, plan.source, plan.target, plan.isolation_source, plan.isolation_target)
     if planned_as != (flow.name, flow.source, flow.target, *isolations(flow)):
         return True
@@ -32,9 +31,9 @@ def outdated(plan: Plan, flow: Flow, rules: PlanRules) -> bool:
 
 
 def basis(plan: Plan, verified: Mapping[Place, VerifiedTo]) -> str:
-    """Return what is another text as soon as anything of a plan was compared, by whatever other plan.
+    """Return a hash that changes if another run compared any partition of the plan.
 
-    What was compared since would be told twice.
+    Comparing it again would report findings twice.
     """
     found = [(place, verified.get(place)) for place in sorted(planned_partitions(plan))]
     return hashlib.sha256(repr(found).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Why offsets of a partition are left out, in words with numbers that a person can look up. Pure."""
+"""Why offsets of a partition are left out, with numbers that can be checked. Pure."""
 
 from __future__ import annotations
 
@@ -13,102 +13,99 @@ if TYPE_CHECKING:
     from checksum.anchors.search import Anchors
     from checksum.plan.due import Due
 
-OUTSIDE = "no offset sync lies within what both logs still hold"
+OUTSIDE = "no offset sync points to records that both logs still hold"
 
 
 def gone(logs: Logs) -> str:
-    """Say why what the source held when the last run ended is not compared any more."""
+    """Return why records of the source that no run compared are no longer there."""
     return (
-        "retention took them from the source before they were compared: its log begins at"
+        "retention deleted them on the source before they were compared: its log starts at offset"
         f" {logs.source_start}"
     )
 
 
 def overtaken(jump: tuple[int, int]) -> str:
-    """Say why what the source held between two offsets was never copied."""
+    """Return why MirrorMaker never replicated the records between two offsets."""
     before, after = jump
     return (
-        f"deleted on the source before they were copied: the mirror went from offset {before} to {after} at"
-        " once, where the source's log begins"
+        f"deleted on the source before they were replicated: MirrorMaker jumped from offset {before} to"
+        f" {after}, where the source's log starts"
     )
 
 
 def nothing_found(anchored: Anchored, known: Usable, anchors: Anchors, *, ends: int) -> str:
-    """Say why nothing at all is compared; `ends` is how many pairs could have been an end."""
+    """Return why nothing is compared; `ends` is how many pairs were candidates for an end."""
     seen = _against(anchors)
     match anchored:
         case Anchored.EQUAL_OFFSETS:
             return seen or "both logs have no offset in common"
         case Anchored.TIMESTAMPS:
-            by_time = "the target's last records were not found on the source by their times"
+            by_time = "the target's last records were not found on the source by timestamp"
             return seen or f"{_no_pairs(known)}, and {by_time}"
     if anchors.end is not None:
         return seen or OUTSIDE
     if ends:
         looked = count_text(anchors.read, "offset sync")
-        return f"of {looked} that were looked at none holds: {seen}"
+        return f"{looked} checked, none valid: {seen}"
     return OUTSIDE if known.pairs else _no_pairs(known)
 
 
 def no_beginning(anchored: Anchored, known: Usable, anchors: Anchors, logs: Logs) -> str:
-    """Say why what stands before the beginning of the ranges is not compared."""
+    """Return why offsets before the ranges are not compared."""
     if anchored is Anchored.EQUAL_OFFSETS:
-        return f"the target's log begins at {logs.target_start}"
+        return f"the target's log starts at offset {logs.target_start}"
     if anchored is Anchored.TIMESTAMPS:
-        return "they stand before the first records that were found on both sides"
-    before = "they stand before the oldest offset sync"
+        return "older than the first records found on both sides"
+    before = "older than the oldest offset sync"
     if known.of_other_topics or known.before_a_fall:
         return (
-            f"{before} since a topic was made anew or lost its end: no offset tells what became of them;"
-            " see what the lag monitor says about it"
+            f"{before} since a topic was re-created or truncated: no offset shows whether they were"
+            " replicated; see the lag of this flow"
         )
     seen = _against(anchors)
     if seen is not None:
-        return f"{before} that holds: {seen}"
-    return f"{before} within both logs; the target's begins at {logs.target_start}"
+        return f"{before} that is valid: {seen}"
+    return f"{before} within both logs; the target's log starts at offset {logs.target_start}"
 
 
 def begun_late(offset_reset: str) -> str:
-    """Say why what stands before the first record that the mirror copied is not compared."""
+    """Return why offsets before the first replicated record are not compared."""
     return (
-        "they stand before the first record that was copied, and the mirror's consumer has auto.offset.reset"
-        f" = {offset_reset}: which of them it was to copy is not known"
+        f"older than the first replicated record; with auto.offset.reset={offset_reset} it is unknown which"
+        " of them MirrorMaker had to replicate"
     )
 
 
 def ahead(furthest: int) -> str:
-    """Say why what was copied behind the end of the ranges is not compared yet."""
+    """Return why replicated records after the ranges are not compared yet."""
     return (
-        "the target grew by more records than the source there, so the mirror may have been ahead, up to"
-        f" source offset {furthest}, and gone back: they are compared once it has come further"
+        "the target grew by more records than the source, so MirrorMaker may have been ahead, up to source"
+        f" offset {furthest}, and started again; a later run compares them"
     )
 
 
 def no_end(anchored: Anchored, logs: Logs, due: Due | None) -> str:
-    """Say why what stands behind the end of the ranges is not compared yet."""
+    """Return why offsets after the ranges are not compared yet."""
     if due is not None:
-        return (
-            "not due yet: newer than what the plan found on the source, or behind the mirror's newest offset"
-            " sync"
-        )
+        return "not due yet: newer than the plan, or after MirrorMaker's newest offset sync"
     if anchored is Anchored.EQUAL_OFFSETS:
-        return f"not mirrored when the plan was made: the target's log ended at {logs.target_end}"
-    return "not mirrored when the plan was made, or behind the mirror's newest offset sync"
+        return f"not replicated when the plan was made: the target's log end offset was {logs.target_end}"
+    return "not replicated when the plan was made, or after MirrorMaker's newest offset sync"
 
 
 def _no_pairs(known: Usable) -> str:
     if known.of_other_topics:
         several = count_text(known.of_other_topics, "offset sync")
-        return f"no offset sync of this topic is known, only {several} of one that had its name before"
-    return "no offset sync of this partition is known"
+        return f"no offset sync of this topic, only {several} of an earlier topic with this name"
+    return "no offset sync of this partition"
 
 
 def _against(anchors: Anchors) -> str | None:
-    """Say what was seen at a pair that was not believed."""
+    """Return what is wrong with a rejected pair."""
     if anchors.against is None:
         return None
     pair, found = anchors.against
     where = f"source offset {pair.upstream} and target offset {pair.downstream}"
     if found is Agreement.UNREADABLE:
-        return f"{where} do not both hold a record that can be read"
+        return f"{where} do not both hold a readable record"
     return f"{where} hold different records"

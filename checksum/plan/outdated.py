@@ -1,4 +1,4 @@
-"""What says that a plan does not fit the logs any more."""
+"""The error for a plan that no longer fits the logs."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from fleet.errors import UnavailableError
 
 
 class OutdatedPlanError(UnavailableError):
-    """The plan was right when it was made and is not any more: a new one is needed, not another try."""
+    """The plan no longer fits the logs: plan again instead of retrying."""

@@ -1,9 +1,8 @@
-"""Cut what is to be read into slices, one after the other, so that a rate is kept. Pure.
+"""Slices that keep a rate. Pure.
 
-Spark reads a slice as fast as it can, and not before the slice's bytes are due. Over any time the bytes read
-stay below `max_rate` times it plus a slice. A slice's bytes are an estimate before it is read and counted
-afterwards: what was too much makes the next wait longer. Slices are checkpoints too: what an interrupted
-digest has read stays read.
+Spark reads a slice at full speed, but not before its bytes are due. Over any period, the bytes read stay
+below `max_rate` times the period plus one slice. A slice's size is estimated before and counted after
+reading: an excess makes the next wait longer. Slices are checkpoints too: an interrupted digest keeps them.
 """
 
 from __future__ import annotations
@@ -15,15 +14,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-LEAST_SHARE_BYTES: Final = (
-    512_000  # of a partition in a slice: Kafka hands out whole batches, by default 1 MB
-)
-UNKNOWN_RECORD_BYTES: Final = 10_000  # on the safe side, until the first slice has been counted
-OVERHEAD_BYTES: Final = 12  # of a record in Kafka's format beside key, value and headers, about
-MOST_FETCH_BYTES: Final = 2_000_000  # Spark keeps 64 consumers with what they fetched: more is all garbage
+LEAST_SHARE_BYTES: Final = 512_000  # of a partition in a slice: Kafka returns whole batches, by default 1 MB
+UNKNOWN_RECORD_BYTES: Final = 10_000  # a safe value until the first slice is counted
+OVERHEAD_BYTES: Final = 12  # of a record in Kafka's format, without key, value and headers, about
+MOST_FETCH_BYTES: Final = 2_000_000  # Spark caches 64 consumers with their data: more is wasted
 LEAST_FETCH_BYTES: Final = 64_000
-SLICE_S: Final = 10.0  # of a slice that keeps a rate
-_FETCHES_AHEAD: Final = 2  # of a consumer: what it has and nobody took, and what it has asked for meanwhile
+SLICE_S: Final = 10.0  # duration of a slice with a rate
+_FETCHES_AHEAD: Final = 2  # of a consumer: one that was not taken yet, and one in flight
 _FETCHES_IN_A_SHARE: Final = 16
 
 
@@ -37,13 +34,13 @@ class Stretch:
 
     @property
     def span(self) -> int:
-        """Return how many offsets these are."""
+        """Return the number of offsets."""
         return self.until - self.first
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a slice may hold: bytes by estimate, offsets, and places that are read beside one another."""
+    """The limits of a slice: estimated bytes, offsets, and places that are read in parallel."""
 
     size_bytes: float
     offsets: int
@@ -51,11 +48,11 @@ class Measure:
 
 
 FREE: Final = Measure(size_bytes=16e9, offsets=30_000_000, places=256)
-"""Without a rate: about a minute's reading, and no more consumers than fit into memory."""
+"""Without a rate: about a minute of reading, and as many consumers as fit into memory."""
 
 
 def measure(max_rate: float | None, *, offsets: int = FREE.offsets) -> Measure:
-    """Return how large slices are that keep `max_rate` bytes per second, each read in ten seconds."""
+    """Return the limits of slices that keep `max_rate` bytes per second, each read in ten seconds."""
     if max_rate is None:
         return Measure(FREE.size_bytes, offsets, FREE.places)
     size = min(max_rate * SLICE_S, FREE.size_bytes)
@@ -63,9 +60,9 @@ def measure(max_rate: float | None, *, offsets: int = FREE.offsets) -> Measure:
 
 
 def fetch_bytes(max_rate: float | None, *, places: int) -> int:
-    """Return how much a consumer asks for at once where so many places are read in all.
+    """Return the fetch size of a consumer if `places` places are read in all.
 
-    A consumer fetches ahead of what a slice takes: with a rate that has to be little of a slice.
+    A consumer fetches ahead of the slice; with a rate, that must be a small part of it.
     """
     if max_rate is None:
         return MOST_FETCH_BYTES
@@ -75,7 +72,7 @@ def fetch_bytes(max_rate: float | None, *, places: int) -> int:
 
 
 def ahead_bytes(max_rate: float, *, places: int) -> int:
-    """Return the most that consumers have fetched, at any time, beyond what slices took."""
+    """Return the most bytes that consumers have fetched beyond what slices took, at any time."""
     beside = min(places, measure(max_rate).places)
     return beside * _FETCHES_AHEAD * fetch_bytes(max_rate, places=places)
 
@@ -83,11 +80,12 @@ def ahead_bytes(max_rate: float, *, places: int) -> int:
 def take(
     left: Sequence[Stretch], record_bytes: Mapping[int, float], most: Measure, *, whole: Collection[int] = ()
 ) -> tuple[list[Stretch], list[Stretch]]:
-    """Return what the next slice reads and what is left after it, both in the order of `left`.
+    """Return what the next slice reads and what is left, both in the order of `left`.
 
     `record_bytes` is the estimate for each place. The first places share the slice evenly; what one does not
-    need goes to the others. Each gets one offset at least, so that every slice gets on. Places in `whole` are
-    never divided: a slice that begins with one holds as many of them as fit, and that one in any case.
+    need goes to the others. Each gets at least one offset, so that every slice makes progress. Places in
+    `whole` are never divided: a slice that starts with one holds as many of them as fit, and at least that
+    one.
     """
     if not left:
         return [], []
@@ -121,7 +119,7 @@ def _undivided(
 def _offsets_each(
     reading: Sequence[Stretch], record_bytes: Mapping[int, float], most: Measure
 ) -> dict[int, int]:
-    """Return how many offsets each place gets: those that need least first, so that their rest is shared."""
+    """Return how many offsets each place gets; the smallest are served first, so that the rest is shared."""
     bytes_left, offsets_left, waiting = most.size_bytes, most.offsets, len(reading)
     share = {}
     for one in sorted(reading, key=lambda one: one.span * record_bytes[one.place]):
@@ -134,11 +132,10 @@ def _offsets_each(
 
 
 class Dues:
-    """When slices may be read that keep `max_rate` bytes per second: none before its own bytes are due.
+    """When slices may be read to keep `max_rate` bytes per second: none before its bytes are due.
 
-    So from the beginning on, no more was read at any moment than the rate allows until then, as far as the
-    expected bytes are right; what was too much makes the next wait longer. A digest that reads more slowly
-    than it may does not save that up, but for one slice.
+    So at no time more was read than the rate allows, as far as the estimates are right; an excess makes the
+    next wait longer. A slow digest does not accumulate a credit of more than one slice.
     """
 
     def __init__(self, max_rate: float | None, *, now_s: float) -> None:
@@ -154,24 +151,24 @@ class Dues:
         return max(0.0, self._paid_until_s + span_s - now_s)
 
     def pay(self, read_bytes: float) -> None:
-        """Take down what a slice has read."""
+        """Record what a slice has read."""
         if self._max_rate is not None:
             self._paid_until_s += read_bytes / self._max_rate
 
 
 def expected_bytes(taken: Sequence[Stretch], record_bytes: Mapping[int, float]) -> float:
-    """Return the bytes of these stretches by the estimates for their places."""
+    """Return the estimated bytes of these stretches."""
     return sum(piece.span * record_bytes[piece.place] for piece in taken)
 
 
 def estimate(planned_bytes: int) -> float:
-    """Return the bytes that a record takes, from the plan's sample of it (0: there was none)."""
+    """Return the bytes per record, from the plan's sample (0: none)."""
     return float(planned_bytes + OVERHEAD_BYTES if planned_bytes else UNKNOWN_RECORD_BYTES)
 
 
 def corrected(known: float, *, records: int, size_bytes: int) -> float:
-    """Return a new estimate after a slice in which so many records had so many bytes.
+    """Return the new estimate after a slice with so many records and bytes.
 
-    It rises at once and falls by half at most: records that grow again are not underestimated by much.
+    It rises at once and falls by half at most, so that growing records are not underestimated by much.
     """
     return known if records == 0 else max(known / 2, size_bytes / records, 1.0)

@@ -1,4 +1,4 @@
-"""Where the ranges of a partition can be cut in two, and along which offsets order is compared. Pure."""
+"""Where the ranges of a partition can be split, and where order is compared. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def runs_of(
     facts: PartitionFacts, anchors: Anchors, source: OffsetRange, target: OffsetRange
 ) -> tuple[Run, ...]:
-    """Return the source's offsets of which it is known at which distance their copies have to stand."""
+    """Return the source offsets for which the target offset of each record is known."""
     if facts.compacted:
         return ()
     if facts.anchored is Anchored.EQUAL_OFFSETS:
@@ -40,7 +40,7 @@ def runs_of(
 def segments_of(
     facts: PartitionFacts, anchors: Anchors, source: OffsetRange, target: OffsetRange
 ) -> tuple[tuple[int, int], ...]:
-    """Return where both sides can be cut; they take the place of time buckets where times say nothing."""
+    """Return where both sides can be split; these replace time buckets if timestamps are not compared."""
     if facts.compacted:
         return ()
     if facts.anchored is Anchored.EQUAL_OFFSETS:
@@ -49,7 +49,7 @@ def segments_of(
 
 
 def _cuts(facts: PartitionFacts, anchors: Anchors, target: OffsetRange) -> list[Pair]:
-    """Return the cuts among the pairs that are believed, rising on both sides."""
+    """Return the cuts among the verified pairs, rising on both sides."""
     believed = {pair[:2] for chain in anchors.chains for pair in chain}
     believed |= {pair[:2] for pair in (anchors.beginning, anchors.end) if pair is not None}
     known = [pair for pair in facts.usable.pairs if pair.downstream < target.until]

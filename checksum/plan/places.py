@@ -1,8 +1,8 @@
-"""What Spark looks up for each record: the place in the plan of its topic, partition and offset. Pure.
+"""The table that Spark joins to records: the place in the plan of each topic, partition and offset. Pure.
 
 A *place* is one partition of the plan on one side, numbered in the plan's order. Its runs and marks become
-arrays of one length for all places of a read, padded at the end, in which Spark searches by halves: the count
-of entries at or below an offset takes as many steps as the length has bits, whatever the number of runs.
+padded arrays of equal length for all places of a read, for a binary search: the count of entries at or below
+an offset takes as many steps as the length has bits.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from checksum.plan.pacing import Stretch
     from checksum.plan.shape import OffsetRange, PartitionPlan, Plan, Run, TopicPlan
 
-NEVER: Final = (1 << 63) - 1  # past every offset: what arrays are padded with
+NEVER: Final = (1 << 63) - 1  # larger than any offset; pads the arrays
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """One partition on one side; offsets, runs (first, until, delta) and marks are that side's own.
 
-    `topic` is the source's name, `read_as` this side's. `delta` takes this side's offset to the source's, by
-    subtraction: 0 on the source itself.
+    `topic` is the source's name, `read_as` this side's. The source offset is this side's offset minus
+    `delta`, which is 0 on the source.
     """
 
     number: int
@@ -44,9 +44,9 @@ class Place:
 
 
 class PlaceRow(NamedTuple):
-    """A place as Spark joins it to records, cut to what one read takes of it.
+    """A place as Spark joins it to records, cut to one read.
 
-    `run_starts` and `marks` are searched. With c entries at or below an offset it is in a run where it is
+    `run_starts` and `marks` are searched. With c entries at or below an offset, it is in a run if it is
     before `run_ends[c]`, whose delta is `run_deltas[c]`, and it is in segment `mark_base` + c.
     """
 
@@ -76,7 +76,7 @@ def _place(number: int, topic: TopicPlan, partition: PartitionPlan, side: Side) 
         partition=partition.partition,
         offsets=partition.source if here else partition.target,
         runs=tuple(run if here else _moved(run) for run in partition.runs),
-        # Where times are compared they make the buckets, and the anchors inside are not looked at.
+        # If timestamps are compared they make the buckets, and segments are not used.
         marks=() if topic.timestamps else tuple(pair[0 if here else 1] for pair in partition.segments),
         headers=topic.headers,
         timestamps=topic.timestamps,
@@ -90,7 +90,7 @@ def _moved(run: Run) -> Run:
 
 
 def place_rows(places: Sequence[Place], stretches: Iterable[Stretch], side: Side) -> list[PlaceRow]:
-    """Return the rows for what one read takes; their searched arrays have one length, a power of two - 1."""
+    """Return the rows for one read; their searched arrays have one length, 2^n - 1."""
     cut = [(places[stretch.place], stretch) for stretch in stretches]
     runs = [_runs_within(place, stretch) for place, stretch in cut]
     marks = [_marks_within(place, stretch) for place, stretch in cut]
@@ -112,7 +112,7 @@ def place_rows(places: Sequence[Place], stretches: Iterable[Stretch], side: Side
 
 
 def search_steps(room: int) -> list[int]:
-    """Return by how much to step, largest first, when counting in an array of `room` entries, 2^n - 1."""
+    """Return the steps of a binary search in an array of `room` entries, largest first."""
     return [1 << bit for bit in reversed(range(room.bit_length()))]
 
 

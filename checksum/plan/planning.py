@@ -1,4 +1,4 @@
-"""Make the plans of a run: what the mirror itself tells of offsets, and which flow a named topic is of."""
+"""Make the plan of a flow from offset syncs, and find the flow of a named topic."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 
 class KeptSyncs(Protocol):
-    """Offset syncs that the service kept as they passed."""
+    """Offset syncs that the service stored."""
 
     @property
     def topic_id(self) -> str:
-        """Return which topic of that name they are of, by its id; "" where none are kept."""
+        """Return the id of the topic that they are from; "" if none are stored."""
         ...
 
     @property
     def next_number(self) -> int:
-        """Return the offset of the first record of that topic that is not among them."""
+        """Return the offset of the topic's first record that is not stored."""
         ...
 
     def of(self, topic: str, partition: int) -> Sequence[Pair]:
@@ -49,7 +49,7 @@ class KeptSyncs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What is known from before: up to where all is verified, and the syncs that were kept; None: none."""
+    """The earlier state: up to where partitions are verified, and stored offset syncs (None: none)."""
 
     verified: Mapping[Place, VerifiedTo] = field(default_factory=dict)
     syncs: KeptSyncs | None = None
@@ -57,7 +57,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class FlowPlan:
-    """The plan of a flow; `nothing_new` are topics that it lacks as all of them was verified before."""
+    """The plan of a flow; `nothing_new` are its topics without new records."""
 
     plan: Plan
     nothing_new: tuple[str, ...] = ()
@@ -75,12 +75,11 @@ async def plan_flow(
     named_in: NamedIn = TYPED,
     patience: Patience | None = None,
 ) -> FlowPlan:
-    """Return the plan of a flow; `patterns` None: of all that is mirrored; `named_in` is where they stand.
+    """Return the plan of a flow; `patterns` None: all replicated topics; `named_in` is their origin.
 
-    `patience` is how long to wait for the mirror. None: not at all, and nothing behind its newest offset
-    sync is due.
-    Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError where a
-    cluster does not answer or does not let us.
+    `patience` is how long to wait for MirrorMaker. None: no wait, and nothing after its newest offset sync is
+    due. Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError if a
+    cluster does not answer or a permission is missing.
     """
     before = before or Before()
     verified = {
@@ -112,9 +111,9 @@ async def plan_flow(
 async def patterns_by_flow(
     flows: Sequence[Flow], connects: Connects, patterns: Sequence[str], *, named_in: NamedIn = TYPED
 ) -> dict[str, list[str] | MirrorwatchError]:
-    """Return by flow those of the patterns that name topics which it mirrors, or why it cannot be asked.
+    """Return by flow the patterns that match its replicated topics, or the error of its cluster.
 
-    Raises ConfigurationError for one that names none of any flow, where all of them could be asked.
+    Raises ConfigurationError for a pattern that matches in no flow, if all clusters answered.
     """
     found: dict[str, list[str] | MirrorwatchError] = {}
     wrong: dict[str, list[ConfigurationError]] = {pattern: [] for pattern in patterns}
@@ -146,7 +145,7 @@ async def patterns_by_flow(
 
 
 class _MirrorPairs:
-    """What the mirror itself tells: what was kept of it, and what its own topic holds behind that."""
+    """Offset syncs: the stored ones, and the newer ones in MirrorMaker's topic."""
 
     def __init__(
         self,
@@ -160,16 +159,16 @@ class _MirrorPairs:
 
     @property
     def writes(self) -> bool:
-        """Tell whether there is a topic of offset syncs."""
+        """Return whether there is a topic of offset syncs."""
         return self._read is not None
 
     def of(self, topic: str, partition: int) -> list[Pair]:
-        """Return the pairs of a partition, in the mirror's order."""
+        """Return the pairs of a partition, in MirrorMaker's order."""
         newer = self._pairs.of(topic, partition) if self._pairs is not None else ()
         return [*self._earlier(topic, partition), *newer]
 
     async def more(self) -> frozenset[SourcePlace]:
-        """Read what the mirror wrote since; return the partitions that it wrote of."""
+        """Read new offset syncs; return the partitions that have some."""
         if self._pairs is None or self._read is None:
             return frozenset()
         newer = await asyncio.to_thread(self._read, since=self._pairs.until, only_since=True)
@@ -180,10 +179,10 @@ class _MirrorPairs:
 async def _pairs(
     flow: Flow, sides: BothSides, connects: Connects, clock: Clock, before: Before
 ) -> _MirrorPairs:
-    """Return what the mirror itself tells.
+    """Return the offset syncs of a flow.
 
-    Nothing where it writes no syncs, so that times are looked at. A broker before 2.8 tells of no topic's id:
-    there a topic that ends before what was kept of it is another one.
+    None if MirrorMaker writes no syncs; then timestamps are used. A broker before 2.8 has no topic ids:
+    there, a topic that ends before the stored offset is a re-created one.
     """
     kept = before.syncs
     at_source = flow.offset_syncs_location == "source"

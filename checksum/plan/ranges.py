@@ -1,29 +1,28 @@
-"""What of one partition is compared, and what is left out. Pure.
+"""The compared ranges of one partition, and what is left out. Pure.
 
-The end of both ranges lies behind a pair that holds, and so does the beginning, but for
+Both ranges start and end at verified pairs, with these exceptions for the start:
 
-- where the last run ended: from there on, without any reading, as long as both topics are the same ones;
-- the beginning of both logs: at offset 0 on both sides, where the records there are the same, and nothing
-  shows that a topic was made anew;
-- the beginning of the target's log: of what stood on the source before the record at the target's offset 0,
-  nothing can have been copied, so all that the source still holds before it belongs to the comparison, unless
-  the mirror was told not to begin at the beginning (auto.offset.reset);
-- a compacted topic, which is compared by the last record of each key, from offset 0 on both sides; where
-  retention took of either, or the mirror did not begin there, from a pair as others are, but always from the
-  first that both logs hold: what one side lost before its log's start would lack there for all its keys;
-- a source topic that was re-created, so that the mirror went on somewhere within the new one: all that the
-  source holds before that belongs to the comparison. Copies of it can only lie behind the old topic's last;
+- the last run: its end, without reading, if both topic ids are the same;
+- the start of both logs: offset 0 on both sides, if the records there are equal and no topic was re-created;
+- the start of the target's log: nothing before the record at the target's offset 0 can have been replicated,
+  so all earlier offsets of the source are compared, unless MirrorMaker did not start at the earliest offset
+  (auto.offset.reset);
+- a compacted topic: offset 0 on both sides, because it is compared by the last record of each key. If
+  retention deleted records or MirrorMaker did not start there, the first pair that both logs hold: otherwise
+  every key that one side lost before its log start would look lost;
+- a re-created source topic in which MirrorMaker started later: all earlier offsets of the source are
+  compared. Copies of them can only follow the last record of the old topic;
 - a mirror that keeps offsets: pairs only prove that it does.
 
-The end lies behind what is due (checksum/plan/due.py) where the mirror went on without that: no pair tells
-where its copies are, since there are none. The target is compared up to its end, which has not moved since
-before the source's was read.
+If MirrorMaker continued without due records (checksum/plan/due.py), the ranges end after these: no pair shows
+where their copies are, since there are none. The target is then compared up to its log end offset, which has
+not moved since before the source's was read.
 
-Behind the source's last record, nothing on the target can be a copy of anything newer: where the ranges reach
-it, the target is compared up to its own end, which has to be read before the source's.
+After the source's last record, the target cannot hold newer copies: if the ranges reach it, the target is
+compared up to its own log end offset, which must be read before the source's.
 
-Every offset of the source from where the last run ended (or its log's start) to its end is either compared or
-left out, with a reason. What is left out and due makes a run incomplete; what is not due yet does not.
+Every offset of the source from the end of the last run (or its log start) to its log end is either compared
+or left out, with a reason. What is left out and due makes a run incomplete; what is not due yet does not.
 """
 
 from __future__ import annotations
@@ -43,15 +42,15 @@ if TYPE_CHECKING:
     from checksum.plan.due import Due
     from checksum.plan.facts import PartitionFacts, Verified
 
-MOST_LOOKED_BACK = 250_000  # offsets of the target that are read for copies from before a beginning
+MOST_LOOKED_BACK = 250_000  # offsets of the target that are searched for copies before a range
 _ORIGIN = Pair(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a search for anchors is about: pairs that can be an end, oldest first.
+    """The input of a search for anchors: pairs that can be an end, oldest first.
 
-    `start` is where both ranges begin, where that is known already.
+    `start` is where both ranges start, if known.
     """
 
     ends: tuple[Pair, ...]
@@ -59,9 +58,9 @@ class Candidates:
 
 
 def standing(verified: Verified | None, *, source_id: str | None, target_id: str | None) -> Verified | None:
-    """Return where the last run ended, if that was of these very topics.
+    """Return where the last run ended, if the topic ids are the same.
 
-    Where an id is not known, then or now, it is not known either whether the topic is the same.
+    If an id is unknown, it is unknown whether the topic is the same.
     """
     if verified is None or None in (source_id, target_id):
         return None
@@ -70,7 +69,7 @@ def standing(verified: Verified | None, *, source_id: str | None, target_id: str
 
 
 def candidates(facts: PartitionFacts) -> Candidates:
-    """Return which pairs can be an end of this partition's ranges, and their beginning if it is known."""
+    """Return which pairs can be an end of this partition's ranges, and their start if known."""
     logs, since = facts.logs, _since(facts)
     last = tuple(
         pair
@@ -81,7 +80,7 @@ def candidates(facts: PartitionFacts) -> Candidates:
 
 
 def beginnings_before(facts: PartitionFacts, end: Pair) -> list[Pair]:
-    """Return which pairs can be the beginning of ranges with this end, oldest first; none: it is known."""
+    """Return which pairs can be the start of ranges with this end, oldest first; none if it is known."""
     if _known_start(facts) is not None:
         return []
     logs, since = facts.logs, (0, 0) if facts.compacted else _since(facts)
@@ -103,7 +102,7 @@ def beginnings_before(facts: PartitionFacts, end: Pair) -> list[Pair]:
 
 
 def cuts_wanted(facts: PartitionFacts) -> list[int]:
-    """Return at which source offsets a cut has to be looked for, as the mirror told none near."""
+    """Return the source offsets at which to search a cut, because no pair is near."""
     if facts.compacted or not facts.usable.pairs:
         return []
     known = [pair.upstream for pair in facts.usable.pairs]
@@ -112,7 +111,7 @@ def cuts_wanted(facts: PartitionFacts) -> list[int]:
 
 
 def tail_offset(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> int | None:
-    """Return from where on the source may hold no further record, which is worth a look; None: not known."""
+    """Return the source offset after which no record may follow, which is worth a check; None if unknown."""
     reached = _reached(facts)
     if anchors.end is not None:
         return _end(facts, anchors.end)[0]
@@ -126,9 +125,9 @@ def tail_offset(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> i
 def partition_ranges(
     facts: PartitionFacts, found: Candidates, anchors: Anchors, *, behind: int | None
 ) -> tuple[PartitionPlan | None, tuple[LeftOut, ...]]:
-    """Return what is compared of a partition, None where that is nothing, and all that is left out.
+    """Return the plan of a partition, or None if nothing is compared, and all that is left out.
 
-    `behind` is the offset of the source's first record at or behind the tail's offset; None: there is none.
+    `behind` is the offset of the source's first record at or after the tail's offset, or None.
     """
     logs, reached = facts.logs, _reached(facts)
     left = _Left(facts)
@@ -185,7 +184,7 @@ class _Left:
 
 
 def _tell_gone(left: _Left, facts: PartitionFacts, reached: Verified | None) -> int:
-    """Tell what the source does not hold any more; return from where on it is to be compared."""
+    """Add what the source no longer has; return the first offset that can be compared."""
     logs = facts.logs
     jump = jump_to(facts.usable.pairs, logs.source_start)
     since = reached.source_until if reached is not None else logs.source_start
@@ -200,7 +199,7 @@ def _tell_gone(left: _Left, facts: PartitionFacts, reached: Verified | None) -> 
 def _tell_behind(
     left: _Left, facts: PartitionFacts, found: Candidates, end: tuple[int, int], behind: int | None
 ) -> None:
-    """Tell what stands behind the end: up to the newest pair it was copied, and behind that it may not be."""
+    """Add what follows the end: replicated up to the newest pair, and unknown after it."""
     refused = [
         (pair.upstream, furthest)
         for pair, furthest in with_furthest(facts.usable.pairs, repeats=not facts.exactly_once)
@@ -222,14 +221,14 @@ def _tell_behind(
 
 
 def _holds_due(due: Due, behind: int | None) -> bool:
-    """Tell whether a record behind the newest pair was due; there may be nothing but markers."""
+    """Return whether a due record follows the newest pair; there may be only transaction markers."""
     return behind is not None and behind < due.source_until
 
 
 def _left_behind(
     facts: PartitionFacts, found: Candidates, anchors: Anchors, behind: int | None
 ) -> int | None:
-    """Return from where on the mirror went on without what was due, None where it may not have."""
+    """Return the first due offset without which MirrorMaker continued, or None."""
     tail, due, logs = tail_offset(facts, found, anchors), facts.due, facts.logs
     if tail is None or due is None or facts.anchored is Anchored.EQUAL_OFFSETS or not _holds_due(due, behind):
         return None
@@ -239,10 +238,11 @@ def _left_behind(
 
 
 def _recreated(facts: PartitionFacts, anchors: Anchors) -> tuple[int, int] | None:
-    """Return where the mirror went on in a source topic that was re-created, None where it was not.
+    """Return where MirrorMaker started in a re-created source topic, or None.
 
-    That is the first pair of the new topic on the source, and from where on the target may hold copies.
-    Where too many offsets lie between the old topic's last pair and that one, no look finds them all.
+    That is the source offset of the new topic's first pair, and the first target offset that may hold its
+    copies. None if the target has too many offsets between the old topic's last pair and that one to read
+    them all.
     """
     first, logs = anchors.beginning, facts.logs
     if first is None or facts.compacted or not facts.whole or facts.anchored is not Anchored.OFFSET_SYNCS:
@@ -261,7 +261,7 @@ def _recreated(facts: PartitionFacts, anchors: Anchors) -> tuple[int, int] | Non
 
 
 def _reached(facts: PartitionFacts) -> Verified | None:
-    """Return where the last run ended, unless a log ends before: it was cut, and is compared anew."""
+    """Return where the last run ended, unless a log ends before: then it was truncated, and starts over."""
     verified, logs = facts.verified, facts.logs
     if verified is None or verified.source_until > logs.source_end or verified.target_until > logs.target_end:
         return None
@@ -269,13 +269,13 @@ def _reached(facts: PartitionFacts) -> Verified | None:
 
 
 def _since(facts: PartitionFacts) -> tuple[int, int]:
-    """Return where the last run ended on both sides, their first offsets where there was none."""
+    """Return where the last run ended on both sides, or 0."""
     reached = _reached(facts)
     return (reached.source_until, reached.target_until) if reached is not None else (0, 0)
 
 
 def _known_start(facts: PartitionFacts) -> tuple[int, int] | None:
-    """Return where both ranges begin, where no record has to be read for that."""
+    """Return where both ranges start, if no record must be read for that."""
     logs, reached, since = facts.logs, _reached(facts), _since(facts)
     if facts.anchored is Anchored.EQUAL_OFFSETS:
         first = max(logs.source_start, logs.target_start, *(() if facts.compacted else since))
@@ -290,13 +290,13 @@ def _known_start(facts: PartitionFacts) -> tuple[int, int] | None:
 
 
 def _never_copied(facts: PartitionFacts) -> bool:
-    """Tell whether the target never held a record, though the mirror had time to replicate some."""
+    """Return whether the target never had a record, though MirrorMaker had time to replicate some."""
     known, fresh = facts.usable, facts.logs.target_end == 0 and facts.due is not None
     return fresh and facts.whole and not (known.pairs or known.of_other_topics or known.before_a_fall)
 
 
 def _untouched(facts: PartitionFacts) -> bool:
-    """Tell whether both logs begin at 0 and nothing shows that one of the topics was made anew."""
+    """Return whether both logs start at 0 and neither topic was re-created."""
     logs, known = facts.logs, facts.usable
     return logs.source_start == 0 == logs.target_start and not known.of_other_topics + known.before_a_fall
 
@@ -310,7 +310,7 @@ def _start(facts: PartitionFacts, anchors: Anchors, *, recreated: bool) -> tuple
 
 
 def _end(facts: PartitionFacts, pair: Pair) -> tuple[int, int]:
-    """Return where the ranges end by this pair."""
+    """Return where the ranges end with this pair."""
     if facts.anchored is Anchored.EQUAL_OFFSETS:
         until = min(facts.logs.source_end, facts.logs.target_end)
         return until, until

@@ -1,8 +1,7 @@
-"""What a checksum compares, as plain values: the plan that both sides digest by. Pure.
+"""What a checksum compares, as plain values: the plan by which both sides are digested. Pure.
 
-Offsets are those of the side named; every range is [first, until). A plan is the whole agreement between two
-sites that never speak to each other: `plan_document` writes it as JSON and gives it the id by which `compare`
-knows that two digests are of one plan.
+Offsets are those of the side named; every range is [first, until). A plan is all that two sites share:
+`document` writes it as JSON and computes its id, by which `compare` recognises two digests of one plan.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 VERSION = 1
-"""Of the plan and of the record hash together: digests made under different ones are never compared."""
+"""Version of the plan and of the record hash: digests of different versions are never compared."""
 
 SEEDS = (7, 13)
 """Seeds of the second and of the third sum: g = xxhash64(h, 7), and xxhash64(h, 13)."""
@@ -21,11 +20,11 @@ READ_UNCOMMITTED = "read_uncommitted"
 
 
 class Anchored(StrEnum):
-    """How it is known which offset of the target belongs to an end of the source's range."""
+    """How the target offset of a range's end is known."""
 
-    OFFSET_SYNCS = "offset syncs"  # pairs that the mirror wrote, their records read and found the same
-    EQUAL_OFFSETS = "equal offsets"  # the mirror keeps offsets
-    TIMESTAMPS = "timestamps"  # found by the time of a record, confirmed by equal neighbours
+    OFFSET_SYNCS = "offset syncs"  # pairs that MirrorMaker wrote, verified by their records
+    EQUAL_OFFSETS = "equal offsets"  # MirrorMaker keeps offsets
+    TIMESTAMPS = "timestamps"  # found by timestamp, verified by equal neighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +36,13 @@ class OffsetRange:
 
     @property
     def span(self) -> int:
-        """Return how many offsets these are: the most records that they can hold."""
+        """Return the number of offsets, which is the most records that they can hold."""
         return self.until - self.first
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Source offsets [first, until) whose copies stand at the same distance: target = source + delta."""
+    """Source offsets [first, until) whose copies have the target offset source + delta."""
 
     first: int
     until: int
@@ -54,16 +53,15 @@ class Run:
 class PartitionPlan:
     """What is compared of one partition.
 
-    One of the two ranges may be empty, never both: nothing new on the source, and records on the target.
-    `runs` lie within `source` in order and never overlap. `segments` are anchors (source, target) inside both
-    ranges, rising on both sides, in steps small enough to name where a difference lies; where the target's
-    timestamps say nothing they take the place of time buckets: segment i is what stands at or after the
-    i-th anchor (0: before the first) and before the next. `anchored` is how the later end is known.
+    One of the two ranges may be empty, for example if only the target has new records. `runs` lie within
+    `source` in order and do not overlap. `segments` are anchors (source, target) inside both ranges, rising
+    on both sides, in small steps. They replace time buckets if timestamps are not compared: segment i starts
+    at the i-th anchor (0: before the first) and ends before the next. `anchored` is how the end is known.
 
-    `recreated`, where the source topic was re-created: (source, target) offsets. The mirror skipped the
-    source's records before the first, but for those that it copied at or behind the second, before the
-    target's range. `left_behind` is the source offset from which on the mirror replicated nothing though it
-    was due; copies of that, should they still come, lie behind the target's range.
+    `recreated`, if the source topic was re-created: (source, target) offsets. MirrorMaker skipped the
+    source's records before the first, except those that it replicated at or after the second, before the
+    target's range. `left_behind` is the source offset from which MirrorMaker replicated nothing though it was
+    due; late copies would follow the target's range.
     """
 
     partition: int
@@ -78,11 +76,11 @@ class PartitionPlan:
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """What is compared of one topic; ids are None where the cluster tells none.
+    """What is compared of one topic; ids are None if the cluster has none.
 
-    `headers` says whether headers are read and hashed, `timestamps` whether the record's time is (not where
-    the target stamps records itself). `record_bytes` is a record's mean size by a sample, keys, values and
-    headers together; 0 where none was read.
+    `headers` is whether headers are read and hashed, `timestamps` whether record timestamps are (not if the
+    target sets them itself). `record_bytes` is the mean size of a sample (key, value and headers), 0 without
+    one.
     """
 
     topic: str
@@ -100,8 +98,8 @@ class TopicPlan:
 class LeftOut:
     """What is not compared, in records of the source at most, and why; partition None: the whole topic.
 
-    The records are the target's where the source has no such partition.
-    `later` where it is merely new: a later run compares it, and this one is not the less complete.
+    The records are the target's if the source has no such partition. `later`: merely new; a later run
+    compares it, and this run is not incomplete.
     """
 
     topic: str
@@ -113,11 +111,11 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that two sites must agree on before their digests can be compared.
+    """What two sites must agree on before their digests can be compared.
 
-    `source` and `target` are aliases of clusters, `cells` is K, `bucket_ms` the width of a time bucket,
-    `isolation_*` Kafka's isolation level with which a side is read, `excluded_headers` the names of headers
-    that a mirror adds by design.
+    `source` and `target` are cluster aliases, `cells` is K, `bucket_ms` the width of a time bucket,
+    `isolation_*` Kafka's isolation levels, `excluded_headers` the names of headers that the mirror adds by
+    design.
     """
 
     flow: str

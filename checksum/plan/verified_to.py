@@ -1,18 +1,17 @@
-"""Up to where a partition is verified after a run: where the next one begins. Pure.
+"""Up to which offset a partition is verified after a run, which is where the next run starts. Pure.
 
-The mark of a partition moves to the end of the plan's range when all of it was read on both sides, which a
-comparison takes for granted, and each record in it was told of: it matches, or is in a finding, or is in the
-document as `unverified`, with the reason. What a finding told is not told again by the next run.
+The position moves to the end of the plan's range once both sides were read and every record was reported: it
+matches, or is in a finding, or is `unverified` with a reason. The next run does not report a finding again.
 
-What stays untold apart behind a mark is only what no later run could tell either: what retention took, a
-block that is larger than any look reads, an extra record whose original may have expired. Where another look
-could still tell, as this one merely had read as much as it may before it came to a block, the mark stays at
-the beginning of the range and counts that (`held`); the next run compares the range again, with what it has
-found once more. After MOST_HELD runs in a row it moves nonetheless: a range that only grows would be refused
-for its size one day, and take every other topic with it. The range of a compacted topic begins at the same
-offset each time, behind which its mark may be: there it is held where it is, and never goes back.
+Records stay unresolved behind the position only if no later run could resolve them: retention deleted them,
+their block is too large to read, or the original of an extra record may have expired. If this run only
+reached its reading limit before a block, the position stays at the start of the range and counts that
+(`held`); the next run compares the range again, with its findings. After MOST_HELD runs in a row it moves
+anyway: a growing range would one day exceed the size limit and block all topics. The range of a compacted
+topic always starts at the same offset, which may be before its position: there the position stays, and never
+moves back.
 
-Where a topic was left out of the plan, or a partition, there is no range, and the mark stays where it is.
+The position of a topic or partition that was left out of the plan stays.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ MOST_HELD = 3
 def verified_to(
     plan: Plan, found: Result, before: Mapping[Place, VerifiedTo], *, at_ms: int, most_offsets: int
 ) -> dict[Place, VerifiedTo]:
-    """Return the marks after a run; `before` are those that its plan was made with.
+    """Return the positions after a run; `before` are those that its plan was made with.
 
-    `most_offsets` is how many a look reads of one block and side.
+    `most_offsets` is how many offsets are read again of one block and side.
     """
     unread = {
         (block.topic, block.partition)
@@ -61,7 +60,7 @@ def verified_to(
 
 
 def _of_this_range(before: VerifiedTo | None, planned: Planned) -> VerifiedTo | None:
-    """Return the mark where what is compared goes on from it: of the same topics, whose logs were not cut."""
+    """Return the earlier position if this range continues it: same topics, and logs not truncated."""
     topic, range_of = planned.topic, planned.partition
     if before is None or (before.source_topic_id, before.target_topic_id) != (
         topic.source_topic_id,

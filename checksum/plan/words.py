@@ -1,4 +1,4 @@
-"""What `checksum plan` prints: what is read on each side, and what is left out and why. Pure."""
+"""The output of `checksum plan`: what is read on each side, and what is left out and why. Pure."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from checksum.plan.shape import LeftOut, Plan, TopicPlan
 
 _NAMED = 8  # partitions in a line
-_LISTED = 20  # lines of topics, and of what is left out: the largest
-_LEAVES_OUT = ", but for what was aborted"
+_LISTED = 20  # lines of topics, and of what is left out; the largest
+_LEAVES_OUT = ", without aborted transactions"
 _UNKNOWN = "an unknown number of bytes"
 
 
 def plan_lines(
     plan: Plan, *, plan_id: str, max_rate: float | None = None, nothing_new: Sequence[str] = ()
 ) -> list[str]:
-    """Return the lines that tell a person what this plan reads.
+    """Return the lines that describe what this plan reads.
 
-    `max_rate` is in bytes a second for each side; with it the least time that reading takes is told.
-    `nothing_new` are topics that were asked for and of which the plan compares nothing.
+    `max_rate` is in bytes per second for each side, for the least reading time. `nothing_new` are requested
+    topics without new records.
     """
     partitions = [one for topic in plan.topics for one in topic.partitions]
     source = sum(one.source.span for one in partitions)
@@ -42,7 +42,7 @@ def plan_lines(
     most = max(source_bytes, target_bytes)
     if max_rate and most:
         least = duration_text(most / max_rate)
-        lines.append(f"  at max_rate {bytes_text(max_rate)}/s each side takes {least} at least")
+        lines.append(f"  at max_rate {bytes_text(max_rate)}/s each side takes at least {least}")
     lines += _topics_lines(plan)
     due = [one for one in plan.left_out if not one.later]
     later = [one for one in plan.left_out if one.later]
@@ -55,12 +55,12 @@ def plan_lines(
     waiting = {one.topic for one in later}
     lines += _nothing_new_lines([name for name in nothing_new if name not in waiting])
     if not partitions:
-        lines.append("nothing is to be compared")
+        lines.append("nothing to compare")
     return lines
 
 
 def _topics_lines(plan: Plan) -> list[str]:
-    """Return a line for each of the topics that are largest on the source, and one for all others."""
+    """Return a line for each of the largest topics, and one for all others."""
     sizes = {topic.topic: sum(one.source.span for one in topic.partitions) for topic in plan.topics}
     listed = set(sorted(sizes, key=lambda name: sizes[name], reverse=True)[:_LISTED])
     lines = [_topic_line(plan, topic) for topic in plan.topics if topic.topic in listed]
@@ -77,13 +77,13 @@ def _topic_line(plan: Plan, topic: TopicPlan) -> str:
     if topic.compacted:
         remarks.append("compacted: the last record of each key")
     if not topic.timestamps:
-        remarks.append(f"without timestamps: {plan.target} stamps records itself")
+        remarks.append(f"timestamps not compared: {plan.target} sets its own")
     if not topic.headers:
-        remarks.append("no headers seen")
+        remarks.append("no headers found")
     ordered = sum(run.until - run.first for one in topic.partitions for run in one.runs)
     spans = sum(one.source.span for one in topic.partitions)
     if not topic.compacted:
-        remarks.append(f"order told for {_share(ordered, spans)}")
+        remarks.append(f"order checked for {_share(ordered, spans)}")
     head = (
         f"  {topic.topic} -> {topic.target_topic}: {count_text(len(topic.partitions), 'partition')},"
         f" {count_text(spans, 'record')} at most"
@@ -92,7 +92,7 @@ def _topic_line(plan: Plan, topic: TopicPlan) -> str:
 
 
 def _left_out_lines(left_out: Iterable[LeftOut]) -> list[str]:
-    """Return a line for each topic and reason, with the partitions that it concerns; of many the largest."""
+    """Return a line for each topic and reason, with its partitions; only the largest."""
     groups: dict[tuple[str, str], list[LeftOut]] = {}
     for one in left_out:
         groups.setdefault((one.topic, one.why), []).append(one)
@@ -112,7 +112,7 @@ def _left_out_lines(left_out: Iterable[LeftOut]) -> list[str]:
     if rest:
         lines.append(
             f"  and {len(rest):,} more: {count_text(sum(rest), 'record')};"
-            " `checksum plan --json FILE` has more of them"
+            " `checksum plan --json FILE` lists more"
         )
     return lines
 
@@ -122,7 +122,7 @@ def _nothing_new_lines(names: Sequence[str]) -> list[str]:
         return []
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     topics = f"{count_text(len(names), 'topic')}, empty or verified before"
-    return [f"nothing new in {topics}: {', '.join(names[:_NAMED])}{more}"]
+    return [f"no new records in {topics}: {', '.join(names[:_NAMED])}{more}"]
 
 
 def _bytes(count: int, records: int) -> str:
@@ -131,6 +131,6 @@ def _bytes(count: int, records: int) -> str:
 
 def _share(part: int, whole: int) -> str:
     if part >= whole:
-        return "all of them"
-    # Never 100 % of something that is not whole, and never 0 % of something that is there.
-    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f} %" if part else "none of them"
+        return "all"
+    # Never 100 % of an incomplete part, and never 0 % of an existing one.
+    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f} %" if part else "none"

@@ -33,10 +33,10 @@ class Value:
 
     def __getitem__(self, name: str) -> Value:
         if not self.is_object:
-            self.refuse(f"is {_kind(self.held)} where an object belongs")
+            self.refuse(f"must be an object, not {_kind(self.held)}")
         key = f"{self._key}.{name}" if self._key else name
         if name not in self.held:
-            refuse(self._file, key, "is missing; the file was written by another program or is not whole")
+            refuse(self._file, key, "missing; the file is incomplete or was written by another program")
         return Value(self.held[name], file=self._file, key=key)
 
     @property
@@ -62,33 +62,33 @@ class Value:
         unknown = sorted(set(self.held) - set(names))
         if unknown:
             key = f"{self._key}." if self._key else ""
-            refuse(self._file, f"{key}{unknown[0][:_SHOWN]}", "is no key of a plan that this program knows")
+            refuse(self._file, f"{key}{unknown[0][:_SHOWN]}", "unknown key; use a plan of this release")
 
     def whole(self, least: int, most: int) -> int:
         """Return a whole number within these bounds."""
         if type(self.held) is not int:  # True is an int to Python
-            self.refuse(f"is {_kind(self.held)} where a whole number belongs")
+            self.refuse(f"must be an integer, not {_kind(self.held)}")
         if not least <= self.held <= most:
-            shown = str(self.held)[:_SHOWN] if abs(self.held) < 1 << 200 else "far"
-            self.refuse(f"is {shown}, outside {least} to {most}")
+            shown = str(self.held)[:_SHOWN] if abs(self.held) < 1 << 200 else "a far larger number"
+            self.refuse(f"must be {least} to {most}, not {shown}")
         found: int = self.held
         return found
 
     def flag(self) -> bool:
         """Return true or false."""
         if type(self.held) is not bool:
-            self.refuse(f"is {_kind(self.held)} where true or false belongs")
+            self.refuse(f"must be true or false, not {_kind(self.held)}")
         found: bool = self.held
         return found
 
     def text(self, longest: int) -> str:
         """Return a printable text of at most so many characters, one at least."""
         if type(self.held) is not str:
-            self.refuse(f"is {_kind(self.held)} where a text belongs")
+            self.refuse(f"must be a string, not {_kind(self.held)}")
         if not 1 <= len(self.held) <= longest:
-            self.refuse(f"has {len(self.held)} characters where 1 to {longest} belong")
+            self.refuse(f"must have 1 to {longest} characters, not {len(self.held)}")
         if not self.held.isprintable():  # it is shown in a terminal: no escapes, no halves of characters
-            self.refuse("holds characters that cannot be printed")
+            self.refuse("contains unprintable characters")
         found: str = self.held
         return found
 
@@ -100,16 +100,17 @@ class Value:
         """Return one of these texts."""
         if self.held not in names:
             shown = repr(self.held[:_SHOWN]) if isinstance(self.held, str) else _kind(self.held)
-            self.refuse(f"is {shown} where one of {', '.join(names)} belongs")
+            self.refuse(f"must be one of {', '.join(names)}, not {shown}")
         found: str = self.held
         return found
 
     def items(self, most: int, *, least: int = 0) -> list[Value]:
         """Return the values of a list of bounded length."""
         if not isinstance(self.held, list):
-            self.refuse(f"is {_kind(self.held)} where a list belongs")
+            self.refuse(f"must be a list, not {_kind(self.held)}")
         if not least <= len(self.held) <= most:
-            self.refuse(f"has {len(self.held)} entries where {least} to {most} belong")
+            count = most if least == most else f"{least} to {most}"
+            self.refuse(f"must have {count} entries, not {len(self.held)}")
         return [
             Value(one, file=self._file, key=f"{self._key}[{index}]") for index, one in enumerate(self.held)
         ]
@@ -122,9 +123,9 @@ class Value:
         """Refuse what stands here twice."""
         twice = [one for one, count in Counter(found).items() if count > 1]
         if twice:
-            self.refuse(f"tells of the {what} {str(twice[0])[:_SHOWN]} twice")
+            self.refuse(f"duplicate {what} {str(twice[0])[:_SHOWN]}")
 
 
 def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a whole number"}
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", int: "an integer"}
     return "null" if value is None else names.get(type(value), "a number")

@@ -79,16 +79,16 @@ def expected(run: Mapping[str, Any], index: int) -> str:
     found = run["expected"]
     if not found["count"]:
         return ""
-    said = (
-        "Second copies and records of aborted transactions, as at-least-once allows after a mirror's crash."
-    )
+    said = "Duplicates and records of aborted transactions: at-least-once allows them if MirrorMaker crashes."
     inside = _listed(_OF_RECORDS, [_finding(one) for one in found["shown"]], numbers=_OF_RECORDS[2:4])
     away = found["count"] - len(found["shown"])
     inside += faint(f"{away:,} more are not in the document.") if away > 0 else ""
     if found["count"] > MOST_OPEN:
         inside = f"{_by_partition(found)}<details><summary>Record by record</summary>{inside}</details>"
     inside = faint(said) + inside
-    return section(f"expected-{index}", f"Expected, no finding ({found['count']:,})", inside)
+    return section(
+        f"expected-{index}", f"Expected under at-least-once, not a finding ({found['count']:,})", inside
+    )
 
 
 def not_told_apart(run: Mapping[str, Any], index: int) -> str:
@@ -107,7 +107,7 @@ def not_told_apart(run: Mapping[str, Any], index: int) -> str:
     ]
     columns = ("Where", "Source offsets", "Target offsets", "What")
     inside = _listed(columns, rows, numbers=columns[1:3])
-    return section(f"open-{index}", f"Not told apart ({found['count']:,})", inside)
+    return section(f"open-{index}", f"Unresolved differences ({found['count']:,})", inside)
 
 
 def not_verified(run: Mapping[str, Any], index: int) -> str:
@@ -179,14 +179,12 @@ def partitions(run: Mapping[str, Any], index: int) -> str:
     if rest:
         held = sum(one["source_records"] for one in rest)
         well = sum(_well(one) for one in rest)
-        inside += faint(
-            f"and {len(rest):,} more partitions of {held:,} records, {well:,} of them with nothing to tell"
-        )
+        inside += faint(f"and {len(rest):,} more partitions of {held:,} records, {well:,} of them match")
     away = run["partitions"]["count"] - len(found)
     inside += faint(f"{away:,} more partitions are not in the document.") if away > 0 else ""
     opened = " open" if len(rows) <= MOST_OPEN else ""
     inside = f"<details{opened}><summary>Counts by partition</summary>{inside}</details>"
-    return section(f"partitions-{index}", f"Every partition ({run['partitions']['count']:,})", inside)
+    return section(f"partitions-{index}", f"All partitions ({run['partitions']['count']:,})", inside)
 
 
 def _well(one: Mapping[str, Any]) -> bool:

@@ -34,23 +34,23 @@ _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
 _LOOKS: Final = {
-    0: ("healthy", "\N{CHECK MARK}", "Fine"),
-    1: ("losing", "\N{MULTIPLICATION X}", "Not fine"),
+    0: ("healthy", "\N{CHECK MARK}", "OK"),
+    1: ("losing", "\N{MULTIPLICATION X}", "FAILED"),
     3: ("unknown", "?", "Incomplete"),
     4: ("stalled", "\N{BLACK SQUARE}", "Not available"),
 }
-_NOTHING_NEW: Final = ("unknown", "\N{MIDDLE DOT}", "Nothing new")
+_NOTHING_NEW: Final = ("unknown", "\N{MIDDLE DOT}", "No new records")
 _MEANINGS: Final = {
     Kind.NOTHING: "no record",
     Kind.EQUAL: "verified equal",
-    Kind.EXPECTED: "duplicates or aborted records, as at-least-once allows",
+    Kind.EXPECTED: "duplicates or aborted records, expected under at-least-once",
     Kind.LEFT_OUT: "left out",
     Kind.NOT_VERIFIED: "not verified",
     Kind.DIFFERENCE: "difference",
 }
 _COUNTED: Final = {
     **_MEANINGS,
-    Kind.EQUAL: "equally many records, none compared",
+    Kind.EQUAL: "equal counts, records not compared",
     Kind.NOT_VERIFIED: "counts not compared",
     Kind.DIFFERENCE: "counts differ",
 }
@@ -73,7 +73,7 @@ def render(document: Mapping[str, Any], *, sheet: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f"<title>{text(title)} · mirrorwatch</title><style>{style}</style></head>\n"
         f'<body><div class="page">{"".join(_run(run, index) for index, run in enumerate(runs))}'
-        "<footer><p>Made by mirrorwatch. Times are UTC; they are the records' own.</p></footer>"
+        "<footer><p>Made by Mirrorwatch. Times are record timestamps in UTC.</p></footer>"
         "</div></body></html>\n"
     )
 
@@ -81,7 +81,7 @@ def render(document: Mapping[str, Any], *, sheet: str) -> str:
 def _run(run: Mapping[str, Any], index: int) -> str:
     if run["failure"]:
         inside = f'<p class="notes">{text(run["failure"])}</p>'
-        return _headline(run, "nothing was compared", inside)
+        return _headline(run, "nothing compared", inside)
     parts = [
         _facts(run),
         _picture(run, index),
@@ -124,17 +124,17 @@ def _flow(run: Mapping[str, Any]) -> str:
 
 def _summary(run: Mapping[str, Any]) -> str:
     if _is_empty(run):
-        return f"nothing was {'counted' if run['counts_only'] else 'compared'}"
+        return f"nothing {'counted' if run['counts_only'] else 'compared'}"
     if run["counts_only"]:
         differing = run["findings"]["count"]
-        compared = "nothing but counts was compared"
+        compared = "only counts were compared"
         return f"counts differ in {count_text(differing, 'bucket')}; {compared}" if differing else compared
     wrong = run["records"]
     told = [f"{value:,} {verdict}" for verdict, value in wrong.items() if value and verdict != "match"]
     if not told:
         open_ones, found = run["not_read_again"]["count"], run["findings"]["count"]
         told = [count_text(found, "finding") if found else "no difference"]
-        told = ["differences not told apart"] if open_ones and not found else told
+        told = ["unresolved differences"] if open_ones and not found else told
     return f"{', '.join(told)} in {number(run['source_records'])} records"
 
 
@@ -167,10 +167,10 @@ def _facts(run: Mapping[str, Any]) -> str:
 def _picture(run: Mapping[str, Any], index: int) -> str:
     found = picture_of(run)
     if found is None:
-        inside = '<p class="nothing">Nothing that was compared has a time to be drawn at.</p>'
+        inside = '<p class="nothing">No picture: the compared records have no timestamps.</p>'
     else:
         inside = picture_figure(found, _COUNTED if run["counts_only"] else _MEANINGS)
         away = run["counts"]["count"] - len(run["counts"]["shown"])
         if away > 0:
-            inside += faint(f"{away:,} more buckets are not in the document, and not drawn.")
-    return section(f"picture-{index}", "Partitions against time", inside)
+            inside += faint(f"{away:,} more buckets are not in the document and not drawn.")
+    return section(f"picture-{index}", "Partitions over time", inside)

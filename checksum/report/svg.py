@@ -164,16 +164,16 @@ def _swatch(kind: Kind, meaning: str) -> str:
 
 def _remarks(picture: Picture, gutter: float) -> str:
     axis = picture.axis
-    said = [f"A column is {duration_text(axis.column_ms / 1000)} of the records' own times"]
+    said = [f"A column is {duration_text(axis.column_ms / 1000)} of record time"]
     if axis.earlier:
-        said.append("the first holds all that is older than nearly all records")
+        said.append("the first column holds the few older records")
     if axis.later:
-        said.append("the last holds all that is newer than nearly all records")
+        said.append("the last column holds the few newer records")
     if gutter:
-        said.append("a mark before the first column says that something was left out, which has no time")
+        said.append("a bar before the first column shows that offsets were left out, which have no timestamp")
     if picture.summed:
         summed = count_text(picture.summed, "partition")
-        said.append(f"{summed} share rows, by topic, each showing the worst of them")
+        said.append(f"{summed} share rows by topic, and each row shows the worst")
     return f'<p class="faint">{text("; ".join(said))}.</p>'
 
 
@@ -185,4 +185,4 @@ def _summary(picture: Picture, meanings: Mapping[Kind, str]) -> str:
         for kind in reversed(Kind)
         if kind in worst and kind
     ]
-    return f"Partitions against time: {', '.join(said)}"
+    return f"Partitions over time: {', '.join(said)}"

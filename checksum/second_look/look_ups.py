@@ -1,8 +1,8 @@
-"""Does the source hold records that the target has too often? Look for them, where they may stand.
+"""Whether the source holds extra records of the target. Blocking; call it on a thread.
 
-It blocks, and belongs on a thread. A record has its original's time, so nothing before the first record of
-that time or later is read. All questions of one partition are answered by one reading of it, and several
-partitions are read at once. How much is read is bounded; beyond, the answers are not known.
+A replicated record keeps its timestamp, so nothing before the first record of that time is read. All
+questions of a partition are answered by reading it once, and several partitions are read at once. Reading is
+limited; beyond the limit, answers are unknown.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from checksum.compare.findings import LookUp
     from checksum.plan.shape import Plan
 
-MOST_RECORDS = 200_000  # of one stretch in which a record may stand: no question takes the time of all others
-MOST_IN_ALL = 2_000_000  # of a look
-ASKING_COSTS = 1000  # records: to ask a cluster for one takes as long as to read so many more
-PLACES_AT_ONCE = 32  # of each up to stretches.CHUNK_RECORDS are held
-MOST_TIMES = 100  # of one partition that are asked for: what is as late as others is looked for with them
+MOST_RECORDS = 200_000  # of one stretch, so that no question takes the time of all others
+MOST_IN_ALL = 2_000_000  # of one check
+ASKING_COSTS = 1000  # records: a request costs as much as reading so many
+PLACES_AT_ONCE = 32  # each has up to stretches.CHUNK_RECORDS in memory
+MOST_TIMES = 100  # of one partition that are looked up
 
 
 class LookUps:
-    """Answers by two readers of the source: one of every record, one of those that were committed."""
+    """Answers with two readers of the source: one of all records, one of committed ones."""
 
     def __init__(self, plan: Plan, *, everything: Reader, committed: Reader) -> None:
         self._plan = plan
@@ -43,7 +43,7 @@ class LookUps:
         self._left = MOST_IN_ALL
 
     def answers(self, asked: Sequence[LookUp]) -> list[Held]:
-        """Say of each record whether the source holds it."""
+        """Return for each record whether the source holds it."""
         places = sorted({_place(one) for one in asked})
         if not places:
             return []
@@ -60,7 +60,7 @@ class LookUps:
         return self._concluded(list(zip(asked, questions, strict=True)), starts)
 
     def _since(self, asked: Sequence[LookUp], starts: Mapping[Place, int]) -> dict[Place, _Since]:
-        """Return from which offsets on records of each place can stand, by a few questions for all places."""
+        """Return the first possible offsets by place, with a few requests for all places."""
         by_place: dict[Place, set[int]] = {place: set() for place in starts}
         for one in asked:
             if one.timestamp_ms is not None and one.timestamp_ms >= 0:
@@ -75,17 +75,17 @@ class LookUps:
         return {place: _Since(starts[place], times[place], found[place]) for place in starts}
 
     def _stretches(self, asked: LookUp, since: int, end: int) -> tuple[OffsetRange, ...]:
-        """Return where the original may stand: in what is compared, behind it, before it."""
+        """Return where the original may be: in the compared range, after it, before it."""
         held = self._partitions[_place(asked)].partition.source
         inside = asked.offsets or OffsetRange(0, 0)
         if self._plan.isolation_source == READ_COMMITTED:
-            inside = held  # the digest is without aborted records, so it rules nothing out
+            inside = held  # the digest has no aborted records, so it rules nothing out
         wanted = (inside, OffsetRange(held.until, end), OffsetRange(0, held.first))
         cut = (OffsetRange(max(one.first, since), min(one.until, end)) for one in wanted)
         return tuple(one if one.span > 0 else OffsetRange(0, 0) for one in cut)
 
     def _read(self, sweeps: Mapping[Place, Sweep]) -> None:
-        """Read until each question has its answer, or all that is wanted was read, or it is too much."""
+        """Read until every question has its answer, everything is read, or the limit is reached."""
         waiting = iter(sweeps.items())
         on: dict[Place, Sweep] = {}
         while True:
@@ -110,9 +110,10 @@ class LookUps:
             self._check({place: several for place, several in matches.items() if several})
 
     def _check(self, matches: Mapping[Place, Sequence[tuple[Question, int]]]) -> None:
-        """Answer those questions whose record was committed; of the others it is known that it was aborted.
+        """Answer the questions whose record was committed; the others were aborted.
 
-        What lies between two records that match is read once more, which is less than to ask for each.
+        The stretch between the first and the last match is read once, which is faster than one request for
+        each.
         """
         committed: dict[Place, set[int]] = defaultdict(set)
         spans = {place: OffsetRange(some[0][1], some[-1][1] + 1) for place, some in matches.items()}
@@ -128,9 +129,9 @@ class LookUps:
     def _concluded(
         self, questions: Sequence[tuple[LookUp, Question]], starts: Mapping[Place, int]
     ) -> list[Held]:
-        """Return the answers: what was looked for everywhere is not there, if the log reaches that far back.
+        """Return the answers: a record found nowhere does not exist, if the log reaches back far enough.
 
-        Where the first record that is left is that late already, earlier ones of the time may have expired.
+        If the log's first record is already that late, earlier ones of the same time may have expired.
         """
         nowhere = [one for one, question in questions if question.answer is None and not question.aborted]
         cut = {_place(one): (starts[_place(one)], 1) for one in nowhere if starts[_place(one)] > 0}
@@ -153,7 +154,7 @@ class LookUps:
 
 
 class _Since:
-    """From which offset of one log on records of a time can stand, by those of a few times."""
+    """The first offset of one log that can hold a record of a time, from a few samples."""
 
     def __init__(self, start: int, times: Sequence[int], offsets: Sequence[int | None]) -> None:
         self._start = start
@@ -161,7 +162,7 @@ class _Since:
         self._offsets = offsets
 
     def of(self, timestamp_ms: int | None, *, default: int) -> int:
-        """Return it; the log's start where a time says nothing, `default` where no record is that late."""
+        """Return it; the log start if the time is unknown, `default` if no record is that late."""
         if timestamp_ms is None or timestamp_ms < 0:
             return self._start
         found = self._offsets[bisect_right(self._times, timestamp_ms) - 1]
@@ -169,7 +170,7 @@ class _Since:
 
 
 def _few(times: Sequence[int]) -> Sequence[int]:
-    """Return so few of them that they can be asked for, the first one included."""
+    """Return at most MOST_TIMES of them, the first one included."""
     return times[:: max(-(-len(times) // MOST_TIMES), 1)]
 
 

@@ -1,14 +1,14 @@
-"""Why a record is lost, where its size and the mirror's own settings tell. Pure.
+"""Why a record is lost, by its size and MirrorMaker's settings. Pure.
 
-interface.md: `filtered` is on the source and absent on the target, with newer ones there, the same topic ids,
-a log start that is not past it and no failure reported; `record_rejected` the same, and larger than what the
-target takes. All but the last of these is so for whatever a plan compares: its ranges end at a pair that both
-sides hold, of topics with these ids. A mirror that stops at failures (errors.tolerance=none) would not have
-gone on behind a record that failed; one that passes over them, or may do so, reports none. Where nothing on
-the way may leave a record out, and no limit is in its way, it stays unexplained.
+interface.md: `filtered` is on the source and missing on the target, with newer records there, the same topic
+ids, a log start before it, and no failure reported; `record_rejected` is the same, and larger than the target
+accepts. All but the last hold for every planned range: it ends at a pair that both sides have, of topics with
+these ids. A MirrorMaker that stops on errors (errors.tolerance=none) would not have passed a failed record;
+one that skips errors, or may, reports none. If nothing may drop a record and no limit applies, the loss stays
+unexplained.
 
-A range may end behind its newest pair, where the mirror went on without what was due (plan/due.py): then the
-evidence suggests `filtered`. `topic_recreated` is what the mirror skipped of a topic that was re-created.
+A range may end after its newest pair, if MirrorMaker continued without due records (plan/due.py): the
+evidence then suggests `filtered`. `topic_recreated` is what MirrorMaker skipped of a re-created topic.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
     Record = tuple[str, int, int]  # topic (the source's name), partition, offset
 
-# Beside key, value and headers, at least: of a batch of one record as it is sent (KIP-98), and as the Java
-# producer estimates it (AbstractRecords.estimateSizeInBytesUpperBound).
+# The least overhead of a batch of one record as it is sent (KIP-98), and as the Java producer estimates it
+# (AbstractRecords.estimateSizeInBytesUpperBound).
 SENT_BYTES = 68
 ESTIMATED_BYTES = 85
 
 
 class Limit(NamedTuple):
-    """How large key, value and headers may be together; what is beside them; and who says so, a clause."""
+    """The most bytes of key, value and headers; the overhead; and a clause with the setting."""
 
     most_bytes: int
     beside_bytes: int
@@ -46,21 +46,21 @@ class Limit(NamedTuple):
 
 
 def limits_of(flow: Flow, plan: Plan, settings: Mapping[str, Mapping[str, str]]) -> dict[str, Limit]:
-    """Return the least limit of each topic of the source; `settings` are those of topics on the target.
+    """Return the smallest limit of each topic of the source; `settings` are those of the target's topics.
 
-    What a topic takes is compared with what is sent, so that it says nothing where the mirror compresses, or
-    may do so.
+    A topic's limit applies to the batch as sent, so it is used only if MirrorMaker certainly does not
+    compress.
     """
     handling, found = flow.handling, {}
     for topic in plan.topics:
         limits: list[Limit] = []
         most = settings.get(topic.target_topic, {}).get("max.message.bytes", "")
         if most.isdecimal() and handling.compresses is False:
-            clause = f"{topic.target_topic} on {plan.target} takes no more than {most} (max.message.bytes)"
+            clause = f"{topic.target_topic} on {plan.target} accepts at most {most} bytes (max.message.bytes)"
             limits.append(Limit(int(most) - SENT_BYTES, SENT_BYTES, clause))
         if handling.max_request_bytes is not None:
             clause = (
-                f"the mirror's producer sends no more than {handling.max_request_bytes} (max.request.size)"
+                f"MirrorMaker's producer sends at most {handling.max_request_bytes} bytes (max.request.size)"
             )
             limits.append(Limit(handling.max_request_bytes - ESTIMATED_BYTES, ESTIMATED_BYTES, clause))
         if limits:
@@ -69,7 +69,7 @@ def limits_of(flow: Flow, plan: Plan, settings: Mapping[str, Mapping[str, str]])
 
 
 def lost_records(findings: Iterable[Finding]) -> list[Record]:
-    """Return each record that is lost and whose offset is known."""
+    """Return each lost record whose offset is known."""
     return [
         (one.topic, one.partition, one.source.first)
         for one in findings
@@ -78,7 +78,7 @@ def lost_records(findings: Iterable[Finding]) -> list[Record]:
 
 
 def before_recreation(finding: Finding, planned: PartitionPlan) -> bool:
-    """Tell whether a record lies before the offset at which the mirror went on in a re-created topic."""
+    """Return whether a record is before the offset at which MirrorMaker started in a re-created topic."""
     return (
         planned.recreated is not None
         and finding.source is not None
@@ -87,7 +87,7 @@ def before_recreation(finding: Finding, planned: PartitionPlan) -> bool:
 
 
 def left_behind(finding: Finding, planned: PartitionPlan) -> bool:
-    """Tell whether a record may lie where the mirror had left behind what was due."""
+    """Return whether a record may be one without which MirrorMaker continued."""
     return (
         planned.left_behind is not None
         and finding.source is not None
@@ -96,7 +96,7 @@ def left_behind(finding: Finding, planned: PartitionPlan) -> bool:
 
 
 def recreated(findings: Iterable[Finding], plan: Plan) -> tuple[Finding, ...]:
-    """Return the findings; what is lost since the mirror went on within a re-created topic has that cause."""
+    """Return the findings; records skipped in a re-created topic get that cause."""
     partitions = planned_partitions(plan)
     return tuple(_recreated(one, partitions[one.topic, one.partition].partition, plan) for one in findings)
 
@@ -104,12 +104,12 @@ def recreated(findings: Iterable[Finding], plan: Plan) -> tuple[Finding, ...]:
 def _recreated(one: Finding, held: PartitionPlan, plan: Plan) -> Finding:
     if one.verdict is not RecordVerdict.LOST or not before_recreation(one, held):
         return one
-    why = f"the topic was re-created on {plan.source}, and the mirror did not start at its beginning"
+    why = f"the topic was re-created on {plan.source}, and MirrorMaker did not start at its first record"
     return replace(one, cause=Cause.TOPIC_RECREATED, why=why)
 
 
 def size_tells(handling: Handling) -> bool:
-    """Tell whether it matters how large a lost record is: the mirror may have passed over it."""
+    """Return whether the size of a lost record matters: MirrorMaker may have skipped it."""
     return handling.skips_failed is not False
 
 
@@ -119,9 +119,9 @@ def with_causes(
     limits: Mapping[str, Limit],
     sizes: Mapping[Record, int],
 ) -> tuple[Finding, ...]:
-    """Return the findings; a lost record's has its cause, and why, where something tells it.
+    """Return the findings with the cause of lost records, and why, if known.
 
-    `sizes` are the bytes of keys, values and headers on the source, as far as they are known.
+    `sizes` are the bytes of key, value and headers on the source, as far as they are known.
     """
     return tuple(
         _with_cause(one, handling, limits.get(one.topic), sizes)
@@ -138,12 +138,12 @@ def _with_cause(
         if not handling.drops:
             return one
         several = "transforms" if len(handling.drops) > 1 else "transform"
-        why = f"the mirror applies the {several} {', '.join(handling.drops)}, and stops at what fails"
+        why = f"MirrorMaker applies the {several} {', '.join(handling.drops)} and stops on errors"
         return replace(one, cause=Cause.FILTERED, why=why)
     size = sizes.get((one.topic, one.partition, one.source.first)) if one.source is not None else None
     if size is None or limit is None or size <= limit.most_bytes:
         return one
     least = count_text(size + limit.beside_bytes, "byte")
     return replace(
-        one, cause=Cause.RECORD_REJECTED, why=f"sent as it is it takes {least} at least, and {limit.clause}"
+        one, cause=Cause.RECORD_REJECTED, why=f"uncompressed it has at least {least}, but {limit.clause}"
     )

@@ -1,4 +1,4 @@
-"""Ask the target for its topics' limits and the source for the sizes of lost records."""
+"""Read topic limits of the target and sizes of lost records on the source."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from checksum.second_look.loss_causes import Record
     from fleet.verdicts.flow import Flow
 
-MOST_TOPICS = 100  # whose settings are asked for
+MOST_TOPICS = 100  # whose settings are read
 MOST_SIZES = 200  # records that are read for their size
-MOST_EACH = 20  # of one partition, one after the other: each is a question to the source
+MOST_EACH = 20  # of one partition: each is one request to the source
 MOST_BYTES = 64 << 20  # of all these
-AT_ONCE = 16  # partitions in one question
+AT_ONCE = 16  # partitions in one request
 
 
 async def explained(
     findings: Sequence[Finding], flow: Flow, plan: Plan, sides: BothSides
 ) -> tuple[Finding, ...]:
-    """Return the findings with what settings and sizes say of lost records.
+    """Return the findings with causes of lost records, from settings and sizes.
 
-    What cannot be asked leaves them unexplained: no finding is dropped for that.
+    If a request fails, the records stay unexplained; no finding is dropped.
     """
     findings = recreated(findings, plan)
     unexplained = [one for one in findings if one.cause is None]
@@ -55,7 +55,7 @@ async def _settings_of(admin: Admin, name: str) -> dict[str, str]:
 
 
 def sizes_of(reader: Reader, records: Iterable[Record]) -> dict[Record, int]:
-    """Return the bytes of records, as far as they are there and may be asked for: some of each partition."""
+    """Return the sizes of records in bytes, as far as they can be read; some of each partition."""
     waiting: dict[Place, list[int]] = {}
     for topic, partition, offset in records:
         of_place = waiting.setdefault((topic, partition), [])
@@ -78,6 +78,6 @@ def sizes_of(reader: Reader, records: Iterable[Record]) -> dict[Record, int]:
                 size_bytes += size
                 if one.offset == offsets[0]:
                     found[*place, one.offset] = size
-            if offsets[1:]:  # behind those of other partitions
+            if offsets[1:]:  # after those of other partitions
                 waiting[place] = offsets[1:]
     return found

@@ -1,13 +1,13 @@
-"""Records of one block that were read again on both sides -> what is wrong with each. Pure.
+"""Records of a block that was read again on both sides -> a verdict for each. Pure.
 
-1. As many records as can be stand in the same order on both sides: those match.
-2. Of the rest, records that are on both sides have changed places: reordered. So have those that the digests
-   prove to be in the partition though not in the block. Where so many are alike that more might stand in the
-   same order than were found to, and the digests do not prove another order, this is not told apart.
-3. What is left between the same two matching neighbours on both sides is one record that was altered, where
-   parts of it agree with no other, or where as many lack as are too many there.
-4. What still lacks is lost. What still is too many is duplicated where the block's source holds it, or where
-   a record was altered into it; and extra otherwise: if the source holds it elsewhere is to be looked up.
+1. The longest common subsequence of both sides matches.
+2. Of the rest, records that are on both sides are reordered, and so are those that are elsewhere in the
+   partition by the digests. If many records are equal, so that a longer subsequence is possible, and the
+   digests do not prove another order, these are unverifiable.
+3. What is left between the same two matching neighbours on both sides is one altered record, if parts of it
+   agree with no other, or if as many are missing as are extra.
+4. What is still missing is lost. What is still extra is duplicated if the source's block has it or a record
+   was altered into it; otherwise it is extra, and is looked up on the source.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 _TWO_PARTS: tuple[tuple[str, ...], ...] = (("key", "time"), ("value", "time"), ("key", "value"))
 _ONE_PART: tuple[tuple[str, ...], ...] = (("time",), ("key",), ("value",))
-"""By which parts a record and what it was altered into are known to be one: two, or one where need be."""
+"""The parts by which an altered record is recognised: two of them, or else one."""
 
 
 class ReadRecord(NamedTuple):
-    """A record as it was read, with its hash (record_hash, by the plan's flags for its topic)."""
+    """A record that was read, with its hash (record_hash, by the plan's flags for its topic)."""
 
     hash: int
     seen: SeenRecord
 
 
 class ReadBlock(NamedTuple):
-    """All records of a block, each side in the order of its offsets."""
+    """All records of a block, in order of offsets on each side."""
 
     asked: ReadAgain
     planned: Planned
@@ -54,11 +54,11 @@ class ReadBlock(NamedTuple):
 
     @property
     def timestamps(self) -> bool:
-        """Tell whether times are compared."""
+        """Return whether timestamps are compared."""
         return self.planned.topic.timestamps
 
     def elsewhere(self, record: ReadRecord, side: Side) -> bool:
-        """Tell whether a record that the other side of the block lacks is in its partition for sure."""
+        """Return whether a record that the block's other side lacks is certainly in its partition."""
         if record.hash in self.asked.hashes:
             return False
         seen = record.seen
@@ -78,7 +78,7 @@ def differences(block: ReadBlock) -> list[Finding]:
     proved = longest or block.asked.only_moved
     findings += _reordered(block, both) if proved else _not_told_apart(block, both)
     gone, lacking, surplus = _elsewhere(block, lacking, surplus)
-    # A copy that was altered may be there twice as well.
+    # An altered record may be duplicated too.
     held = {one.hash for one in block.source} | {one.target_hash for one in findings}
     altered, lacking, surplus = _altered(block, held, matching, (lacking, surplus))
     held |= {one.target_hash for one in altered}
@@ -92,7 +92,7 @@ def differences(block: ReadBlock) -> list[Finding]:
 
 
 def _without_altered(block: ReadBlock) -> tuple[ReadBlock, list[Finding]]:
-    """Take out what the digests prove to be altered, unless it is a second copy of another record."""
+    """Remove what the digests prove to be altered, unless it is a duplicate of another record."""
     held = {one.hash for one in block.source}
     source = {one.seen.offset: one for one in block.source}
     target = {one.seen.offset: one for one in block.target}
@@ -115,7 +115,7 @@ def _without(count: int, taken: Sequence[int]) -> list[int]:
 def _on_both_sides(
     block: ReadBlock, lacking: list[int], surplus: list[int]
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Return the places of records that are on both sides, though not in order, and what is left of each."""
+    """Return the places of records that are on both sides out of order, and the rest of each side."""
     by_hash: dict[int, list[int]] = defaultdict(list)
     for index in reversed(surplus):
         by_hash[block.target[index].hash].append(index)
@@ -131,7 +131,7 @@ def _reordered(block: ReadBlock, both: Sequence[tuple[int, int]]) -> list[Findin
 
 
 def _not_told_apart(block: ReadBlock, both: Sequence[tuple[int, int]]) -> list[Finding]:
-    """Return what may be in order or not, equal records as one: which of them is which nobody can tell."""
+    """Return records that may be out of order; equal ones as one finding, as they cannot be told apart."""
     equal: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for here, there in both:
         equal[block.source[here].hash].append((here, there))
@@ -148,7 +148,7 @@ def _not_told_apart(block: ReadBlock, both: Sequence[tuple[int, int]]) -> list[F
 def _elsewhere(
     block: ReadBlock, lacking: list[int], surplus: list[int]
 ) -> tuple[list[Finding], list[int], list[int]]:
-    """Return those that are elsewhere in the partition, so out of order, and what is left of each side."""
+    """Return those that are elsewhere in the partition, so out of order, and the rest of each side."""
     here = [index for index in lacking if block.elsewhere(block.source[index], Side.SOURCE)]
     there = [index for index in surplus if block.elsewhere(block.target[index], Side.TARGET)]
     findings = [
@@ -164,9 +164,9 @@ def _altered(
     matching: Sequence[tuple[int, int]],
     left: tuple[list[int], list[int]],
 ) -> tuple[list[Finding], list[int], list[int]]:
-    """Return what was altered: between the same matching neighbours on both sides.
+    """Return the altered records: those between the same matching neighbours on both sides.
 
-    `held` are the hashes of which a record on the target may be a second copy.
+    `held` are the hashes of which a record on the target may be a duplicate.
     """
     lacking, surplus = left
     gaps: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
@@ -174,7 +174,7 @@ def _altered(
         pegs = [pair[side] for pair in matching]
         for index in indices:
             gaps[bisect_left(pegs, index)][side].append(index)
-    # A second copy of a record of this block is that, and no other record altered.
+    # A duplicate of a record of this block is not an altered record.
     copies = {index for index in surplus if block.target[index].hash in held}
     pairs = [pair for here, there in gaps.values() for pair in _pairs_of(block, here, there, copies)]
     findings = [
@@ -215,7 +215,7 @@ def _rest(
 def _alike(
     block: ReadBlock, here: Sequence[int], there: Sequence[int], parts: Sequence[str]
 ) -> list[tuple[int, int]]:
-    """Return the pairs of which all these parts agree; where more do on one side, none is plain."""
+    """Return the pairs in which all these parts agree, if as many on both sides do."""
     groups: dict[tuple[object, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, (indices, log) in enumerate(((here, block.source), (there, block.target))):
         for index in indices:
@@ -231,7 +231,7 @@ def _alike(
 
 
 def _shown(seen: SeenRecord, parts: Sequence[str], *, timestamps: bool) -> tuple[object, ...] | None:
-    """Return these parts of a record, or None where one of them says nothing: a null is like any other."""
+    """Return these parts of a record, or None if one of them is null and so proves nothing."""
     every = {"key": seen.key, "value": seen.value, "time": seen.timestamp_ms if timestamps else None}
     shown = tuple(every[part] for part in parts)
     return None if None in shown else shown

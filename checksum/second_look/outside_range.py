@@ -1,11 +1,11 @@
-"""Lost records of which copies lie right outside the target's range. It blocks, and belongs on a thread.
+"""Lost records that the target has just outside its range. Blocking; call it on a thread.
 
-A range of the target has two ends at which no pair of offsets proves that no copy lies beyond (plan_shape):
+A target range has two ends beyond which copies may exist (plan/shape.py):
 
-- its beginning, where the source topic was re-created: the mirror may have copied some of the new topic;
-- its end, where the mirror had left behind what was due: it may have gone on after the plan was made.
+- its start, if the source topic was re-created: MirrorMaker may have replicated some of the new topic before;
+- its end, if MirrorMaker continued without due records: it may have replicated them after the plan was made.
 
-What is lost there by the digests is looked for beyond, by its hash, before it is reported.
+Records that are lost there by the digests are searched beyond, by hash, before they are reported.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def without_copied(findings: Iterable[Finding], plan: Plan, target: Reader) -> list[Finding]:
-    """Return the findings without lost records that the target holds outside of its range."""
+    """Return the findings without lost records that the target has outside its range."""
     kept: list[Finding] = []
     outside: dict[Place, list[Finding]] = defaultdict(list)
     partitions = planned_partitions(plan)
@@ -51,7 +51,7 @@ def without_copied(findings: Iterable[Finding], plan: Plan, target: Reader) -> l
 
 
 def _copies(planned: Planned, wanted: set[int], plan: Plan, target: Reader) -> Counter[int]:
-    """Return how often the target holds each of these hashes right before and right behind its range."""
+    """Return how often the target has each of these hashes just before and after its range."""
     topic, held = planned.topic, planned.partition
     place = (topic.target_topic, held.partition)
     stretches = []

@@ -1,7 +1,8 @@
-"""Which offsets of a partition must be read again, on both sides, to tell what is wrong in there. Pure.
+"""The blocks of offsets to read again on both sides. Pure.
 
-Between two cuts (distances) the records of both sides belong together, unless some changed places across a
-cut. So blocks between cuts are read whole, and joined until they hold all records of each cell that differs.
+Between two cuts (anchors/distances.py) the records of both sides belong together, unless some moved across a
+cut. So blocks between cuts are read completely, and joined until they hold all records of each differing
+cell.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ if TYPE_CHECKING:
 def blocks_to_read(
     cells: PartitionCells, singles: Sequence[Single], altered: Sequence[Finding], why: str
 ) -> list[ReadAgain]:
-    """Return the blocks that hold these singles and all open cells, joined where they overlap.
+    """Return the blocks with these singles and all undecoded cells, joined if they overlap.
 
-    `altered` are records of the partition that are proved to be one, each at an offset of both sides.
+    `altered` are records of the partition that are proved to be altered, each with an offset on both sides.
     """
     distances = Distances(cells.planned.partition)
     topic, partition = cells.planned.topic.topic, cells.planned.partition.partition
     found: list[ReadAgain] = []
     for single in singles:
-        # Where the same record stands several times, which of them it is may be known by the others only.
+        # If equal records exist, only the other side's may show which of them it is.
         others = None if single.offset is not None else single.others
         block = _block({single.side: single.offsets, _other(single.side): others}, distances)
         lacks = single.copies if single.side is Side.SOURCE else 0
@@ -49,10 +50,10 @@ def blocks_to_read(
         )
     for cell in cells.undecoded:
         block, open_cells = _block(_ranges(cell), distances), frozenset({cell.key[2:]})
-        # As many on both sides, but not the same: one at least lacks.
+        # Equal counts but different records: at least one is missing.
         lacking, surplus = max(-cell.surplus, 0 if cell.surplus else 1), max(cell.surplus, 0)
         found.append(ReadAgain(topic, partition, *block, why, open_cells, lacking=lacking, surplus=surplus))
-    # Without gaps and other differences the same records at other places are in another order for sure.
+    # Without gaps and other differences, records at other places are certainly out of order.
     certain = cells.dense and not found
     for cell in cells.moved:
         block = _block(_ranges(cell), distances)
@@ -62,9 +63,9 @@ def blocks_to_read(
 
 
 def whole(cells: PartitionCells, why: str) -> ReadAgain:
-    """Return all that is compared of a compacted partition.
+    """Return everything that is compared of a compacted partition.
 
-    Compaction may explain what differs (latest_by_key), so that nothing is wrong for sure.
+    Compaction may explain the difference (latest_by_key), so nothing is certainly wrong.
     """
     held = cells.planned.partition
     return ReadAgain(cells.planned.topic.topic, held.partition, held.source, held.target, why, certain=False)
@@ -88,7 +89,7 @@ def _holds(offsets: OffsetRange, offset: int) -> bool:
 
 
 def _with_altered(block: ReadAgain, altered: Sequence[Finding]) -> ReadAgain:
-    """Return it with what is proved to be altered in it."""
+    """Return the block with the altered records in it."""
     pairs, hashes = [], set(block.hashes)
     for one in altered:
         assert one.source is not None
@@ -102,7 +103,7 @@ def _with_altered(block: ReadAgain, altered: Sequence[Finding]) -> ReadAgain:
 
 
 def _overlapping(blocks: Iterable[ReadAgain]) -> list[list[ReadAgain]]:
-    """Return the blocks, which come in order, together with those that they reach into."""
+    """Group blocks, given in order, that overlap."""
     found: list[list[ReadAgain]] = []
     source_until = target_until = 0
     for one in blocks:

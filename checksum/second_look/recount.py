@@ -1,7 +1,7 @@
-"""A second look at what only the digests tell, where too much lies between two cuts to be read again.
+"""Check findings of digests by counting equal records again, if a block is too large to read.
 
-It blocks, and belongs on a thread. A record is known by its hash, and stands where its time says: from there
-on its equals are counted on both sides, as they are now. What is read for one finding is bounded.
+Blocking; call it on a thread. Equal records are counted by hash on both sides, from the record's time on.
+Reading is limited for each finding.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from checksum.plan.shape import Plan, TopicPlan
 
 MOST_RECORDS = 20_000  # of one finding and side
-MOST_IN_ALL = 2_000_000  # of both sides: what comes after stays as the digests tell it
+MOST_IN_ALL = 2_000_000  # of both sides; later findings stay as the digests show them
 
 _LACKING = (RecordVerdict.LOST, RecordVerdict.ALTERED, RecordVerdict.MISROUTED)
 
 
 class Recount:
-    """Counts equals of single records on both sides of a plan."""
+    """Counts equal records on both sides of a plan."""
 
     def __init__(self, plan: Plan, source: Reader, target: Reader) -> None:
         self._plan = plan
@@ -37,14 +37,14 @@ class Recount:
         self._left = MOST_IN_ALL
 
     def standing(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return the findings without those of the digests alone that are not so any more."""
+        """Return the findings without those of digests that are no longer true."""
         return [one for one in findings if one.proof is not Proof.DIGESTS or not self._refuted(one)]
 
     def _refuted(self, finding: Finding) -> bool:
-        """Tell whether both sides now hold as many; where the record is not found, nothing is refuted.
+        """Return whether both sides now have as many; a record that is not found refutes nothing.
 
-        What is there too often may stand far behind the rest, as after a mirror went back: it is refuted
-        only where all that it may stand at was counted.
+        An extra record may be far after the others, if MirrorMaker started again: it is refuted only if all
+        its possible offsets were counted.
         """
         if finding.timestamp_ms is None or self._left <= 0:
             return False
@@ -62,7 +62,7 @@ class Recount:
     def _count(
         self, finding: Finding, place: Place, reader: Reader, held: OffsetRange, topic: TopicPlan
     ) -> tuple[int, int]:
-        """Return how many equals stand there from its time on, and up to which offset they were counted."""
+        """Return how many equal records a side has from its time on, and where counting ended."""
         assert finding.timestamp_ms is not None
         since = reader.since({place: max(finding.timestamp_ms, 0)}).get(place)
         if since is None:

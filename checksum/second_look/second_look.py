@@ -1,8 +1,8 @@
-"""Read again what two digests say differs, twice, and keep only what both looks saw.
+"""Read differences again, twice, and keep what both checks find.
 
-It blocks, and belongs on a thread. What is read is bounded: a block that is larger than MOST_OFFSETS, or
-comes when MOST_IN_ALL were read, stays as the digests tell it, and what they name there is counted again.
-After the last look it is asked where the logs begin: what retention took meanwhile is no difference.
+Blocking; call it on a thread. Reading is limited: a block larger than MOST_OFFSETS, or after MOST_IN_ALL,
+stays as the digests show it, and its named records are counted again. After the last check the log starts are
+read: what retention deleted meanwhile is no difference.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from checksum.plan.shape import OffsetRange, Plan
     from checksum.second_look.narrow import ReadRecord
 
-MOST_OFFSETS = 250_000  # of one block and side: a record that was read takes half a kilobyte
-MOST_IN_ALL = 4_000_000  # offsets of both sides in one look
-NEAR = 10_000  # offsets between two blocks of a partition, which are read with them
-PAUSE_S = 5.0  # between the looks
+MOST_OFFSETS = 250_000  # of one block and side: each record takes half a kilobyte
+MOST_IN_ALL = 4_000_000  # offsets of both sides in one check
+NEAR = 10_000  # offsets between two blocks that are read together
+PAUSE_S = 5.0  # between the checks
 
 
 class Readers(NamedTuple):
-    """Who reads: both sides as the plan says, and the source with and without what was aborted."""
+    """Readers of both sides as planned, and of the source with and without aborted records."""
 
     source: Reader
     target: Reader
@@ -53,9 +53,9 @@ class Readers(NamedTuple):
 def looked_twice(
     comparison: Comparison, readers: Readers, *, pause: Pause
 ) -> tuple[Known, tuple[Unverified, ...]]:
-    """Return what is known after the second look, and what retention took.
+    """Return what is known after the second check, and what retention deleted.
 
-    Raises UnavailableError and RefusedError where a cluster does not answer or does not let us.
+    Raises UnavailableError and RefusedError if a cluster does not answer or a permission is missing.
     """
     plan = comparison.plan
     digested = log_starts(plan, readers)
@@ -68,7 +68,7 @@ def looked_twice(
         again = Recount(plan, readers.source, readers.target)
         both = again.standing(confirmed(first.findings, second.findings))
         found = replace(second, findings=tuple(without_copied(both, plan, readers.target)))
-    # What retention took before is gone from the findings; asked of all that the digests told, it is told.
+    # Use the findings of the digests, because earlier expired ones are no longer in `found`.
     starts = log_starts(plan, readers)
     _, unverified = without_expired(comparison.known, plan, starts)
     found, more = without_expired(found, plan, starts)
@@ -76,7 +76,7 @@ def looked_twice(
 
 
 def log_starts(plan: Plan, readers: Readers) -> dict[tuple[str, int], LogStarts]:
-    """Return where the logs of every partition of a plan begin now."""
+    """Return the current log start offsets of every partition of a plan."""
     names = {topic.topic: topic.target_topic for topic in plan.topics}
     places = list(planned_partitions(plan))
     source = readers.source.starts(places)
@@ -106,7 +106,7 @@ def _look(comparison: Comparison, readers: Readers) -> Known:
 def side_by_side(blocks: Iterable[ReadAgain]) -> list[list[ReadAgain]]:
     """Return the blocks in groups that are read at once: of each partition those that are near each other.
 
-    To ask takes longer than to read what lies between two of these.
+    A request takes longer than reading what lies between two of them.
     """
     waiting = list(blocks)
     found: list[list[ReadAgain]] = []
@@ -142,7 +142,7 @@ def _gap(one: ReadAgain, other: ReadAgain) -> int:
 def _differences(
     blocks: Sequence[ReadAgain], plan: Plan, readers: Readers, again: WrittenAgain
 ) -> list[Finding]:
-    """Return what is wrong in these blocks; one stretch of a partition and side is read for all of its."""
+    """Return the findings of these blocks; each side of a partition is read as one stretch."""
     partitions = planned_partitions(plan)
     planned = [partitions[block.topic, block.partition] for block in blocks]
     topics = {one.topic.topic: one.topic for one in planned}
@@ -183,7 +183,7 @@ def _within(records: Sequence[ReadRecord], offsets: OffsetRange) -> Sequence[Rea
 
 
 def _widest(unverified: Iterable[Unverified]) -> tuple[Unverified, ...]:
-    """Return what retention took of each partition once, as far as it reaches at both ends."""
+    """Return what retention deleted of each partition, joined to one range."""
     found: dict[tuple[str, int], Unverified] = {}
     for one in unverified:
         known = found.setdefault((one.topic, one.partition), one)

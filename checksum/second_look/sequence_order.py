@@ -1,9 +1,8 @@
-"""Which records of two sequences stand in the same order, at most: the longest common subsequence. Pure.
+"""The longest common subsequence of two sides: the records that are in the same order. Pure.
 
-What both begin and end with is in order. Of what is between, by Hunt and Szymanski (CACM 20(5), 1977): fast
-where nearly all records are unlike each other, as hashes of records are. Where so many are alike that not all
-pairs of their places can be tried, those are tried that are near where the records around them put them; what
-is found then may be not the longest, and says so.
+Common prefixes and suffixes are in order. The middle uses Hunt and Szymanski (CACM 20(5), 1977), which is
+fast if nearly all records are different, as hashes are. If too many are equal to try all pairs of places,
+only those near the expected place are tried; the result may then not be the longest, and says so.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 MOST_PAIRS = 1_000_000
-"""Pairs of places of records that are alike, of a whole sequence: up to so many all are tried."""
+"""Pairs of places of equal records in a sequence; up to so many, all are tried."""
 
 FEW_PAIRS = 4096
-"""Beyond, all pairs of those records are tried that have so few each."""
+"""Otherwise all pairs are tried of records that have at most so many."""
 
 NEAR = 32
-"""And of the others so many places on either side of the one where a record is to be expected."""
+"""Of the others, so many places are tried on either side of the expected one."""
 
 
 class InOrder(NamedTuple):
-    """Indices (of source, of target), rising on both sides; `longest`: no sequence is longer, for sure."""
+    """Indices (of source, of target), rising on both sides; `longest`: no subsequence is longer."""
 
     pairs: list[tuple[int, int]]
     longest: bool
 
 
 def in_order(source: Sequence[int], target: Sequence[int]) -> InOrder:
-    """Return a longest sequence that both have; a long one where the bounds keep from knowing the longest."""
+    """Return a longest common subsequence, or a long one if the limits prevent the search."""
     shorter = min(len(source), len(target))
     first = _alike(zip(source, target, strict=False))
     last = _alike((source[-1 - back], target[-1 - back]) for back in range(shorter - first))
@@ -46,7 +45,7 @@ def in_order(source: Sequence[int], target: Sequence[int]) -> InOrder:
 
 
 def _alike(both: Iterable[tuple[int, int]]) -> int:
-    """Return how many pairs are alike before the first that is not."""
+    """Return how many pairs are equal before the first that is not."""
     count = 0
     for one, other in both:
         if one != other:
@@ -70,7 +69,7 @@ def _between(source: Sequence[int], target: Sequence[int]) -> InOrder:
 def _near(
     source: Sequence[int], places: Mapping[int, Sequence[int]], few: Collection[int], pegs: Mapping[int, int]
 ) -> Iterator[Sequence[int]]:
-    """Give the places to try for each record: all of `few`, else those about as far ahead as the last peg."""
+    """Yield the places to try for each record: all of `few`, else those near the last match's shift."""
     ahead = 0
     for index, value in enumerate(source):
         if index in pegs:
@@ -84,7 +83,7 @@ def _near(
 
 
 class _Link(NamedTuple):
-    """The end of a sequence, and what is before it."""
+    """The end of a subsequence, and what precedes it."""
 
     source: int
     target: int

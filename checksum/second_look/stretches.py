@@ -1,7 +1,7 @@
-"""Read stretches of a partition by a plain consumer, and hash what came as the digest does.
+"""Read stretches of a partition by a consumer, and hash the records as the digest does.
 
-It blocks, and belongs on a thread. What it reads is chosen by whoever asks; each question to the client is
-bounded (runtime/kafka/picking.py), so a stretch comes in chunks.
+Blocking; call it on a thread. Each request to the client is limited (runtime/kafka/picking.py), so a stretch
+comes in chunks.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ CHUNK_RECORDS = 10_000
 
 
 def chunks(reader: Reader, place: Place, offsets: OffsetRange) -> Iterator[list[PickedRecord]]:
-    """Give the records of a stretch in order, some at a time; what the log has lost of it is passed over."""
+    """Yield the records of a stretch in order, in chunks; deleted records are skipped."""
     return (some for _, some in chunks_of_several(reader, {place: offsets}))
 
 
 def chunks_of_several(
     reader: Reader, wanted: Mapping[Place, OffsetRange]
 ) -> Iterator[tuple[Place, list[PickedRecord]]]:
-    """Give the records of a stretch of each place, some of one place at a time: at once it takes less."""
+    """Yield the records of a stretch of each place, in chunks; several places in one request are faster."""
     left = {place: offsets for place, offsets in wanted.items() if offsets.span > 0}
     while left:
         following: dict[Place, OffsetRange] = {}
@@ -45,17 +45,17 @@ def chunks_of_several(
 
 
 class Chunk(NamedTuple):
-    """Records of one place in order; `following`: where the rest of its stretch begins, None without one."""
+    """Records of one place in order; `following`: the start of the rest of its stretch, or None."""
 
     records: list[PickedRecord]
     following: int | None
 
 
 def one_chunk(reader: Reader, wanted: Mapping[Place, OffsetRange]) -> dict[Place, Chunk]:
-    """Return the first records of a stretch of each place, by one question for all."""
+    """Return the first records of a stretch of each place, with one request."""
     found = reader.pick({place: (one.first, min(CHUNK_RECORDS, one.span)) for place, one in wanted.items()})
     lost = [place for place in wanted if found[place].lost]
-    # Where the log begins behind what is asked for it is read from there; else it ends before.
+    # If the log now starts after the requested offset, read from its start.
     starts = reader.starts(lost) if lost else {}
     chunks_found: dict[Place, Chunk] = {}
     for place, offsets in wanted.items():
@@ -84,7 +84,7 @@ def read_records(
 ) -> dict[Place, list[ReadRecord]]:
     """Return all records of a stretch of each place with their hashes.
 
-    Places are as the reader's cluster names them, and so are the topics.
+    Places and topics have the names of the reader's cluster.
     """
     read: dict[Place, list[ReadRecord]] = {place: [] for place in wanted}
     for place, some in chunks_of_several(reader, wanted):

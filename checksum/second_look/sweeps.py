@@ -1,9 +1,8 @@
-"""Which offsets of one log to read for many questions at once, none of them twice for nothing. Pure.
+"""Which offsets of a log to read for many questions at once, each only once. Pure.
 
-A *question* is whether a record stands in any of its stretches, which are looked at in turn: the first ones
-of all questions, then their second ones. Stretches that are near each other are read as one, since to ask
-takes longer than to read what lies between. A question has its answer as soon as someone gives it one; what
-nobody asks for any more is passed over.
+A *question* is whether a record is in any of its stretches, which are searched in turns: the first ones of
+all questions, then their second ones. Stretches near each other are read as one, because a request takes
+longer than reading what lies between. A stretch without an open question is skipped.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ NEAR = 10_000  # offsets
 
 @dataclass(eq=False, slots=True)
 class Question:
-    """Does a record with this hash stand in these stretches? `aborted`: it does, as one that was aborted."""
+    """Whether a record with this hash is in these stretches; `aborted`: it is, in an aborted transaction."""
 
     hash: int
-    stretches: tuple[OffsetRange, ...]  # each question of a sweep has as many, some of them empty
+    stretches: tuple[OffsetRange, ...]  # all questions have equally many; some are empty
     aborted: bool = False
     answer: Held | None = None
 
     def give_up(self) -> None:
-        """Answer by what is known so far, where nobody has."""
+        """Answer with what is known so far, unless it is answered."""
         if self.answer is None:
             self.answer = Held.ABORTED if self.aborted else Held.NOT_KNOWN
 
 
 @dataclass(eq=False, slots=True)
 class _Stretch:
-    """One stretch, whose it is, and how many records of it were read."""
+    """One stretch, its questions, and how many of its records were read."""
 
     offsets: OffsetRange
     questions: list[Question]
@@ -48,14 +47,14 @@ class _Stretch:
 
     @property
     def is_asked_for(self) -> bool:
-        """Tell whether a question of it is open."""
+        """Return whether one of its questions is open."""
         while self.questions and self.questions[-1].answer is not None:
             self.questions.pop()
         return bool(self.questions)
 
 
 class Sweep:
-    """Goes over one log; of one stretch no more than `most_records` are read, then its questions give up."""
+    """Reads one log; after `most_records` of one stretch, its questions give up."""
 
     def __init__(self, questions: Sequence[Question], *, most_records: int) -> None:
         self._most_records = most_records
@@ -63,14 +62,14 @@ class Sweep:
         self._turn = -1
         self._at = 0  # the next offset to read
         self._until = 0
-        self._on: list[_Stretch] = []  # those that begin before it
+        self._on: list[_Stretch] = []  # those that start before it
         self._waiting: deque[_Stretch] = deque()
         self._by_hash: dict[int, list[Question]] = defaultdict(list)
         for one in questions:
             self._by_hash[one.hash].append(one)
 
     def wanted(self) -> OffsetRange | None:
-        """Return what to read next, which may be more than is read at once; None: nothing any more."""
+        """Return what to read next, which may be more than one request, or None at the end."""
         self._settle()
         while not self._on and not self._waiting:
             self._turn += 1
@@ -90,9 +89,9 @@ class Sweep:
     def take(
         self, offsets: Sequence[int], hashes: Iterable[int], following: int | None
     ) -> list[tuple[Question, int]]:
-        """Take records from the beginning of what is wanted; return which open question each may answer.
+        """Add records from the start of what is wanted; return the open question that each may answer.
 
-        `following` is where the rest of what is wanted begins, None where nothing is left of it.
+        `following` is the offset where the rest of it starts, or None.
         """
         self._at = self._until if following is None else following
         while self._waiting and self._waiting[0].offsets.first < self._at:
@@ -109,7 +108,7 @@ class Sweep:
         ]
 
     def give_up(self) -> None:
-        """Have every open question give up of which something is not read."""
+        """Make every open question give up whose stretches were not read completely."""
         self.wanted()
         for several in self._by_hash.values():
             for one in several:
@@ -120,7 +119,7 @@ class Sweep:
                     one.give_up()
 
     def _settle(self) -> None:
-        """Leave the stretches that were read, or that nobody asks for any more, or that are too long."""
+        """Leave the stretches that were read, that have no open question, or that are too long."""
         for one in self._on:
             if one.offsets.until > self._at and one.records >= self._most_records:
                 for question in one.questions:
@@ -130,7 +129,7 @@ class Sweep:
             self._waiting.popleft()
 
     def _stretches(self) -> list[_Stretch]:
-        """Return those of this turn that are asked for, in order; equal ones are one."""
+        """Return the open stretches of this turn, in order; equal ones are one."""
         found: dict[OffsetRange, list[Question]] = defaultdict(list)
         for several in self._by_hash.values():
             for one in several:

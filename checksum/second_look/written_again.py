@@ -1,7 +1,7 @@
-"""Which keys of a compacted topic were written again behind what is compared? Read on, as far as it may be.
+"""Keys of a compacted topic that were written again after the compared range.
 
-It blocks, and belongs on a thread. How many records one question reads is bounded, and so is what all of a
-look read; beyond, it is not known which of the keys that were not seen are there.
+Blocking; call it on a thread. Reading is limited for each request and each check; beyond, it is unknown which
+of the other keys were written again.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from checksum.digest.cell_rows import Planned
 
 MOST_RECORDS = 200_000  # of one partition and side
-MOST_IN_ALL = 2_000_000  # of a look
+MOST_IN_ALL = 2_000_000  # of one check
 
 
 class WrittenAgain:
-    """Asks both sides of one look; `undecided` are partitions of which too much would have to be read."""
+    """Reads both sides in one check; `undecided` are partitions with too much to read."""
 
     def __init__(self, readers: Mapping[Side, Reader]) -> None:
         self._readers = readers
@@ -35,7 +35,7 @@ class WrittenAgain:
         self.undecided: set[Place] = set()
 
     def without_replaced(self, planned: Planned, found: Sequence[OfKey]) -> list[Finding]:
-        """Return what compaction cannot explain of what was found in a whole partition, for sure."""
+        """Return the findings of a whole partition that compaction cannot explain."""
         topic, held = planned.topic, planned.partition
         lacking = keys_lacking(found)
         again = {
@@ -55,7 +55,7 @@ class WrittenAgain:
     def _behind(
         self, side: Side, place: Place, first: int, keys: set[bytes | None]
     ) -> set[bytes | None] | None:
-        """Return those of the keys that stand at the offset or behind; None: not all was read."""
+        """Return those of the keys that occur from the offset on; None: not everything was read."""
         reader, found = self._readers[side], set[bytes | None]()
         if not keys:
             return found

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 _MAX_CHARS = 300
 _HIDDEN: Final = "[hidden]"
 _BAKED_IN: Final = (
-    "where this machine has no way out, put the connector's jars into Spark's own folder of jars once "
-    "(docs/explanation/checksum.md says which)"
+    "without internet access, put the connector's jars into Spark's jars folder"
+    " (docs/explanation/checksum.md lists them)"
 )
 _JAVA_ENDED: Final = re.compile(
     "Answer from Java side is empty|to connect to the Java server|Error while (?:sending|receiving)"
     "|CANNOT_OPEN_SOCKET.*Connection (?:refused|reset)"
 )
 _WHY_IT_ENDED: Final = (
-    "Spark's own Java ended: see whether somebody ended it, or whether this machine lacked memory"
+    "Spark's Java process ended; check whether it was killed, or this machine ran out of memory"
 )
 _INSTALL_JAVA: Final = "install Java 17 or 21 (on Debian: apt-get install openjdk-17-jre-headless)"
 
 _NAME_USER: Final = (
-    "Spark needs a user that has a name, and the number that this runs as has none: give it an entry in "
-    "/etc/passwd (under systemd's DynamicUser, install libnss-systemd)"
+    "Spark needs a user name, and this user id has none; add it to /etc/passwd (under systemd's "
+    "DynamicUser, install libnss-systemd)"
 )
 
 _TWO_COLLECTORS: Final = (
-    "Java is told to use two garbage collectors: leave one of them in JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, "
+    "two garbage collectors are set for Java; keep one of them in JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, "
     "_JAVA_OPTIONS and the Java options of spark-defaults.conf"
 )
 
@@ -42,32 +42,32 @@ _TWO_COLLECTORS: Final = (
 _LAUNCHING: Final = (
     (
         r"All masters are unresponsive",
-        "no Spark answers where --master says: see that it runs there, and that this machine reaches it",
+        "no Spark master answers at --master; check that it runs, and that this machine can reach it",
     ),
     (
         r"Master removed our application|Application has been killed|No active SparkContext",
         (
-            "Spark's master ended the application before it began: the logs of its workers, which start its "
-            "executors, say why"
+            "Spark's master ended the application before it started; see the logs of its workers, which "
+            "start the executors"
         ),
     ),
-    (r"JAVA_HOME is not set", f"Spark needs Java and there is none here: {_INSTALL_JAVA}"),
+    (r"JAVA_HOME is not set", f"Java not found; {_INSTALL_JAVA}"),
     (
         r"(\S*/bin/java): (?:No such file|not found|cannot execute|Permission denied)",
-        "Spark cannot start {0}: set JAVA_HOME to the folder of Java 17 or 21, or unset it",
+        "Spark cannot start {0}; set JAVA_HOME to the folder of Java 17 or 21, or unset it",
     ),
-    (r"UnsupportedClassVersionError", f"the Java at {{java}} is too old for Spark: {_INSTALL_JAVA}"),
+    (r"UnsupportedClassVersionError", f"the Java at {{java}} is too old for Spark; {_INSTALL_JAVA}"),
     (  # Java 23 and later, in the words of 24 (JEP 486) and of 23
         r"getSubject is (?:not supported|supported only if)",
-        f"the Java at {{java}} is too new for Spark: {_INSTALL_JAVA}, and name its folder in JAVA_HOME",
+        f"the Java at {{java}} is too new for Spark; {_INSTALL_JAVA}, and set JAVA_HOME to its folder",
     ),
     (
         r"[Mm]odule (jdk\.incubator\.vector) not found",
-        f"the Java at {{java}} lacks the module {{0}}, which Spark's launcher asks for: {_INSTALL_JAVA}",
+        f"the Java at {{java}} lacks the module {{0}}, which Spark requires; {_INSTALL_JAVA}",
     ),
     (
         r"(?:Cannot allocate memory|insufficient memory|Could not reserve enough space)",
-        "there is not enough memory to start Spark: give it less (--driver-memory) or this machine more",
+        "not enough memory to start Spark; lower --driver-memory, or add memory to this machine",
     ),
     (
         r"basedir must be absolute: \?/|invalid null input: name",
@@ -77,7 +77,7 @@ _LAUNCHING: Final = (
         r"Multiple garbage collectors selected|Conflicting collector combinations",
         _TWO_COLLECTORS,
     ),
-    (r"Could not create the Java Virtual Machine", f"the Java at {{java}} does not start: {_INSTALL_JAVA}"),
+    (r"Could not create the Java Virtual Machine", f"the Java at {{java}} does not start; {_INSTALL_JAVA}"),
 )
 _NOT_FETCHED: Final = (  # the most telling first
     r"unresolved dependenc(?:y|ies): ?(\S+?)(?::|\s|$)",
@@ -87,82 +87,82 @@ _NOT_FETCHED: Final = (  # the most telling first
     r"(UNRESOLVED DEPENDENCIES)",
 )
 
-# What the folder of a digest makes Spark say; True is a mistake of who named it.
+# What Spark says of a digest's folder, the error that it is, and its text.
 _FOLDER: Final = (
     (
         r"No FileSystem for scheme|Class \S+FileSystem not found",
-        True,
-        "Spark lacks the jars for this kind of file system: put them into Spark's own folder of jars",
+        ConfigurationError,
+        "Spark lacks the jars for this kind of file system; put them into Spark's jars folder",
     ),
     (
         "URISyntaxException|Wrong FS|UNSUPPORTED_FILE_SYSTEM|UnsupportedOperationException",
-        True,
-        "is no folder that Spark can write to and list; it takes /a/path, hdfs://host/path and the like",
+        ConfigurationError,
+        "not a folder that Spark can write to; use /a/path, hdfs://host/path or the like",
     ),
-    ("Parent path is not a directory", True, "is a file, or below one: name a folder"),
+    ("Parent path is not a directory", ConfigurationError, "is a file, or inside one; name a folder"),
     (
         "Mkdirs failed to create|Access(?:Control|Denied)Exception|Permission denied|Read-only file system",
-        False,
-        "cannot be written: see that Spark's user may write there",
+        RefusedError,
+        "cannot write; give Spark's user write permission",
     ),
-    (r"UnknownHostException: (\S+)", False, "cannot be reached: the name {0} is not known here"),
-    (r"ConnectException: (Call From [^;\n]*)", False, "cannot be reached: {0}"),
+    (r"UnknownHostException: (\S+)", UnavailableError, "cannot connect: unknown host {0}"),
+    (r"ConnectException: (Call From [^;\n]*)", UnavailableError, "cannot connect: {0}"),
 )
 
 # What Kafka's Java clients and Spark's reader say.
 _READING: Final = (
-    ("SaslAuthenticationException", True, "it refuses the credentials: see that user and password are right"),
+    ("SaslAuthenticationException", True, "invalid credentials; check user and password"),
     (
         "SslAuthenticationException|SSLHandshakeException",
         True,
-        "the TLS handshake failed: see that the trust store knows the brokers' certificates",
+        "TLS handshake failed; check that the trust store has the brokers' certificates",
     ),
     (
         "TopicAuthorizationException",
         True,
-        "the right to read the topics is missing: grant READ and DESCRIBE on them",
+        "no permission to read the topics; grant READ and DESCRIBE on them",
     ),
     (
         "GroupAuthorizationException",
         True,
-        "the right on the group is missing: grant READ on groups with the prefix mirrorwatch-checksum",
+        "no permission on the group; grant READ on groups with the prefix mirrorwatch-checksum",
     ),
-    ("ClusterAuthorizationException", True, "it refuses the request: grant DESCRIBE on the topics"),
+    ("ClusterAuthorizationException", True, "no permission; grant DESCRIBE on the topics"),
     (
         "UnknownTopicOrPartitionException|must specify all TopicPartitions|unmatched.{0,20}TopicPartition",
         False,
-        "a topic or partition of the plan is not there any more: make the plan anew",
+        "a topic or partition of the plan no longer exists; plan again",
     ),
-    ("No resolvable bootstrap urls", False, "no name in bootstrap.servers can be resolved"),
+    ("No resolvable bootstrap urls", False, "cannot resolve any host of bootstrap.servers"),
     (
         "Timed out waiting for a node assignment|TimeoutException",
         False,
-        "it did not answer in time: see that its brokers are up and reachable from Spark's machines",
+        "no answer in time; check that the brokers are up and reachable from Spark's machines",
     ),
     (
         "Mkdirs failed to create|AccessControlException|AccessDeniedException|Permission denied",
         True,
-        "the digest's folder cannot be written: see that Spark's user may write there",
+        "cannot write to the digest's folder; give Spark's user write permission",
     ),
     (
         "No space left on device",
         False,
-        "a disk is full, that of the digest's folder or that of Spark's scratch files (TMPDIR)",
+        "disk full; free space for the digest's folder and for Spark's temporary files (TMPDIR)",
     ),
     (
         "OutOfMemoryError",
         False,
-        "Spark ran out of memory: give it more (--driver-memory; on other machines spark.executor.memory)",
+        "Spark ran out of memory; raise --driver-memory, or spark.executor.memory for other machines",
     ),
     (
         "ARITHMETIC_OVERFLOW|long overflow",
         False,
-        "a record's time lies further from today than Spark can count (292,000 years)",
+        "a record's timestamp is out of Spark's range (292,000 years from today)",
     ),
     (
         "Failed to find data source: kafka",
         False,
-        "Spark has no Kafka connector: give it by --packages, or with Spark's own jars",
+        "Spark has no Kafka connector; add it with --packages, or to Spark's jars folder",
     ),
 )
 
@@ -177,8 +177,8 @@ def launch_failure(said: str, *, java: str, packages: str | None) -> Mirrorwatch
     """
     found = re.search(r"Could not parse Master URL: '([^'\n]*)'", said)
     if found is not None:
-        known = "local[*], local[4], spark://HOST:PORT, yarn and k8s://HOST:PORT are some that it does"
-        sentence = f"'{_clean(found[1])}' is no master that this Spark knows; {known}"
+        known = "use for example local[*], local[4], spark://HOST:PORT, yarn or k8s://HOST:PORT"
+        sentence = f"unknown master '{_clean(found[1])}'; {known}"
         return ConfigurationError([Problem("the command line", "--master", sentence)])
     for expression, sentence in _LAUNCHING:
         found = re.search(expression, said)
@@ -186,16 +186,12 @@ def launch_failure(said: str, *, java: str, packages: str | None) -> Mirrorwatch
             return UnavailableError(sentence.format(*found.groups(), java=java))
     found = next((match for one in _NOT_FETCHED if (match := re.search(one, said))), None)
     if packages is not None and found is not None:
-        local = (
-            "; a half-filled copy below ~/.m2 or ~/.ivy2 has the same effect: delete it there"
-            if "download failed" in said
-            else ""
-        )
+        local = "; if ~/.m2 or ~/.ivy2 has an incomplete copy, delete it" if "download failed" in said else ""
         return UnavailableError(
-            f"Spark could not fetch {packages} ({_clean(found[1])}): see that Maven Central, or your mirror "
-            f"of it (spark.jars.ivySettings) can be reached{local}; {_BAKED_IN}"
+            f"Spark cannot download {packages} ({_clean(found[1])}); check that Maven Central, or your "
+            f"mirror of it (spark.jars.ivySettings), can be reached{local}; {_BAKED_IN}"
         )
-    return UnavailableError(f"Spark did not start; the last it said: {_last_line(said)}")
+    return UnavailableError(f"Spark did not start; its last output: {_last_line(said)}")
 
 
 def folder_failure(text: str, *, path: str) -> MirrorwatchError | None:
@@ -203,14 +199,15 @@ def folder_failure(text: str, *, path: str) -> MirrorwatchError | None:
 
     ConfigurationError is for what can be no folder, RefusedError and UnavailableError as elsewhere.
     """
-    for expression, mistaken, sentence in _FOLDER:
+    for expression, kind, sentence in _FOLDER:
         found = re.search(expression, text)
         if found is None:
             continue
         told = sentence.format(*map(_clean, found.groups()))
-        if mistaken:
-            return ConfigurationError([Problem(path, "", told)])
-        return RefusedError(f"{path} {told}") if "may write" in told else UnavailableError(f"{path} {told}")
+        problem = Problem(path, "", told)
+        if kind is ConfigurationError:
+            return ConfigurationError([problem])
+        return RefusedError(str(problem)) if kind is RefusedError else UnavailableError(str(problem))
     return None
 
 
@@ -224,7 +221,7 @@ def reading_failure(text: str, *, cluster: str, doing: str, secrets: Iterable[st
     if found is not None:
         said = _clean(_without(found[1], secrets))
         return ConfigurationError(
-            [Problem(f"cluster {cluster}", "", f"Kafka's Java client refuses it: {said}")]
+            [Problem(f"cluster {cluster}", "", f"Kafka's Java client rejects its properties: {said}")]
         )
     for expression, refused, sentence in _READING:
         if re.search(expression, text):
@@ -261,7 +258,7 @@ def java_cause(text: str) -> str:
         return _clean(thrown[1])
     skipped = ("at ", "...")
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(skipped)]
-    return _clean(lines[-1]) if lines else "it gave no reason"
+    return _clean(lines[-1]) if lines else "no reason given"
 
 
 def _last_line(said: str) -> str:

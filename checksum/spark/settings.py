@@ -55,8 +55,8 @@ def pyspark_folder() -> Path:
     found = _pyspark()
     if found is None:
         raise UnavailableError(
-            "PySpark is not installed beside mirrorwatch: type pip install 'mirrorwatch[checksum]', or run "
-            "by spark-submit (mirrorwatch checksum run --print-submit prints the command)"
+            "PySpark is not installed; run pip install 'mirrorwatch[checksum]', or use spark-submit "
+            "(mirrorwatch checksum run --print-submit prints the command)"
         )
     return found
 
@@ -77,8 +77,8 @@ def check_spark_home(environ: Mapping[str, str]) -> None:
     if os.path.isfile(Path(home, "bin", "spark-submit")):  # noqa: PTH113 - Path's own raises of a long name
         return
     raise UnavailableError(
-        f"SPARK_HOME is '{home[:_SHOWN]}', and there is no Spark: unset it, or name the folder of Spark, in"
-        " which bin/spark-submit is"
+        f"SPARK_HOME: no Spark in '{home[:_SHOWN]}'; unset it, or set it to the folder that has"
+        " bin/spark-submit"
     )
 
 
@@ -136,7 +136,7 @@ def spark_configuration(settings: SparkSettings, *, packages: str | None, told: 
     wrong = sorted(key for key in settings.extra if any(key.startswith(ours) for ours in _OURS))
     if wrong:
         raise ConfigurationError(
-            [Problem("", key, "cannot be set for a checksum: the hashes rest on it") for key in wrong]
+            [Problem("", key, "cannot be set for a checksum; the hashes depend on it") for key in wrong]
         )
     found = {
         "spark.app.name": "mirrorwatch checksum",

@@ -1,21 +1,21 @@
-"""The commands of the checksum: plan, run, digest, compare, and counts.
+"""The checksum commands: plan, run, digest, compare, and counts.
 
-desk       what every command of the checksum works with
-flows      the same command for each chosen flow, and one exit status for all
+desk       what every checksum command needs: configuration, clients, clock, output
+flows      one command for each chosen flow, and the combined exit status
 plan       `mirrorwatch checksum plan`
 run        `mirrorwatch checksum run`
 counts     `mirrorwatch checksum run --counts-only`
 sites      `mirrorwatch checksum digest` and `compare`
-folder     plans with their digests beside the store, so that a run that was killed is gone on with
-state      what a command of the checksum keeps in the store of the configuration
-syncs      offset syncs that the service kept in the store, as the checksum takes them
-spark      spark for one command
-log        what Spark's Java said in a run that failed, kept beside the store
-pace       how far a side's reading is, how fast, and how long it will take
-progress   show how far the reading of both sides is
-leaving    leave soon after Ctrl-C, whatever is under way
-threads    threads beside a command that works between event loops
+folder     plans and digests of unfinished runs
+state      state of a command in the store
+syncs      offset syncs that the service stored
+spark      Spark for one command
+log        Spark's log of a failed run
+pace       progress of reading one side: share, rate, time left
+progress   display of that progress
+leaving    exit soon after Ctrl-C
+threads    threads for the store and for the heartbeat
 submit     `checksum run --print-submit`
-submitted  what spark-submit runs
-results    what came of a run
+submitted  the script that spark-submit runs
+results    printed, written and reported results
 """

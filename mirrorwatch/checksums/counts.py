@@ -1,4 +1,4 @@
-"""`mirrorwatch checksum run --counts-only`: how many records both sides hold, bucket by bucket, no more."""
+"""`mirrorwatch checksum run --counts-only`: compare how many records both sides have in each time bucket."""
 
 from __future__ import annotations
 
@@ -42,28 +42,28 @@ class Counting(Protocol):
     """Counts sides of plans, on Spark."""
 
     def count(self, plan: Plan, side: Side) -> Iterator[CountProgress]:
-        """Count a side, and give the progress and the rows after each slice."""
+        """Count one side; yield the progress and the rows after each slice."""
         ...
 
 
 class Spark(Protocol):
-    """What `checksum_spark.Spark` does for a count."""
+    """The part of `mirrorwatch.checksums.spark.Spark` that a count needs."""
 
     def digests(self) -> Counting:
-        """Return what counts, started."""
+        """Start Spark if needed, and return what counts."""
         ...
 
     def stages(self) -> Sequence[StageTasks]:
-        """Return what Spark is at; it may be asked from another thread."""
+        """Return Spark's active stages. Thread-safe."""
         ...
 
     def keep_log(self) -> None:
-        """Keep what Java said, where it said anything, and tell where."""
+        """Keep Spark's log, if it is not empty, and print its path."""
         ...
 
 
 def count_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
-    """Count what is chosen, print where counts differ, and return the exit status."""
+    """Count the chosen flows, print where counts differ, and return the exit status."""
     work = partial(_run, desk, spark)
     return every_flow(
         desk,
@@ -77,7 +77,7 @@ def count_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | Non
 
 
 def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str, Any], Exception | None]:
-    """Count one flow; return the document, and why the store did not take it, None where it did."""
+    """Count one flow; return its document, and the store's error or None."""
     plan, run = one.plan, one.run
     if plan is None or run is None:
         return tell_failure(desk, one.flow, one.failure), None
@@ -95,21 +95,21 @@ def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str
 
 def _conclude(desk: Desk, status: int, *, compared: bool) -> None:
     words = f"{_LAST_WORDS[status]} {NOTHING_ELSE}"
-    nothing = f"Nothing new: nothing was counted. {NOT_TAKEN_BACK}"
+    nothing = f"No new records: nothing counted. {NOT_TAKEN_BACK}"
     desk.sheet.heading("Result")
     desk.sheet.say(words if compared or status != FINE else nothing)
 
 
 def count_flow(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Counts:
-    """Count both sides of a plan, what differs once more, and return what both looks say.
+    """Count both sides of a plan, then again where counts differ, and keep what both counts agree on.
 
-    Raises UnavailableError where a cluster or Spark does not answer or a topic was made anew meanwhile,
-    RefusedError where a cluster does not let us.
+    Raises UnavailableError if a cluster or Spark does not answer or a topic was re-created meanwhile, and
+    RefusedError if a permission is missing.
     """
     first = _look(desk, flow, plan, spark)
     if not first.differences:
         return first
-    desk.sheet.say("Counts differ; these partitions are counted once more.")
+    desk.sheet.say("Counts differ: counting these partitions again.")
     return confirmed(first, _look(desk, flow, differing_only(plan, first), spark))
 
 
@@ -147,21 +147,21 @@ async def _starts(desk: Desk, flow: Flow, plan: Plan) -> dict[tuple[str, int], L
 
 
 _LAST_WORDS = {
-    FINE: "Fine: both sides hold equally many records in each bucket of time.",
-    FINDING: "Not fine: the numbers of records differ; where stands above.",
-    INCOMPLETE: "Incomplete: nothing is lacking where counts could be compared; the rest stands above.",
-    UNAVAILABLE: "Not fine: something was not available; the reason stands above.",
-    BAD_CONFIGURATION: "Not fine: something cannot be used as it is; the reason stands above.",
+    FINE: "OK: both sides have the same number of records in each time bucket.",
+    FINDING: "FAILED: record counts differ; see above.",
+    INCOMPLETE: "Incomplete: no records missing in what could be compared; see above for the rest.",
+    UNAVAILABLE: "FAILED: something was not available; see the reason above.",
+    BAD_CONFIGURATION: "FAILED: invalid configuration or input; see the reason above.",
 }
 
 
 def _is_well(topic: tuple[str, list[PartitionCounts]]) -> bool:
-    """Tell whether no bucket of a topic differs: those where one does are shown first."""
+    """Return whether no bucket of a topic differs; topics with differences are printed first."""
     return not any(one.differing for one in topic[1])
 
 
 def print_counts(desk: Desk, counts: Counts) -> None:
-    """Write how many records both sides of a flow hold, and where these numbers differ."""
+    """Print how many records both sides of a flow have, and where these counts differ."""
     plan, planned = counts.plan, planned_partitions(counts.plan)
     sheet = desk.sheet
     sheet.heading(f"{plan.flow}: {_summary(counts)}")
@@ -203,9 +203,9 @@ def print_counts(desk: Desk, counts: Counts) -> None:
 
 def _summary(counts: Counts) -> str:
     if not counts.partitions:
-        return "nothing new to count" if not counts.left_out else "nothing could be counted"
+        return "no new records to count" if not counts.left_out else "nothing could be counted"
     records = counted(sum(one.source_records for one in counts.partitions), "record")
     if not counts.differences:
-        return f"no counts differ in {records}"
+        return f"no difference in the counts of {records}"
     buckets = counted(len(counts.differences), "bucket")
-    return f"counts differ in {buckets} of {records}"
+    return f"counts differ in {buckets}; {records} counted"

@@ -1,4 +1,4 @@
-"""What every command of the checksum works with: configuration, clients, clock, and a sheet to write on."""
+"""What every checksum command needs: configuration, clients, clock, and output."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _WORST_FIRST = (BAD_CONFIGURATION, FINDING, INCOMPLETE, UNAVAILABLE)
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is compared: these topics of these flows; `patterns` None: all that are mirrored.
+    """The topics and flows to compare.
 
-    `named_in` is where the patterns stand.
+    `patterns` is None for every replicated topic; `named_in` is where the patterns come from.
     """
 
     flows: tuple[Flow, ...]
@@ -60,11 +60,11 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a command works with; `pause` waits between two looks.
+    """What a command works with.
 
-    `shows` shows how far a reading is, None: in lines. `outlets` take what a run found once it is written,
-    and give the exit status that follows from how that went. `service` is told of one run, and returns
-    why it did not hear of it; None: none is to be told.
+    `pause` waits between two checks. `shows` displays progress (None: as lines of text). `outlets` receive
+    the finished result and return an exit status. `service` receives each run and returns why that failed, if
+    it did (None: no service).
     """
 
     config: Configuration
@@ -80,12 +80,12 @@ class Desk:
 
     @property
     def shown(self) -> Shows:
-        """Return what shows how far a reading is."""
+        """Return what displays progress."""
         return self.shows or Lines(self.sheet, self.clock)
 
     @property
     def rules(self) -> PlanRules:
-        """Return what is the same for every topic of a plan."""
+        """Return the settings that apply to every topic of a plan."""
         return PlanRules(
             cells=self.settings.cells,
             bucket_ms=round(self.settings.bucket * 1000),
@@ -93,7 +93,7 @@ class Desk:
         )
 
     def patience(self, flow: Flow) -> Patience:
-        """Return how long a plan waits for the mirror: the canary's horizon and one offset flush."""
+        """Return how long a plan waits for MirrorMaker: the canary's horizon and one offset flush."""
         return Patience(
             self.config.canary.horizon + flow.offset_flush_interval_s,
             self.clock,
@@ -102,63 +102,64 @@ class Desk:
         )
 
     def equal_offsets(self, flow: Flow) -> bool:
-        """Tell whether the mirror of a flow keeps offsets."""
+        """Return whether the mirror of a flow keeps offsets."""
         source = self.config.lag_sources.get(flow.name)
         return source is not None and source.lag_from == "equal-offsets"
 
     def chosen(self, flows: Sequence[str], topics: Sequence[str], *, everything: bool) -> Chosen:
-        """Return what the command line and the configuration name; raises ConfigurationError for nonsense."""
+        """Return what the command line and the configuration select; raises ConfigurationError."""
         if everything and topics:
-            raise wrong("--all", "stands beside --topic: keep one of the two")
+            raise wrong("--all", "cannot be combined with --topic; remove one of the two")
         for pattern in topics:
             _check_pattern(pattern)
         patterns = None if everything else tuple(topics or self.settings.topics)
         if patterns is not None and not patterns:
-            raise wrong("--topic", "is missing: name topics here or in checksum.topics, or write --all")
+            raise wrong("--topic", "missing; name topics here or in checksum.topics, or use --all")
         found = tuple(dict.fromkeys(self.flow(name) for name in flows)) or self.config.topology.flows
         return Chosen(found, patterns, TYPED if topics else NamedIn(str(self.config.path), "checksum.topics"))
 
     def refuse_beyond(self, plan: Plan) -> None:
-        """Raise ConfigurationError where a side would read more than the configuration allows."""
+        """Raise ConfigurationError if a side would read more than `checksum.max_bytes`."""
         refuse_beyond(plan, max_bytes=self.settings.max_bytes, file=str(self.config.path))
 
     def flow(self, name: str) -> Flow:
-        """Return the flow that is written A:B; raises ConfigurationError where there is none."""
+        """Return the flow named A:B; raises ConfigurationError if it is unknown."""
         if name.endswith("-"):
             raise wrong(
                 "--flow",
-                f"'{name[:60]}' is what a shell leaves of A->B: write it as {name[:60].rstrip('-')}:B",
+                f"invalid flow '{name[:60]}': the shell took '>' of A->B as a redirection; write"
+                f" {name[:60].rstrip('-')}:B",
             )
         spelled = name.replace(":", "->", 1) if "->" not in name else name
         known = {flow.name: flow for flow in self.config.topology.flows}
         if spelled not in known:
             several = ", ".join(one.replace("->", ":", 1) for one in sorted(known))
-            raise wrong("--flow", f"there is no flow '{name[:60]}'; there are {several}")
+            raise wrong("--flow", f"unknown flow '{name[:60]}'; the flows are {several}")
         return known[spelled]
 
     def flow_of(self, plan: Plan, file: Path) -> Flow:
-        """Return the flow of a plan that came from a file; raises ConfigurationError where there is none."""
+        """Return the flow of a plan from a file; raises ConfigurationError if it is unknown."""
         found = {flow.name: flow for flow in self.config.topology.flows}.get(plan.flow)
         if found is None or (found.source, found.target) != (plan.source, plan.target):
             raise ConfigurationError(
-                [Problem(str(file), "flow", f"is {plan.flow}, and {self.config.path} has no such flow")]
+                [Problem(str(file), "flow", f"unknown flow {plan.flow}; add it to {self.config.path}")]
             )
         return found
 
 
 def _check_pattern(text: str) -> None:
-    """Raise ConfigurationError for what can name no topic, whatever a cluster holds."""
+    """Raise ConfigurationError for a pattern that cannot match any topic."""
     try:
         entries = PatternList(text).entries
     except ValueError as error:
         raise wrong("--topic", str(error)) from error
     if not entries:
-        raise wrong("--topic", "names no topic: write a topic's name or a Java regular expression")
+        raise wrong("--topic", "empty pattern; write a topic name or a Java regular expression")
 
 
 def make_desk(config: Configuration, console: Console) -> Desk:
     """Return what a command works with, with real clients."""
-    # What clients log about connections comes again in the sentences of the errors. Py4J writes to the root.
+    # Errors already contain what clients log about connections. Py4J logs to the root logger.
     for client in ("rdkafka", None):
         logging.getLogger(client).addHandler(logging.NullHandler())
     settings = config.checksum
@@ -174,68 +175,68 @@ def make_desk(config: Configuration, console: Console) -> Desk:
 
 
 def wrong(option: str, sentence: str) -> ConfigurationError:
-    """Return the error for an option of the command line."""
+    """Return the error for a command line option."""
     return ConfigurationError([Problem("the command line", option, sentence)])
 
 
 def worst(statuses: Iterable[int]) -> int:
-    """Return the exit status of several parts: 2 goes before all, 1 before 3, 3 before 4."""
+    """Return the exit status of several parts: 2 before 1 before 3 before 4."""
     found = set(statuses)
     return next((status for status in _WORST_FIRST if status in found), FINE)
 
 
 def lacking(status: int) -> int:
-    """Return the exit status where what was found is lacking in the store, in a file or at a service."""
+    """Return the exit status if the result could not be stored, written or reported."""
     return status if status in (BAD_CONFIGURATION, FINDING) else UNAVAILABLE
 
 
 def check_writable(path: Path | None, option: str = "--json") -> None:
-    """Raise ConfigurationError where a file's folder is not there or takes no files, before hours of work."""
+    """Raise ConfigurationError if a file cannot be written; called before hours of work."""
     why = None if path is None else why_not_writable(path)
     if why is not None:
         raise wrong(option, why)
 
 
 def check_folder(folder: str, option: str) -> None:
-    """Raise ConfigurationError for a digest's folder that is none, or the root of a file system."""
-    if not folder.strip():  # to Spark that is the root of the file system
-        raise wrong(option, "is empty: name the folder of the digest")
+    """Raise ConfigurationError if a digest's folder is empty or the root of a file system."""
+    if not folder.strip():  # Spark takes it as the root of the file system
+        raise wrong(option, "missing; name the digest's folder")
     if not re.sub("^file:", "", folder.strip()).strip("/"):
-        raise wrong(option, "is the root of the file system: name a folder of the digest's own")
+        raise wrong(option, "cannot be the root of the file system; name a folder for this digest only")
 
 
 def check_memory(size: str) -> None:
-    """Raise ConfigurationError for what is no size of memory, or one with which Spark does not start."""
+    """Raise ConfigurationError for an invalid memory size, or one too small for Spark."""
     found = re.fullmatch(r"([1-9][0-9]{0,6})([mMgG])", size)
     if found is None:
-        raise wrong("--driver-memory", f"'{size[:60]}' is no size of Java's memory: write it as 512m or 2g")
+        raise wrong("--driver-memory", f"invalid size '{size[:60]}'; write it as 512m or 2g")
     if int(found[1]) * (1024 if found[2] in "gG" else 1) < LEAST_MEMORY_MIB:
         raise wrong(
-            "--driver-memory", f"has to be {LEAST_MEMORY_MIB}m at least: with less Spark does not start"
+            "--driver-memory", f"must be at least {LEAST_MEMORY_MIB}m; Spark does not start with less"
         )
 
 
 def check_master(master: str, folder: str | None, option: str = "--folder") -> None:
-    """Raise ConfigurationError where Spark's machines would have no folder to write digests to.
+    """Raise ConfigurationError if Spark's machines would have no folder for digests.
 
-    A relative one is relative to our own folder, or to a home on a file system of theirs, or to neither.
+    A relative folder would mean a different place to the driver, to executors and to a shared file system.
     """
     if folder is not None:
         check_folder(folder, option)
     if master.startswith("local"):
         return
     if folder is None:
-        raise wrong(option, f"is missing: name a folder that Spark's machines at {master[:60]} can write to")
+        raise wrong(option, f"missing; name a folder that Spark's machines at {master[:60]} can write to")
     if not is_absolute(folder):
         raise wrong(
             option,
-            f"'{folder[:60]}' is relative, and to what is not the same for Spark's machines at {master[:60]}:"
-            " write it as /a/path or hdfs://host/path",
+            f"cannot be the relative path '{folder[:60]}', as Spark runs at {master[:60]}; write it as"
+            " /a/path or hdfs://host/path",
         )
 
 
 def write_json(desk: Desk, path: Path | None, document: dict[str, Any], status: int) -> int:
-    """Write a document, hand it to the outlets, and return the exit status: a finding stays one."""
+    """Write a document, pass it to the outlets, and return the exit status."""
     went = [] if path is None else [write_text(desk, path, json.dumps(document, indent=2) + "\n")]
     went += [outlet(desk, document) for outlet in desk.outlets]
     return lacking(status) if any(went) else status
@@ -246,8 +247,6 @@ def write_text(desk: Desk, path: Path, text: str) -> int:
     try:
         replace_file(path, text)
     except OSError as error:
-        desk.sheet.say(
-            f"{path} could not be written: {reason_of(error)}. What was found stands above.", indent=0
-        )
+        desk.sheet.say(f"{path}: cannot write: {reason_of(error)}. The result is printed above.", indent=0)
         return UNAVAILABLE
     return FINE

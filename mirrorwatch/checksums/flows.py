@@ -1,9 +1,8 @@
-"""Do one thing with each flow that is chosen, and tell what came of all of them.
+"""Run one checksum command for each chosen flow, and combine the results.
 
-Where one of several flows cannot be worked on, or is refused, the others are worked on. What was found is in
-the store before it is printed; where the store does not take it, it is printed all the same, and the last
-line says so. What a command has written and did not come to tell, the next one tells (`checksum_late`),
-before anything that may fail.
+If one of several flows fails, the others still run. A result is stored before it is printed. If storing
+fails, it is printed all the same, and the last line says so. The next command reports what an interrupted one
+stored and did not report (`mirrorwatch/audits/late.py`), before anything that may fail.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
     from mirrorwatch.checksums.state import State
 
     class Conclude(Protocol):
-        """Writes the last words."""
+        """Prints the final lines."""
 
         def __call__(self, desk: Desk, status: int, *, compared: bool) -> None:
-            """Write them; `compared` tells whether anything was."""
+            """Print them; `compared` is whether anything was compared."""
             ...
 
     # What was found, and why the store did not take it, None where it did.
@@ -49,14 +48,16 @@ def every_flow(
     keep_log: Callable[[], object],
     counts_only: bool = False,
 ) -> int:
-    """Plan each flow and work on it; return the exit status. `conclude` writes the last words.
+    """Plan each flow, work on it, and return the exit status. `conclude` prints the final lines.
 
-    `keep_log` keeps what Spark said, where a flow fails and others go on.
+    `keep_log` keeps Spark's log if one flow fails and others continue.
     """
     check_writable(json_file)
     with state_for(desk) as state:
         if state.why_none:
-            desk.sheet.say(f"{state.why_none}: nothing is kept, and each run compares all anew.", indent=0)
+            desk.sheet.say(
+                f"{state.why_none}: nothing is stored, so every run compares everything.", indent=0
+            )
         told = [] if counts_only else report_earlier(desk, state.untold(chosen.flows))
         first = _tell_earlier(desk, chosen, state, told, json_file=json_file)
         planned = _planned(desk, chosen, state, counts_only=counts_only, late=bool(told))
@@ -66,7 +67,7 @@ def every_flow(
         conclude(desk, worst(document["status"] for document in told), compared=any(map(_compared, told)))
         for document in told:
             if "not_kept" in document:
-                end = "What was found stands above, and the next run finds it once more."
+                end = "The result is printed above; the next run will find it again."
                 desk.sheet.say(f"{document['flow']}: {ended(document['not_kept'])} {end}")
         status, last = _hand_over(desk, told, json_file=json_file, done=first.done)
         state.tell(_runs_of(told))
@@ -79,7 +80,7 @@ def every_flow(
 def _tell_earlier(
     desk: Desk, chosen: Chosen, state: State, told: list[dict[str, Any]], *, json_file: Path | None
 ) -> Telling:
-    """Tell what earlier commands left to tell, at once: this one may end as theirs did."""
+    """Report what earlier commands did not report, before this one can be interrupted too."""
     late = Telling()
     if told:
         state.owe(_runs_of(told))
@@ -101,9 +102,9 @@ def _runs_of(told: list[dict[str, Any]]) -> list[str]:
 
 
 def _planned(desk: Desk, chosen: Chosen, state: State, *, counts_only: bool, late: bool) -> list[Planned]:
-    """Plan each flow; where an earlier run is told as well, nothing that keeps us from planning is raised.
+    """Plan each flow; if an earlier run is reported too, return planning errors instead of raising them.
 
-    That run is told with it, and no more: raised, it would be told again by each command that fails.
+    Raised, they would hide that run, and every failing command would report it again.
     """
     begin = partial(state.begin, counts_only=counts_only)
     try:
@@ -115,14 +116,14 @@ def _planned(desk: Desk, chosen: Chosen, state: State, *, counts_only: bool, lat
 
 
 def _compared(document: Mapping[str, Any]) -> bool:
-    """Tell whether a flow's document says that anything was compared, or counted."""
+    """Return whether a flow's document compared or counted anything."""
     return bool(document.get("partitions", {}).get("count"))
 
 
 def _within_bounds(desk: Desk, one: Planned, *, alone: bool) -> Planned:
-    """Return a flow as it was planned, or with its refusal where its plan reads more than `max_bytes`.
+    """Return a planned flow, or its refusal if the plan reads more than `max_bytes`.
 
-    Raises that, ConfigurationError, where the flow is alone.
+    Raises the refusal, a ConfigurationError, if the flow is alone.
     """
     if one.plan is None:
         return one
@@ -145,9 +146,9 @@ def _told(
     *,
     alone: bool,
 ) -> dict[str, Any]:
-    """Work on one flow; return what was found, with the exit status that follows.
+    """Work on one flow; return its document, which includes the exit status.
 
-    Where a flow that is not alone cannot be worked on, that is what is told of it.
+    If a flow that is not alone fails, the document holds the error.
     """
     try:
         document, failure = work()

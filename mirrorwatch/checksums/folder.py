@@ -1,12 +1,12 @@
-"""Plans with their digests beside the store, so that a run that was killed is gone on with.
+"""Plans and digests of unfinished runs, stored next to the database, so that an interrupted run can resume.
 
-    FOLDER/PLAN'S ID/asked.json   what was asked for, of which of that nothing was new, and on what the plan
-                                  is based (plan_holding.basis)
-    FOLDER/PLAN'S ID/plan.json    the plan; both files are whole or not there
-    FOLDER/PLAN'S ID/source|target  digests, unless `--folder` keeps them elsewhere
+    FOLDER/PLAN ID/asked.json     the question (flow and topics), topics without new records, and the basis of
+                                  the plan (checksum/plan/holding.py)
+    FOLDER/PLAN ID/plan.json      the plan; both files are complete or absent
+    FOLDER/PLAN ID/source|target  digests, unless `--folder` names another place
 
-The folder of a plan goes with the end of its run, or once nobody has gone on with it for KEPT_MS. Whoever
-works on a flow has its row in the book, so nobody else touches the folders of that flow meanwhile.
+A plan's folder is deleted when its run ends, or KEPT_MS after the last attempt. A run holds the lock of its
+flow in the store, so no other run touches the flow's folders.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from checksum.plan.shape import Plan
     from mirrorwatch.configuration.configuration import Configuration
 
-MOST_PLANS = 1000  # folders that are looked at
-MOST_ASKED_BYTES = 32_000_000  # it names up to a hundred thousand topics
-KEPT_MS = 7 * 86_400_000  # of runs that nobody has gone on with
+MOST_PLANS = 1000  # folders that are read
+MOST_ASKED_BYTES = 32_000_000  # up to a hundred thousand topic names
+KEPT_MS = 7 * 86_400_000  # since the last attempt
 _ASKED, _PLAN = "asked.json", "plan.json"
 _ID_DIGITS = frozenset("0123456789abcdef")
 
 
 @dataclass(frozen=True, slots=True)
 class KeptPlan:
-    """A plan of an unfinished run, on what it is based, and the topics that it lacks as nothing was new."""
+    """The plan of an unfinished run, its basis, and the topics without new records."""
 
     plan: Plan
     basis: str
@@ -47,22 +47,22 @@ class KeptPlan:
 
 
 class PlanFolder:
-    """Keeps plans of unfinished runs in `path`, which is made when the first one is kept."""
+    """Stores plans of unfinished runs in `path`, which is created with the first plan."""
 
     def __init__(self, path: Path, *, warn: Callable[[str], object] = lambda _sentence: None) -> None:
-        """Make it; `warn` is told once of what cannot be taken away: it is in nobody's way."""
+        """Create it; `warn` is called once if something cannot be deleted."""
         self._path = path
         self._warn = warn
         self._warned = False
 
     def of(self, plan: Plan) -> Path:
-        """Return where a plan and its digests are."""
+        """Return the folder of a plan and its digests."""
         return self._path / plan_id(plan)
 
     def keep(
         self, plan: Plan, asked: Mapping[str, Any], *, basis: str, nothing_new: Sequence[str] = ()
     ) -> Path:
-        """Keep a plan that was made for what is asked; raises UnavailableError where it cannot be written."""
+        """Store a plan made for a question; raises UnavailableError if it cannot be written."""
         folder = self.of(plan)
         told = {"asked": dict(asked), "flow": plan.flow, "basis": basis, "nothing_new": list(nothing_new)}
         try:
@@ -72,17 +72,17 @@ class PlanFolder:
             write_plan(folder / _PLAN, plan)
         except OSError as error:
             raise UnavailableError(
-                f"{folder} cannot be written: {reason_of(error)}. Digests are kept there: make room, or name"
-                " another place with --folder"
+                f"{folder}: cannot write digests: {reason_of(error)}; free space, or name another folder with"
+                " --folder"
             ) from error
         except ConfigurationError as error:
             raise UnavailableError(str(error)) from error
         return folder
 
     def kept(self, flow: str, asked: Mapping[str, Any], *, now_ms: int) -> list[KeptPlan]:
-        """Return the plans of a flow that were made for this question, the newest first.
+        """Return the plans of a flow that were made for this question, newest first.
 
-        What is of this flow and is too old, or is no whole plan any more, is taken away.
+        Deletes the flow's plans that are too old or incomplete.
         """
         found = []
         for folder, told in self._folders():
@@ -93,18 +93,18 @@ class PlanFolder:
             elif told.get("asked") == dict(asked):
                 try:
                     plan = read_plan(folder / _PLAN)[0]
-                except ConfigurationError:  # a kill came before it was written, or it is of another version
+                except ConfigurationError:  # not written completely, or by another version
                     self._remove(folder)
                 else:
                     found.append(KeptPlan(plan, str(told.get("basis")), _names(told.get("nothing_new"))))
         return sorted(found, key=lambda one: one.plan.made_at_ms, reverse=True)
 
     def forget(self, plan: Plan) -> None:
-        """Take away a plan with its digests."""
+        """Delete a plan and its digests."""
         self._remove(self.of(plan))
 
     def forget_old(self, now_ms: int, *, on: Collection[str]) -> None:
-        """Take away what nobody goes on with any more, of flows that are gone too, but for those `on`."""
+        """Delete old plans of all flows, removed ones included, except the flows in `on`."""
         for folder, told in self._folders():
             if told.get("flow") not in on and _is_old(folder, now_ms):
                 self._remove(folder)
@@ -115,10 +115,10 @@ class PlanFolder:
         except OSError as error:
             if not self._warned:
                 self._warned = True
-                self._warn(f"{folder} cannot be taken away: {reason_of(error)}. Nothing needs it: delete it.")
+                self._warn(f"{folder}: cannot delete: {reason_of(error)}; it is no longer needed, delete it")
 
     def _folders(self) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Yield the folders of plans, each with what its first file tells."""
+        """Yield the plan folders, each with the content of its asked.json."""
         try:
             names = sorted(entry.name for entry in self._path.iterdir())
         except OSError:
@@ -130,9 +130,9 @@ class PlanFolder:
 
 
 def folder_beside(config: Configuration) -> Path | None:
-    """Return where plans and digests are beside the store, None where nothing can be written.
+    """Return the folder for plans and digests next to the store, or None if it is not writable.
 
-    Beside the configuration where the store is no file. Raises OSError where nothing can be seen there.
+    It is next to the configuration if the store is not a file. Raises OSError if the place is not accessible.
     """
     address = config.store.database_url(config.directory)
     is_file = address.get_backend_name() == "sqlite"
@@ -151,7 +151,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _is_old(folder: Path, now_ms: int) -> bool:
-    """Tell whether nobody has gone on with a plan for too long; whoever does writes its question."""
+    """Return whether a plan was not used for too long; each use rewrites asked.json."""
     try:
         return now_ms - (folder / _ASKED).stat().st_mtime * 1000 > KEPT_MS
     except OSError:
@@ -163,11 +163,11 @@ def _names(told: object) -> tuple[str, ...]:
 
 
 def _remove(folder: Path) -> None:
-    """Take a folder away; the plan goes first and the question last, so that what a kill leaves is found."""
+    """Delete a folder: the plan first and asked.json last, so that an interrupted deletion is found."""
     (folder / _PLAN).unlink(missing_ok=True)
     for inside in folder.iterdir() if folder.is_dir() else ():
         if inside.name != _ASKED:
             shutil.rmtree(inside, ignore_errors=True) if inside.is_dir() else inside.unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():  # it says why
+    if folder.exists():  # raises the reason
         folder.rmdir()

@@ -1,9 +1,8 @@
-"""Leave soon after Ctrl-C, whatever is under way.
+"""Exit soon after Ctrl-C.
 
-What a command had begun is put in order: Spark is stopped, clients are closed, the run is given up in the
-store. That waits for what threads read meanwhile, which may take minutes; after `GRACE_S` the process ends as
-it is. Nothing is lost by that: a run that is killed leaves nothing half-recorded, and Spark's Java ends when
-its parent is gone.
+An interrupted command stops Spark, closes clients and gives up its run in the store. That waits for threads
+that are reading, which may take minutes, so the process exits after `GRACE_S` anyway. Nothing is lost: a
+killed run leaves no partial result, and Spark's Java process ends with its parent.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 @contextmanager
 def leaving_soon(scratch: Path, *, say: Callable[[], object], grace_s: float = GRACE_S) -> Iterator[None]:
-    """Have the process end so long after the first Ctrl-C at the latest, without the folder `scratch`.
+    """Exit the process at most `grace_s` after the first Ctrl-C, and delete the folder `scratch`.
 
-    `say` is called at once, on a thread of its own, to tell that the command was interrupted. Where it does
-    not end, since nobody reads what it writes, nothing that is printed later would: the process ends too.
-    What ends after it ends as interrupted: what fails then, since Spark is being stopped, failed by that.
+    `say` prints that the command was interrupted, on a thread of its own. If it blocks because nobody reads
+    the output, the process exits too. Errors after Ctrl-C count as the interruption, because Spark is being
+    stopped.
     """
-    if threading.current_thread() is not threading.main_thread():  # signals are none of another's
+    if threading.current_thread() is not threading.main_thread():  # only the main thread receives signals
         yield
         return
     heard, told = socket.socketpair()
     told.setblocking(False)
     over, interrupted = threading.Event(), threading.Event()
-    # Python's handlers run between two of its own instructions; this one is told by the signal itself.
+    # A Python signal handler waits for a blocking C call to return; the wakeup descriptor does not.
     before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
     thread = threading.Thread(
         target=_wait,
@@ -54,7 +53,7 @@ def leaving_soon(scratch: Path, *, say: Callable[[], object], grace_s: float = G
     def end() -> None:
         over.set()
         signal.set_wakeup_fd(before)
-        told.close()  # at this the thread ends, when it has heard what was told before
+        told.close()  # ends the thread once it has read earlier signals
         thread.join()
         heard.close()
 
@@ -91,7 +90,7 @@ def _wait(
 
 
 def _say(say: Callable[[], object]) -> None:
-    with suppress(Exception):  # whoever read along may be gone too
+    with suppress(Exception):  # the reader of the output may be gone
         say()
 
 

@@ -1,6 +1,7 @@
-"""What Spark's Java said in a run that failed, kept beside the store: there is the volume of a container.
+"""Spark's log of a failed run, stored next to the database, which in a container is on the volume.
 
-Spark's own log goes with the folder of the command. Its end is copied, since other flows go on writing it.
+Spark's own log is deleted with the command's temporary folder. Only the end is copied, because other flows
+continue to write to it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 LOG = "spark.log"
 MOST_BYTES = 20_000_000
-MOST_LOGS = 5  # that are kept beside the store, the newest
+MOST_LOGS = 5  # the newest are kept
 
 
 class KeptLog:
-    """Keeps the log of one command in one place, however often it is asked to."""
+    """Keeps the log of one command in one place, however often `keep` is called."""
 
     def __init__(self, desk: Desk, log: Path) -> None:
         self._desk = desk
@@ -34,7 +35,7 @@ class KeptLog:
         self._kept: Path | None = None
 
     def keep(self) -> None:
-        """Keep what Java said where it said anything, and tell where; failing here hides nothing."""
+        """Copy Spark's log if it is not empty, and print its path; errors here are ignored."""
         try:
             if not self._log.stat().st_size:
                 return
@@ -48,7 +49,7 @@ class KeptLog:
                     place.unlink()
                 continue
             if self._kept is None:
-                self._desk.sheet.say(f"What Spark's Java said is in {place}.", indent=0)
+                self._desk.sheet.say(f"Spark's log is in {place}.", indent=0)
             self._kept = place
             return
 
@@ -68,7 +69,7 @@ class KeptLog:
 
 
 def _make_room(folder: Path) -> None:
-    """Take away the oldest logs, so that with one more there are as many as are kept."""
+    """Delete the oldest logs, so that one more fits."""
     for old in sorted(folder.glob("spark-*.log"))[: -(MOST_LOGS - 1)]:
         old.unlink()
 

@@ -1,7 +1,7 @@
-"""How far a side's reading is, how fast, and how long it will take: numbers for people. Pure.
+"""Progress of reading one side: share, rate, and time left. Pure.
 
-Progress is known after each slice. Within one, which may take a minute, what is known is how many of Spark's
-tasks are done: each reads one partition's part of the slice.
+Exact progress is known after each slice. Within a slice, which may take a minute, the share of finished Spark
+tasks is used: each task reads one partition's part of the slice.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from checksum.run import Progressed
 
 
-# What the rest will take is told by so large a part of it, or by so long a time: the first slice takes Spark
-# seconds, however small it is.
+# The time left is estimated only after this share or this time: the first slice takes Spark seconds, however
+# small it is.
 _LEAST_SHARE = 0.05
 _LEAST_S = 30.0
-MOST_BY_TASKS = 0.99  # of a slice: once all is read it is added up and written, and then only it counts
+MOST_BY_TASKS = 0.99  # of a slice, until it is summed and written
 
 
 class StageTasks(NamedTuple):
-    """A stage of Spark's that is on: its number, its tasks, and how many of them are done."""
+    """An active Spark stage: its id, its tasks, and how many of them are done."""
 
     stage: int
     tasks: int
@@ -35,22 +35,21 @@ class StageTasks(NamedTuple):
 
     @property
     def size(self) -> tuple[int, int]:
-        """Return by what one of several is taken: the largest, the latest of such."""
+        """Return the sort key for the stage that reads: most tasks first, then the latest."""
         return self.tasks, self.stage
 
 
 @dataclass(slots=True)
 class SliceTasks:
-    """Follows the stage that reads a slice: the one with the most tasks, the latest of several.
+    """Follows the stage that reads a slice: the one with the most tasks, or the latest of those.
 
-    Stages before it lay out small tables, and those after it add up cells: both have few tasks, and are over
-    at once.
+    Stages before it build small tables and stages after it add up cells. Both have few tasks and end quickly.
     """
 
     _on: StageTasks | None = None
 
     def look(self, stages: Iterable[StageTasks]) -> float:
-        """Return the share of the slice that is read, 0 to 1, by the stages that are on now."""
+        """Return the share of the slice that is read, 0 to 1, from the active stages."""
         found = {one.stage: one for one in stages}
         known = self._on
         latest = max(found.values(), key=lambda one: one.size, default=None)
@@ -63,7 +62,7 @@ class SliceTasks:
 
 @dataclass(slots=True)
 class Pace:
-    """One side's reading; instants are monotonic nanoseconds."""
+    """Progress of one side; times are monotonic nanoseconds."""
 
     begun_ns: int
     first: Progressed | None = None
@@ -73,7 +72,7 @@ class Pace:
     _tasks: SliceTasks = field(default_factory=SliceTasks)
 
     def at(self, progress: Progressed, now_ns: int) -> None:
-        """Take what is known after a slice; the first is what was read before."""
+        """Record the progress after a slice; the first call gives what was read before."""
         if self.last is None:
             self.first, self.begun_ns = progress, now_ns
         else:
@@ -81,7 +80,7 @@ class Pace:
         self.last, self.last_ns, self._tasks = progress, now_ns, SliceTasks()
 
     def look(self, stages: Iterable[StageTasks]) -> float:
-        """Return how many offsets are read, those of the slice that is on by its tasks."""
+        """Return how many offsets are read, with an estimate for the current slice."""
         if self.last is None:
             return 0.0
         rest = self.last.of_offsets - self.last.offsets
@@ -89,13 +88,13 @@ class Pace:
         return self.last.offsets + min(self._tasks.look(stages), MOST_BY_TASKS) * likely
 
     def records_s(self) -> float | None:
-        """Return the records a second since the beginning, None before the first slice is read."""
+        """Return the records per second since the start, or None before the first slice is read."""
         if self.first is None or self.last is None or self.last_ns <= self.begun_ns:
             return None
         return (self.last.records - self.first.records) / ((self.last_ns - self.begun_ns) / 1e9)
 
     def left_s(self, offsets: float, now_ns: int) -> float | None:
-        """Return how long what is left will take where `offsets` are read now; None where nobody knows."""
+        """Return the estimated seconds left if `offsets` are read now, or None if unknown."""
         if self.first is None or self.last is None:
             return None
         read, took_s = offsets - self.first.offsets, (now_ns - self.begun_ns) / 1e9
@@ -103,7 +102,7 @@ class Pace:
 
 
 def progress_text(first: Progressed, progress: Progressed, took_s: float) -> str:
-    """Say how far a side is, how fast it is read, and how long the rest will take."""
+    """Return one line: offsets, partitions and records read, rate, and time left."""
     read = progress.records - first.records
     said = f"{progress.offsets:,} of {counted(progress.of_offsets, 'offset')} read"
     if progress.of_partitions:
@@ -127,5 +126,5 @@ def _left_s(done: float, left: float, took_s: float) -> float | None:
 
 
 def share_read(offsets: float, of_offsets: int) -> str:
-    """Write how much of a side is read; 100 % only where all of it is."""
+    """Return the share of a side that is read; 100 % only if all of it is."""
     return "100 %" if offsets >= of_offsets else share_text(int(min(offsets, of_offsets - 1)), of_offsets)

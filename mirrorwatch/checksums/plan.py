@@ -1,6 +1,6 @@
-"""`mirrorwatch checksum plan`: what would be compared, at what cost, and what is left out and why.
+"""`mirrorwatch checksum plan`: what a run would compare, its cost, and what it leaves out and why.
 
-A plan is made for each flow that is named; where one flow's clusters do not answer, the others are planned.
+Each named flow gets a plan. If one flow's clusters do not answer, the others are planned.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A flow with its plan, or with the reason for which there is none.
+    """A flow with its plan, or with the error.
 
-    `run` is what was begun for it, `asked` what its plan answers; `resumed`: another run did not finish it.
+    `run` is the started run, `asked` the question that the plan answers. `resumed`: the plan is of an
+    interrupted run.
     """
 
     flow: Flow
@@ -63,11 +64,11 @@ def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path 
     check_writable(json_file)
     check_writable(out, "--out")
     if out is not None and len(chosen.flows) > 1:
-        raise wrong("--out", "takes one plan, and there are several flows: name one with --flow")
+        raise wrong("--out", "cannot hold the plans of several flows; name one flow with --flow")
     statuses, documents = [], []
     with state_for(desk, only_if_made=True) as state:
         if state.why_none:
-            desk.sheet.say(f"{state.why_none}: what was verified before is not known.", indent=0)
+            desk.sheet.say(f"{state.why_none}: what earlier runs verified is unknown.", indent=0)
         plans = run_to_end(plans_of(desk, chosen, begin=state.look))
     for planned in plans:
         plan = planned.plan
@@ -79,9 +80,9 @@ def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path 
         documents.append(plan_document(plan) | {"nothing_new": list(planned.nothing_new[:MOST_TOPICS])})
         refusal = beyond(plan, max_bytes=desk.settings.max_bytes)
         if refusal is not None:
-            desk.sheet.say(f"A run refuses this: {refusal}")
+            desk.sheet.say(f"`checksum run` will refuse this: {refusal}")
         if out is not None:
-            desk.sheet.say(f"The plan is in {out}, with the id {write_plan(out, plan)}.", indent=0)
+            desk.sheet.say(f"Wrote plan {write_plan(out, plan)} to {out}.", indent=0)
     status = worst(statuses)
     return write_json(desk, json_file, {"version": VERSION, "status": status, "plans": documents}, status)
 
@@ -89,10 +90,9 @@ def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path 
 async def plans_of(
     desk: Desk, chosen: Chosen, *, begin: Callable[[Flow], Run] | None = None
 ) -> list[Planned]:
-    """Return the plan of each flow; `begin` begins its run, which may know of a plan that was not finished.
+    """Return the plan of each flow; `begin` starts its run, which may have the plan of an interrupted one.
 
-    Raises ConfigurationError for topics that no flow mirrors; with one flow alone, whatever its clusters have
-    to say.
+    Raises ConfigurationError for topics that no flow replicates. With a single flow, raises its errors.
     """
     patterns = await _patterns(desk, chosen)
     found = []
@@ -102,7 +102,7 @@ async def plans_of(
             found.append(Planned(flow, None, wanted))
             continue
         if wanted is not None and not wanted and len(chosen.flows) > 1:
-            continue  # what is named is of other flows
+            continue  # the named topics belong to other flows
         try:
             found.append(await _begun(desk, flow, wanted, chosen.named_in, begin))
         except MirrorwatchError as error:
@@ -113,7 +113,7 @@ async def plans_of(
 
 
 def print_plan(desk: Desk, plan: Plan, *, nothing_new: Sequence[str] = ()) -> None:
-    """Write what a plan reads; `nothing_new` are topics that were asked for and of which it reads nothing."""
+    """Print what a plan reads; `nothing_new` are requested topics without new records."""
     first, *lines = plan_lines(
         plan, plan_id=plan_id(plan), max_rate=desk.settings.max_rate, nothing_new=nothing_new
     )
@@ -123,8 +123,8 @@ def print_plan(desk: Desk, plan: Plan, *, nothing_new: Sequence[str] = ()) -> No
 
 
 def tell_failure(desk: Desk, flow: Flow, failure: MirrorwatchError | None) -> dict[str, Any]:
-    """Write why nothing can be said of a flow, and return that as a document."""
-    desk.sheet.heading(f"{flow.name}: nothing was compared")
+    """Print why a flow was not compared, and return its document."""
+    desk.sheet.heading(f"{flow.name}: nothing compared")
     desk.sheet.say(str(failure))
     status = BAD_CONFIGURATION if isinstance(failure, ConfigurationError) else UNAVAILABLE
     return {"flow": flow.name, "status": status, "failure": desk.sheet.clean(str(failure))}
@@ -175,9 +175,9 @@ async def _planned(
 
 
 async def _kept(desk: Desk, flow: Flow, asked: Mapping[str, Any], run: Run) -> KeptPlan | None:
-    """Return the plan for the same question that another run did not finish, if it still holds.
+    """Return the plan of an interrupted run for the same question, if it is still valid.
 
-    Those that do not are taken away with their digests.
+    Deletes those that are not, with their digests.
     """
     found: KeptPlan | None = None
     if run.plans is None:

@@ -1,7 +1,6 @@
-"""Show how far the reading of both sides is: bars in a terminal, a line now and then elsewhere.
+"""Display of reading progress: bars in a terminal, otherwise a line from time to time.
 
-Only one of both is read at a time. A terminal is left as it was found however the reading ends, with the
-bars as they stood.
+Only one side is read at a time. The terminal is restored however the reading ends.
 """
 
 from __future__ import annotations
@@ -33,30 +32,30 @@ if TYPE_CHECKING:
     Stages = Callable[[], Sequence[StageTasks]]
 
 LINE_EVERY_S = 10.0
-_LOOK_EVERY_NS = 1_000_000_000  # at Spark's tasks
-_LEAST_LEFT_S = 1.0  # while something is left, it does not take no time
-_BAR = 8, 30  # columns, at least and at most
-_BETWEEN = 6  # columns: what turns, and the gaps
+_LOOK_EVERY_NS = 1_000_000_000  # interval for polling Spark's tasks
+_LEAST_LEFT_S = 1.0  # shorter times are not shown
+_BAR = 8, 30  # columns, minimum and maximum
+_BETWEEN = 6  # columns: spinner and gaps
 
 
 class Reading(Protocol):
-    """Shows the reading of one plan."""
+    """Displays the reading of one plan."""
 
     def at(self, side: Side, progress: Progressed) -> None:
-        """Show how far a side is; what comes first is what was read before."""
+        """Show the progress of a side; the first call gives what was read before."""
         ...
 
 
 class Shows(Protocol):
-    """Shows readings; `Lines` or `Bars`."""
+    """Displays readings; `Lines` or `Bars`."""
 
     def reading(self, plan: Plan, sides: Sequence[Side], stages: Stages) -> AbstractContextManager[Reading]:
-        """Give what shows the reading of these sides; `stages` tells what Spark is at."""
+        """Open the display for these sides; `stages` returns Spark's active stages."""
         ...
 
 
 class Lines:
-    """Says how far a reading is in a line, at most every ten seconds, and at its end."""
+    """Prints a line at most every ten seconds, and at the end."""
 
     def __init__(self, sheet: Sheet, clock: Clock) -> None:
         self._sheet = sheet
@@ -64,7 +63,7 @@ class Lines:
 
     @contextmanager
     def reading(self, plan: Plan, sides: Sequence[Side], stages: Stages) -> Iterator[Reading]:
-        """Give what shows a reading; Spark's tasks are of no interest to a file."""
+        """Open the display; Spark's tasks are not shown."""
         del sides, stages
         yield _SaidReading(plan, self._sheet, self._clock)
 
@@ -78,7 +77,7 @@ class _SaidReading:
         self._said_ns: int | None = None
 
     def at(self, side: Side, progress: Progressed) -> None:
-        """Say how far a side is, where it is time to."""
+        """Print the progress of a side if it is time to."""
         now_ns = self._clock.monotonic_ns()
         alias = alias_of(self._plan, side)
         begun = side not in self._paces
@@ -87,7 +86,7 @@ class _SaidReading:
         if begun:
             if progress.offsets:
                 done = f"{progress.offsets:,} of {counted(progress.of_offsets, 'offset')}"
-                self._sheet.say(f"{alias}: {done} were read before")
+                self._sheet.say(f"{alias}: {done} already read")
             return
         due = self._said_ns is None or now_ns - self._said_ns >= LINE_EVERY_S * 1e9
         if due or progress.offsets == progress.of_offsets:
@@ -98,7 +97,7 @@ class _SaidReading:
 
 
 class Bars:
-    """Draws a bar for each side in a terminal."""
+    """Draws one bar per side in a terminal."""
 
     def __init__(self, console: Console, clock: Clock) -> None:
         self._console = console
@@ -106,7 +105,7 @@ class Bars:
 
     @contextmanager
     def reading(self, plan: Plan, sides: Sequence[Side], stages: Stages) -> Iterator[Reading]:
-        """Give what draws a reading; the terminal is put in order however this ends."""
+        """Open the display; the terminal is restored however this ends."""
         columns = self._console.width
         bar = min(max(columns // 6, _BAR[0]), _BAR[1])
         drawn = _DrawnReading(plan, sides, stages, self._clock)
@@ -124,7 +123,7 @@ class Bars:
 
 
 class _DrawnReading:
-    """Two bars, of which rich asks for their figures from a thread of its own."""
+    """Two bars; rich asks for their figures on its own thread."""
 
     def __init__(
         self,
@@ -139,22 +138,22 @@ class _DrawnReading:
         self._clock = clock
         self._paces: dict[Side, Pace] = {}
         self._tasks: dict[Side, TaskID] = {}
-        self._told: dict[Side, tuple[int, str]] = {}  # when, and what
+        self._told: dict[Side, tuple[int, str]] = {}  # time and text
         self._progress: Progress | None = None
 
     def draw_in(self, progress: Progress) -> None:
-        """Begin with nothing read of either side."""
+        """Add a bar for each side, with nothing read."""
         self._progress = progress
         for side in self._sides:
             total = _span(self._plan, side)
             self._tasks[side] = progress.add_task(self.name(side), start=False, total=total, side=side)
 
     def name(self, side: Side) -> str:
-        """Return what stands before a side's bar."""
+        """Return the text before a side's bar."""
         return f"{plain(alias_of(self._plan, side))} ({side})"
 
     def at(self, side: Side, progress: Progressed) -> None:
-        """Draw how far a side is."""
+        """Draw the progress of a side."""
         assert self._progress is not None
         now_ns = self._clock.monotonic_ns()
         if side not in self._paces:
@@ -165,10 +164,10 @@ class _DrawnReading:
         self._progress.update(self._tasks[side], completed=progress.offsets, total=progress.of_offsets)
 
     def figures(self, side: Side, room: int) -> str:
-        """Return what stands behind a bar in so many columns, and draw the bar as far as tasks tell."""
+        """Return the text after a bar in `room` columns, and move the bar by Spark's tasks."""
         pace, now_ns = self._paces.get(side), self._clock.monotonic_ns()
         if pace is None or pace.last is None:
-            return "waits"
+            return "waiting"
         told = self._told.get(side)
         if told is not None and now_ns - told[0] < _LOOK_EVERY_NS:
             return told[1]
@@ -182,15 +181,13 @@ class _DrawnReading:
 
 
 class _Turning(SpinnerColumn):
-    """Turns beside the side that is read."""
+    """A spinner at the side that is being read."""
 
     def render(self, task: Task) -> RenderableType:
         return super().render(task) if task.started else Text(" ")
 
 
 class _Figures(ProgressColumn):
-    """The figures of a side."""
-
     def __init__(self, drawn: _DrawnReading, room: int) -> None:
         super().__init__()
         self._drawn = drawn
@@ -201,7 +198,7 @@ class _Figures(ProgressColumn):
 
 
 def _figures_text(pace: Pace, offsets: float, now_ns: int, room: int) -> str:
-    """Return as many figures as there is room for; what matters most is kept longest."""
+    """Return as many figures as fit; the most important ones are dropped last."""
     progress = pace.last
     assert progress is not None
     speed = pace.records_s()
@@ -224,12 +221,12 @@ def _figures_text(pace: Pace, offsets: float, now_ns: int, room: int) -> str:
 
 
 def shows_in(console: Console, clock: Clock) -> Shows | None:
-    """Return bars where a console can draw them, None where it cannot."""
+    """Return bars if the console can draw them, else None."""
     return Bars(console, clock) if console.is_terminal and not console.is_dumb_terminal else None
 
 
 def alias_of(plan: Plan, side: Side) -> str:
-    """Return the cluster on a side."""
+    """Return the cluster alias of a side."""
     return plan.source if side is Side.SOURCE else plan.target
 
 

@@ -1,4 +1,4 @@
-"""`mirrorwatch checksum run`: plan, digest both sides, compare, look twice, and tell, flow by flow."""
+"""`mirrorwatch checksum run`: plan, digest both sides, compare, check differences twice, and report."""
 
 from __future__ import annotations
 
@@ -43,32 +43,32 @@ if TYPE_CHECKING:
 
 
 class Spark(Protocol):
-    """What `checksum_spark.Spark` does."""
+    """The part of `mirrorwatch.checksums.spark.Spark` that a run needs."""
 
     def digests(self) -> Digests:
-        """Return what digests, started."""
+        """Start Spark if needed, and return what digests."""
         ...
 
     def may_hold(self, folder: str) -> bool:
-        """Tell whether a digest may be in a folder; False where it is known that there is none."""
+        """Return False if a folder certainly has no digest."""
         ...
 
     def folder_of(self, plan: Plan, side: Side, *, beside: Path | None = None) -> str:
-        """Return where a run keeps the digest of a side: in `beside` unless another place was named."""
+        """Return the folder of a side's digest: in `beside` unless `--folder` names another place."""
         ...
 
     def stages(self) -> Sequence[StageTasks]:
-        """Return what Spark is at; it may be asked from another thread."""
+        """Return Spark's active stages. Thread-safe."""
         ...
 
     def keep_log(self) -> None:
-        """Keep what Java said, where it said anything, and tell where."""
+        """Keep Spark's log, if it is not empty, and print its path."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run of a flow comes to; `counts` are of both sides, by partition and bucket of time."""
+    """The result of one flow; `counts` are of both sides, by partition and time bucket."""
 
     audit: Audit
     counts: Sequence[Counted] = ()
@@ -76,21 +76,21 @@ class Outcome:
 
 
 def run_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
-    """Compare what is chosen, print what was found, and return the exit status."""
+    """Compare the chosen flows, print the results, and return the exit status."""
     work = partial(_run, desk, spark)
     return every_flow(desk, chosen, work, conclude=conclude_all, json_file=json_file, keep_log=spark.keep_log)
 
 
 def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str, Any], Exception | None]:
-    """Compare one flow; return the document, and why the store did not take it, None where it did."""
+    """Compare one flow; return its document, and the store's error or None."""
     plan, run = one.plan, one.run
     if plan is None or run is None:
         return tell_failure(desk, one.flow, one.failure), None
     if one.resumed:
         begun = f"{plan_id(plan)[:12]} of {time_text(plan.made_at_ms)}"
-        desk.sheet.say(f"{plan.flow}: going on with plan {begun}, which no run finished.", indent=0)
+        desk.sheet.say(f"{plan.flow}: resuming plan {begun}, which was interrupted.", indent=0)
     print_plan(desk, plan, nothing_new=one.nothing_new)
-    if not plan.topics:  # nothing is new: Spark is not needed to say so
+    if not plan.topics:  # no new records: Spark is not needed
         outcome = Outcome(Audit(plan, result(plan, {}, Known(()), exactly_once=one.flow.exactly_once)))
     else:
         outcome = _audited(desk, one, plan, run, spark)
@@ -116,17 +116,17 @@ def _audited(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> Ou
     try:
         return _compared(desk, one, plan, run, spark)
     except OutdatedPlanError as error:
-        desk.sheet.say(f"{error}. Begun anew, with headers.")
+        desk.sheet.say(f"{error}. Restarting with headers.")
         again = replace(plan, topics=tuple(replace(topic, headers=True) for topic in plan.topics))
     except SpoiledDigestError:
         if run.plans is not None:
-            run.plans.forget(plan)  # gone on with, it would be found spoiled each time
+            run.plans.forget(plan)  # a resumed run would fail again
         raise
     except ConfigurationError as error:
         if not one.resumed:
             raise
-        desk.sheet.say(f"{error}. Begun anew.")
-        # As another plan: `--folder` keeps digests by the plan's id, and these would be met again.
+        desk.sheet.say(f"{error}. Restarting.")
+        # With a new plan id: `--folder` stores digests by plan id, and would return the same ones.
         now_ms = int(desk.clock.wall_s() * 1000)
         again = replace(plan, made_at_ms=max(now_ms, plan.made_at_ms + 1))
     if run.plans is not None:
@@ -153,7 +153,7 @@ def _compared(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> O
 
 
 def read_side(desk: Desk, plan: Plan, side: Side, *, folder: str, digests: Digests, shown: Reading) -> None:
-    """Digest a side and show how far it is after each slice; what held no record is looked at again."""
+    """Digest a side, show its progress, and check stretches without records with a consumer."""
     silent: tuple[Silent, ...] = ()
     for progress in digests.digest(plan, side, folder):
         silent += progress.silent

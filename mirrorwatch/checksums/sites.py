@@ -1,4 +1,4 @@
-"""`mirrorwatch checksum digest` and `compare`: each side is read beside its own cluster by a plan's file."""
+"""`mirrorwatch checksum digest` and `compare`: each side is read at its own site, by a plan file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def digest_side(desk: Desk, plan_file: Path, side: str, folder: str, *, spark: Spark) -> int:
-    """Read one side by a plan into a folder, and return the exit status."""
+    """Digest one side of a plan into a folder, and return the exit status."""
     plan, identity = read_plan(plan_file)
     desk.flow_of(plan, plan_file)
     desk.refuse_beyond(plan)
@@ -41,14 +41,14 @@ def digest_side(desk: Desk, plan_file: Path, side: str, folder: str, *, spark: S
     if plan.topics:
         with desk.shown.reading(plan, (which,), spark.stages) as shown:
             read_side(desk, plan, which, folder=folder, digests=spark.digests(), shown=shown)
-    desk.sheet.say(f"The {which}'s digest by plan {identity[:12]} is in {folder}.", indent=0)
+    desk.sheet.say(f"Wrote the {which}'s digest of plan {identity[:12]} to {folder}.", indent=0)
     return FINE
 
 
 def compare_digests(
     desk: Desk, plan_file: Path, source: str, target: str, *, spark: Spark, json_file: Path | None
 ) -> int:
-    """Compare the digests of both sides by one plan, and return the exit status."""
+    """Compare the digests of both sides of a plan, and return the exit status."""
     check_writable(json_file)
     folders = {Side.SOURCE: source, Side.TARGET: target}
     begun_ms = _now_ms(desk)
@@ -67,7 +67,7 @@ def compare_digests(
     found = run_document(audit) | {"counts": counts}
     told = of_run(
         found,
-        # By what was found: told twice, it is one run to a service.
+        # Derived from the result, so that a service stores it once.
         run=sha256(canonical(found)).hexdigest()[:32],
         begun_ms=begun_ms,
         ended_ms=max(begun_ms, _now_ms(desk)),
@@ -78,15 +78,15 @@ def compare_digests(
 
 
 def _check_digests(plan: Plan, folders: Mapping[Side, str], spark: Spark) -> None:
-    """Raise ConfigurationError for folders without a digest, before Spark is started to read it.
+    """Raise ConfigurationError for folders without a digest, before Spark starts.
 
-    A side of which the plan reads nothing has no files.
+    A side with nothing to read has no files.
     """
     missing = [
         Problem(
             "the command line",
             f"--{side}",
-            f"there is no digest in {folder}: name the folder that `checksum digest --side {side}` wrote to",
+            f"no digest in {folder}; name the folder that `checksum digest --side {side}` wrote to",
         )
         for side, folder in folders.items()
         if any(place.offsets.span for place in places_of(plan, side)) and not spark.may_hold(folder)

@@ -1,7 +1,6 @@
-"""Spark for one command: what it needs is checked first, and started when something is to be read.
+"""Spark for one command: requirements are checked first, and Spark starts when something is read.
 
-Whatever Spark writes for itself is in a folder that goes with the command; where it failed, what Java said is
-kept, and its place is told.
+Spark's own files are in a temporary folder. If Spark fails, its log is kept and the path is printed.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ if TYPE_CHECKING:
 
 
 class Spark:
-    """Starts Spark when it is first asked for; `folder` is where digests are kept.
+    """Starts Spark on first use; `folder` is where digests are stored.
 
-    `kept` where the same command goes on with what is there; a run says so itself (`folder_of`).
+    `kept`: an interrupted command resumes from what is stored; a run sets it itself (`folder_of`).
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class Spark:
         self._kept = kept
 
     def digests(self) -> SparkDigests:
-        """Return what digests; raises UnavailableError where Spark does not start."""
+        """Start Spark if needed, and return what digests; raises UnavailableError if Spark does not start."""
         if self._digests is None:
             from checksum.digest.spark_digests import Reach, spark_digests  # noqa: PLC0415 - it needs PySpark
 
@@ -78,35 +77,35 @@ class Spark:
         return self._digests
 
     def may_hold(self, folder: str) -> bool:
-        """Tell whether a digest may be in a folder: surely none is where one of this machine lacks its files.
+        """Return False if a folder certainly has no digest: it is on this machine and lacks the files.
 
-        Spark need not be started for that; of any other file system only Spark can tell.
+        For any other file system only Spark can answer.
         """
         master, here = self._settings.master, str(Path.cwd())
         place = local_folder(folder, master=master, here=here, environ=os.environ)
         return place is None or any(_may_be_folder(Path(place, part)) for part in ("cells", "slices"))
 
     def stages(self) -> list[StageTasks]:
-        """Return the stages that Spark is at, none where it is not started or cannot say."""
+        """Return Spark's active stages; none if Spark is not running."""
         if self._digests is None:
             return []
         return [StageTasks(*one) for one in self._digests.stages()]
 
     def keep_log(self) -> None:
-        """Keep what Java said, where it said anything, and tell where."""
+        """Keep Spark's log, if it is not empty, and print its path."""
         self._log.keep()
 
     def say_interrupted(self) -> None:
-        """Tell that the command was interrupted, and whether what was read is kept."""
-        kept = " What was read is kept: the same command goes on with it." if self._kept else ""
+        """Print that the command was interrupted, and whether its progress is saved."""
+        kept = " Progress is saved: run the same command again to continue." if self._kept else ""
         self._desk.sheet.say(f"Interrupted.{kept}", indent=0)
 
     def folder_of(self, plan: Plan, side: Side, *, beside: Path | None = None) -> str:
-        """Return where a run keeps the digest of a side: in `beside` unless another place was named.
+        """Return the folder of a side's digest: in `beside` unless `--folder` names another place.
 
-        Without either it is in a folder that goes with the command.
+        With neither, it is in the command's temporary folder.
         """
-        self._kept = beside is not None  # with its plan, by which the next run goes on
+        self._kept = beside is not None  # together with its plan, so that the next run can resume
         if beside is not None and self._folder is None:
             return str(beside / side)
         return f"{self._folder or self._scratch}/{plan_id(plan)[:12]}/{side}"
@@ -122,11 +121,11 @@ def spark_for(
     option: str = "--folder",
     keeps: bool = True,
 ) -> Iterator[Spark]:
-    """Give Spark for a command, started when it is first asked for, and stopped with the block.
+    """Provide Spark for a command; it starts on first use and stops with the block.
 
-    `keeps` where digests are to be written; `option` is how `folder` was named.
-    Raises UnavailableError where PySpark is not installed, where SPARK_HOME names no Spark or nothing can be
-    written for a while, and ConfigurationError for client properties that Java does not know.
+    `keeps`: digests will be written; `option` is the option that named `folder`. Raises UnavailableError if
+    PySpark is missing, SPARK_HOME has no Spark or no temporary folder can be created, and ConfigurationError
+    for client properties that Java does not support.
     """
     check_memory(driver_memory)
     pyspark_folder()
@@ -159,12 +158,12 @@ def spark_for(
 
 
 def _may_be_folder(path: Path) -> bool:
-    """Tell whether there may be such a folder: where we may not look, somebody else has to tell."""
+    """Return whether the folder may exist; also True without the permission to look."""
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except PermissionError:
         return True
-    except (OSError, ValueError):  # no file system takes such a name
+    except (OSError, ValueError):  # not a valid file name
         return False
 
 
@@ -177,11 +176,11 @@ def _beside(desk: Desk) -> Path:
 
 
 def _scratch() -> Path:
-    """Make a folder that goes with the command; raises UnavailableError where none can be made."""
+    """Create the command's temporary folder; raises UnavailableError if that fails."""
     try:
         return Path(tempfile.mkdtemp(prefix="mirrorwatch-checksum-"))
     except OSError as error:
         raise UnavailableError(
-            "no folder can be made for what Spark writes meanwhile: make room in the one for temporary files,"
-            f" or name another in TMPDIR ({reason_of(error)})"
+            f"cannot create a temporary folder for Spark: {reason_of(error)}; free space in the folder for"
+            " temporary files, or name another in TMPDIR"
         ) from error

@@ -1,8 +1,8 @@
-"""What a command of the checksum keeps in the store of the configuration: its run, and what it comes to.
+"""State of a checksum command in the configured store: its run, and the result.
 
-The store is asked from a thread of its own, where it is open for as long as the command lasts, and where the
-run's heart beats while Spark reads and Python compares. A store whose folder cannot be written is left alone:
-then nothing is kept, and each run compares everything anew.
+The store is used from a separate thread, where it stays open for the whole command. The run's heartbeat is
+sent there while Spark reads and Python compares. If the store's folder is not writable, nothing is stored,
+and each run compares everything.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 HEART_S = 15.0
-LIMIT_S = 60.0  # of one operation: a run of a hundred thousand partitions writes as many rows at once
-MOST_RUNS = 1000  # of a flow that are looked at for what was found: a month of hours
+LIMIT_S = 60.0  # per operation: one run may write a hundred thousand rows at once
+MOST_RUNS = 1000  # of a flow that are searched for findings: a month, if hourly
 
 
 class State:
-    """What is kept for the flows of one command; without a store nothing is, and `why_none` says why."""
+    """The stored state of one command's flows; without a store, `why_none` says why."""
 
     def __init__(self, desk: Desk, store: Store | None, *, folder: Path | None, why_none: str = "") -> None:
         self.why_none = why_none
@@ -57,7 +57,7 @@ class State:
         self._late: set[str] = set()
 
     def open(self, *, only_if_made: bool) -> None:
-        """Open the store, where there is one; raises UnavailableError where it cannot be used."""
+        """Open the store if there is one; raises UnavailableError if it cannot be used."""
         self._asking.start()
         if self._store is None:
             return
@@ -67,9 +67,9 @@ class State:
             self._store = None
 
     def begin(self, flow: Flow, *, counts_only: bool = False) -> Run:
-        """Begin a run of a flow; raises UnavailableError while another one is on, or the store fails.
+        """Start a run of a flow; raises UnavailableError if another one is active, or the store fails.
 
-        Where one may be on whose machine's clock is another, it waits until that is known.
+        If an active run on a machine with another clock is possible, wait for its heartbeat first.
         """
         if self._store is None:
             return Run(self, uuid.uuid4().hex, flow.name, self.now_ms(), counts_only=counts_only)
@@ -88,25 +88,25 @@ class State:
         return run
 
     def _silent(self, book: ChecksumBook, flow: Flow) -> list[OpenRun]:
-        """Return runs of which no sign is to be seen for LEASE_S, where their own clocks do not tell."""
+        """Return the runs that send no heartbeat for LEASE_S while we wait."""
         doubtful = self.ask(book.doubtful(flow.name, now_ms=self.now_ms()))
         if doubtful:
             self._desk.sheet.say(
-                f"{flow.name}: a run on {doubtful[0].who} has given no sign for {LEASE_S:g} s, if the clocks"
-                f" of both machines agree: {LEASE_S:g} s are waited for one.",
+                f"{flow.name}: waiting {LEASE_S:g} s for a heartbeat of another run on {doubtful[0].who}. Its"
+                f" last one is {LEASE_S:g} s old or older, but the clocks of both machines may differ.",
                 indent=0,
             )
             self._desk.pause(LEASE_S)
         return doubtful
 
     def look(self, flow: Flow) -> Run:
-        """Return what stands for a run that is not begun: it knows what is known, and writes nothing."""
+        """Return a run that reads the earlier state and writes nothing."""
         run = Run(self, "", flow.name, self.now_ms())
         run.before = self.before(flow)
         return run
 
     def before(self, flow: Flow) -> Before:
-        """Return what is known of a flow from before."""
+        """Return the earlier state of a flow."""
         store = self._store
         if store is None:
             return Before()
@@ -118,9 +118,9 @@ class State:
         return Before(verified, StoredSyncs(flow.name, read(partial(cursor_of, flow=flow.name)), read))
 
     def last_finding(self, flow: Flow) -> RunRow | None:
-        """Return the newest run of a flow that found something which no later run took back.
+        """Return the newest run of a flow with findings that no later run cleared.
 
-        None where none is known, and for one that stands among those which this command tells itself.
+        None if there is none, or if this command reports it itself.
         """
         if self._store is None:
             return None
@@ -128,7 +128,7 @@ class State:
         return None if found is None or found.run in self._late else found
 
     def untold(self, flows: Iterable[Flow]) -> list[RunRow]:
-        """Return the finished runs of these flows that their commands did not come to tell of."""
+        """Return the finished runs of these flows that their commands did not report."""
         if self._store is None:
             return []
         book = ChecksumBook(self._store)
@@ -137,24 +137,24 @@ class State:
         return found
 
     def tell(self, runs: Iterable[str]) -> None:
-        """Note that these runs were told, and those that were `untold`.
+        """Mark these runs, and those that were `untold`, as reported.
 
-        Where this fails they are told once more, which is better than never.
+        If this fails they are reported once more, which is better than never.
         """
         store, told = self._store, {*runs, *self._late}
         if store is not None and told:
             _quietly(lambda: self.ask(ChecksumBook(store).tell(told)))
 
     def owe(self, runs: Collection[str]) -> None:
-        """Note that the service, where one is told, is owed these runs of earlier commands."""
+        """Queue these runs of earlier commands for the service, if there is one."""
         store = self._store
         if store is not None and runs and self.tells_service:
             _quietly(lambda: self.ask(ChecksumBook(store).owe(runs)))
 
     def owed(self, flows: Iterable[Flow]) -> Iterator[RunRow]:
-        """Give the runs of these flows that a service is owed, each read once it is its turn.
+        """Yield the runs of these flows that are queued for a service; each is read when it is needed.
 
-        None where the store fails: they wait for the next command.
+        Stops if the store fails: the runs wait for the next command.
         """
         if self._store is None:
             return
@@ -169,31 +169,31 @@ class State:
             return
 
     def heard(self, runs: Collection[str]) -> None:
-        """Note that a service is owed these runs no more; where this fails it is told once more."""
+        """Remove these runs from the service's queue; if this fails they are reported once more."""
         store = self._store
         if store is not None and runs:
             _quietly(lambda: self.ask(ChecksumBook(store).heard(runs)))
 
     def ask(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have the store do something, and wait for it."""
+        """Run a coroutine on the store's thread, and wait for it."""
         return self._asking.do(work)
 
     def now_ms(self) -> int:
-        """Return the time now, in epoch ms."""
+        """Return the current time, in epoch ms."""
         return int(self._desk.clock.wall_s() * 1000)
 
     @property
     def tells_service(self) -> bool:
-        """Tell whether a service is to be told of what this command finds."""
+        """Return whether this command reports to a service."""
         return self._desk.service is not None
 
     @property
     def keeps_ms(self) -> int:
-        """Return for how long runs are kept."""
+        """Return how long runs are kept."""
         return int(self._desk.config.store.keep.findings * 1000)
 
     def close(self) -> None:
-        """Give up runs that did not finish, and close the store."""
+        """Give up unfinished runs, and close the store."""
         try:
             for run in self._runs:
                 run.give_up()
@@ -204,7 +204,7 @@ class State:
 
 
 class Run:
-    """One run of a flow; `before` is what it begins with, `plans` keeps its plan, None: nowhere."""
+    """One run of a flow; `before` is the earlier state, `plans` stores its plan (None: nowhere)."""
 
     def __init__(
         self,
@@ -228,16 +228,16 @@ class Run:
         self._heart = Heart(self._beat, every_s=HEART_S) if book is not None else None
 
     def start(self) -> None:
-        """Give signs of life from now on."""
+        """Start the heartbeat."""
         if self._heart is not None:
             self._heart.start()
 
     def planned(self, plan_id: str) -> None:
-        """Tell others by which plan it works; whether they hear it changes nothing."""
+        """Store the id of its plan, for other runs' messages; errors are ignored."""
         self._beat(plan_id)
 
     def document(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Return what it found with what it is itself; it ends now."""
+        """Return its result with its own id and times; the run ends now."""
         ended_ms = max(self._state.now_ms(), self._begun_ms)
         return of_run(
             found,
@@ -251,7 +251,7 @@ class Run:
     def finish(
         self, document: Mapping[str, Any], verified: Mapping[Place, VerifiedTo], counts: Iterable[Counted]
     ) -> MirrorwatchError | None:
-        """Write what it comes to, at once; return why that failed, None where it did not."""
+        """Store the result in one transaction; return the error, or None."""
         book, state = self._book, self._state
         if book is None:
             return None
@@ -275,7 +275,7 @@ class Run:
         return None
 
     def give_up(self) -> None:
-        """Have it end with nothing to tell, where it has not ended."""
+        """End the run without a result, unless it has ended."""
         self._stop()
         if self._book is not None and not self._ended:
             self._ended = True
@@ -300,9 +300,9 @@ class Run:
 
 @contextmanager
 def state_for(desk: Desk, *, only_if_made: bool = False) -> Iterator[State]:
-    """Give what the store of the configuration keeps; what did not finish is given up with the block.
+    """Provide the stored state; unfinished runs are given up with the block.
 
-    With `only_if_made` no store is made. Raises UnavailableError where there is one that cannot be used.
+    With `only_if_made`, no store is created. Raises UnavailableError if an existing one cannot be used.
     """
     state = _state(desk, only_if_made=only_if_made)
     try:
@@ -313,7 +313,7 @@ def state_for(desk: Desk, *, only_if_made: bool = False) -> Iterator[State]:
 
 
 def who() -> str:
-    """Return on which machine and in which process this is, for people."""
+    """Return the machine and the process, for messages."""
     return f"{socket.gethostname()}, process {os.getpid()}"
 
 
@@ -326,13 +326,13 @@ def _state(desk: Desk, *, only_if_made: bool) -> State:
     try:
         there, folder_there = path.exists(), path.parent.exists()
     except OSError as error:
-        sentence = f"{path} cannot be used: {reason_of(error)}: name another file, or see who may enter there"
+        sentence = f"cannot open {path}: {reason_of(error)}; name another file, or fix its permissions"
         raise ConfigurationError([Problem(str(config.path), "store.url", sentence)]) from error
     if only_if_made and not there:
         return State(desk, None, folder=None)
     for part in (path.parent, path) if there else (path.parent,):
         if not os.access(part, os.W_OK):
-            why = "cannot be written" if folder_there else "is not there"
+            why = "is not writable" if folder_there else "does not exist"
             return State(desk, None, folder=None, why_none=f"{part} {why}")
     return State(desk, _store(desk), folder=folder_beside(config))
 
@@ -345,7 +345,7 @@ def _store(desk: Desk) -> Store:
 
 
 def _quietly(work: Callable[[], object]) -> None:
-    """Do what changes nothing that matters where the store fails: whatever does is told at the end."""
+    """Do something whose failure does not matter: an error that matters is reported at the end."""
     try:
         work()
     except UnavailableError:

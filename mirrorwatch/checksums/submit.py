@@ -1,4 +1,4 @@
-"""`checksum run --print-submit`: the spark-submit line that does what was typed, on any master."""
+"""`checksum run --print-submit`: the spark-submit command for the same run, on any master."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SCRIPT = Path(__file__).with_name("submitted.py")
 
 
 def print_submit_line(context: click.Context, master: str, *, driver_memory: str) -> int:
-    """Print the line and nothing else; ConfigurationError where that master needs more than was typed."""
+    """Print the command and nothing else; raises ConfigurationError if the master needs more options."""
     check_memory(driver_memory)
     if not context.params["counts_only"]:
         check_master(master, context.params["folder"])
@@ -36,7 +36,7 @@ def print_submit_line(context: click.Context, master: str, *, driver_memory: str
 
 
 def typed(context: click.Context) -> Iterator[str]:
-    """Give the words of a command as they were typed, but for what is spark-submit's to know."""
+    """Yield the arguments of a command as they were typed, without those of spark-submit itself."""
     for parameter in context.command.get_params(context):
         name = str(parameter.name)
         given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
@@ -49,5 +49,5 @@ def typed(context: click.Context) -> Iterator[str]:
             yield parameter.opts[0]
         else:
             for one in value if parameter.multiple else (value,):
-                # Together, since a value may look like an option.
+                # As one word, because a value may look like an option.
                 yield f"{parameter.opts[0]}={one}"

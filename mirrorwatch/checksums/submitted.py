@@ -1,6 +1,6 @@
-"""What spark-submit runs: the command line, from a file, since a module's name is none to it.
+"""The script that spark-submit runs: the command line, because spark-submit takes a file and not a module.
 
-Started by its path, Python looks for modules in this folder first, where some have the names of its own.
+Python puts this file's folder first on its path, where some modules have names of the standard library.
 """
 
 import sys

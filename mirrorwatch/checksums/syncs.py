@@ -1,4 +1,4 @@
-"""Offset syncs that the service kept in the store, as the checksum takes them: with both topics' ids."""
+"""Offset syncs that the service stored, with both topics' ids, for the checksum."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from lagmon.syncs.tables import Cursor
 
     class Reads(Protocol):
-        """Runs a function in a transaction of the store, and returns what it returns."""
+        """Runs a function in a transaction of the store, and returns its result."""
 
         def __call__(self, function: Callable[..., Any], /) -> Any:
-            """Run it; raises UnavailableError where the store fails."""
+            """Run it; raises UnavailableError if the store fails."""
             ...
 
 
 class StoredSyncs:
-    """The syncs of one flow; they are read partition by partition, as there may be millions."""
+    """The stored syncs of one flow; read partition by partition, because there may be millions."""
 
     def __init__(self, flow: str, cursor: Cursor, read: Reads) -> None:
         self._flow = flow
@@ -35,19 +35,19 @@ class StoredSyncs:
 
     @property
     def topic_id(self) -> str:
-        """Return which topic of syncs they are of, by its id; "" where none are kept."""
+        """Return the id of the topic that the syncs are from; "" if none are stored."""
         return self._cursor.topic_id
 
     @property
     def next_number(self) -> int:
-        """Return the offset of the first record of that topic that is not among them."""
+        """Return the offset of the topic's first record that is not stored."""
         return self._cursor.next_number
 
     def of(self, topic: str, partition: int) -> list[Pair]:
-        """Return those of a partition, in the order in which they were written, up to the cursor.
+        """Return the syncs of a partition in the order in which they were written, up to the cursor.
 
-        The service goes on writing: what came later is read from the topic, and told twice it would look as
-        if the target had lost its end in between (anchors.usable).
+        The service continues to write. Later syncs are read from the topic; a sync returned twice would look
+        as if the target had been truncated in between (`usable` in checksum/anchors/pairs.py).
         """
         if topic not in self._ids:
             by_side = defaultdict(list)
@@ -69,5 +69,5 @@ class StoredSyncs:
 
 
 def _id_at(seen: Iterable[SeenId], at_ms: int) -> str | None:
-    """Return which topic was there when a sync was written, None where it was not looked at around then."""
+    """Return the id of the topic that existed when a sync was written, or None if it is unknown."""
     return next((one.topic_id for one in seen if one.first_ms <= at_ms <= one.last_ms), None)

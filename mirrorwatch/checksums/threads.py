@@ -1,4 +1,4 @@
-"""Threads beside a command that works between event loops: one that asks the store, one that gives signs."""
+"""Threads next to a command: one for the store, one for the heartbeat."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ END_S = 60.0
 
 
 class Heart:
-    """Beats every so many seconds, on a thread, from `start` to `stop`."""
+    """Calls `beat` at a fixed interval on a thread, from `start` to `stop`."""
 
     def __init__(self, beat: Callable[[], object], *, every_s: float) -> None:
         self._beat = beat
@@ -23,11 +23,11 @@ class Heart:
         self._thread = threading.Thread(target=self._go_on, name="heart", daemon=True)
 
     def start(self) -> None:
-        """Begin to beat."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Beat no more; idempotent."""
+        """Stop the thread; idempotent."""
         self._stopping.set()
         self._thread.join(END_S)
 
@@ -37,22 +37,22 @@ class Heart:
 
 
 class AskingThread:
-    """An event loop on a thread of its own, from `start` to `end`."""
+    """An event loop on its own thread, from `start` to `end`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="store", daemon=True)
 
     def start(self) -> None:
-        """Begin to do what is asked."""
+        """Start the thread."""
         self._thread.start()
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do this there, and wait for it; it may be called from several threads."""
+        """Run a coroutine there, and wait for it. Thread-safe."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def end(self) -> None:
-        """Do nothing more."""
+        """Stop the thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(END_S)
         if not self._thread.is_alive():

@@ -78,9 +78,9 @@ def _chosen(command: _F) -> _F:
     return command
 
 
-@click.group(cls=NearestGroup, short_help="Prove that the target holds what the source holds.")
+@click.group(cls=NearestGroup, short_help="Compare both clusters record by record.")
 def checksum() -> None:
-    """Compare whole topics on both clusters, with Spark, and name every record that differs.
+    """Compare whole topics on both clusters with Spark, and list every record that differs.
 
     Compares the topics of checksum.topics in CONFIG, or those of --topic or --all. `run` does everything. To
     read each side next to its own cluster, `plan` writes a plan, `digest` reads one side of it, and `compare`
@@ -97,7 +97,7 @@ def checksum() -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the plan to this file, for both sites.",
+    help="Write the plan to this file, for `digest` and `compare`.",
 )
 @_JSON
 @logging_options(QUIET)
@@ -211,7 +211,7 @@ def digest(
         return digest_side(desk, plan_file, side, folder, spark=spark)
 
 
-@checksum.command("compare", cls=ExplainingCommand, short_help="Join the digests of both sides.")
+@checksum.command("compare", cls=ExplainingCommand, short_help="Compare the digests of both sides.")
 @_CONFIG
 @_PLAN
 @click.option("--source", required=True, help="Folder of the digest of the source.")

@@ -45,7 +45,7 @@ async def look(browser):
 
 async def test_it_is_read_from_the_headline_to_the_record(file, look):
     page = await look(file(with_everything()), viewport={"width": 1280, "height": 900})
-    await expect(page.get_by_role("heading", level=1)).to_contain_text("Not fine: A → B, 1 lost")
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("FAILED: A → B, 1 lost")
     await expect(page.get_by_role("row", name="orders [3]").first).to_contain_text("filtered")
     field = await page.locator("svg.coverage-field").bounding_box()
     assert field["width"] > 500

@@ -22,7 +22,7 @@ def finding(topic="orders", partition=3, bucket=50, offset=50_000, verdict="lost
     return {
         "verdict": verdict,
         "cause": "filtered",
-        "sentence": f"{topic} [{partition}]: the record at offset {offset} on A is not on B",
+        "sentence": f"{topic} [{partition}]: record at offset {offset} on A is not on B",
         "topic": topic,
         "partition": partition,
         "records": 1,
@@ -97,7 +97,7 @@ def document(*, topics=("orders", "audit", "clicks"), partitions=4, buckets=24, 
 def with_everything():
     """Return a run with one of each: a loss, second copies, what was not verified and what was left out."""
     found = document()
-    gone = {"offsets": [0, 3000], "why": "retention took records while they were compared"}
+    gone = {"offsets": [0, 3000], "why": "retention deleted records during the comparison"}
     found["partitions"]["shown"][3] |= {"records": {"match": 99_999, "lost": 1}}
     found["partitions"]["shown"][7] |= {"verified": 97_000, "unverified": [gone]}
     for one in found["counts"]["shown"]:
@@ -112,7 +112,7 @@ def with_everything():
         "expected": some([finding("clicks", 1, 18, verdict="duplicated", records=9, cause="unexplained")]),
         "left_out": some(
             [
-                left_out("orders", 2, 1200, "retention took them before they were compared"),
+                left_out("orders", 2, 1200, "retention deleted them before they were compared"),
                 left_out("gone", None, 5000, "B has no such topic"),
                 left_out("clicks", 0, 12, "not due yet", later=True),
             ]

@@ -49,14 +49,14 @@ def test_a_full_section():
         ("max_rate: 50MB", "checksum.max_rate: '50MB' is no rate: write a size a second, for example 50MB/s"),
         ("max_rate: 50MB/m", "checksum.max_rate: '50MB/m' is no rate"),
         ("max_rate: fast/s", "checksum.max_rate: 'fast' is no size"),
-        ("max_rate: 999B/s", "checksum.max_rate: has to be at least 1 kB/s: at less, no run comes"),
+        ("max_rate: 999B/s", "checksum.max_rate: must be at least 1 kB/s; slower runs"),
         ("max_bytes: '7'", "checksum.max_bytes: '7' is no size"),
         ("max_bytes: 0B", "checksum.max_bytes: has to be more than 0 B, not 0 B"),
         ("topics: ['(']", "checksum.topics.0: '(' cannot be used as a Java regular expression"),
-        ("topics: ['  ']", "names no topic: write a topic's name or a Java regular expression"),
+        ("topics: ['  ']", "empty pattern; write a topic name or a Java regular expression"),
         ("bucket: 500ms", "checksum.bucket: has to be at least 1 s, not 0.5 s"),
         ("cells: '0'", "checksum.cells: has to be at least 1, not 0"),
-        ("client_id: 'a b'", "checksum.client_id: 'a b' is no client id: use up to 200 letters"),
+        ("client_id: 'a b'", "checksum.client_id: invalid client id 'a b'; use up to 200 letters"),
         ("max_byte: 1TB", "checksum.max_byte: unknown key; did you mean 'max_bytes'?"),
     ],
 )
@@ -67,5 +67,5 @@ def test_refusals(text, sentence):
 
 @pytest.mark.parametrize("name", ["a\tb", "a\x1b[2J", "\u202e"])
 def test_a_header_s_name_that_no_plan_could_hold_is_refused(name):
-    with pytest.raises(ValueError, match="holds a character that cannot be printed"):
+    with pytest.raises(ValueError, match="contains an unprintable character"):
         ChecksumConfig(exclude_headers=["fine", name])

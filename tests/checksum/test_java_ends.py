@@ -22,7 +22,7 @@ from fleet.errors import UnavailableError
 from tests.checksum.pretend_logs import Held, Partition, plan_of
 from tests.checksum.second_look.test_narrow import content
 
-SENTENCE = "Spark's own Java ended: see whether somebody ended it, or whether this machine lacked memory"
+SENTENCE = "Spark's Java process ended; check whether it was killed, or this machine ran out of memory"
 # Rows come by a socket beside Py4J's own, whose end is Python's errors.
 BROKEN = [
     EOFError(),
@@ -63,7 +63,7 @@ def test_while_a_digest_is_read_back(broken):
     spark.read.schema.return_value.parquet.return_value.limit.return_value.collect = broken
     with pytest.raises(UnavailableError) as caught:
         DigestFolder(spark, "/digest", Stamp("p", 1, Side.SOURCE)).slices()
-    assert str(caught.value) == f"/digest: the digest cannot be read: {SENTENCE}"
+    assert str(caught.value) == f"/digest: cannot read the digest: {SENTENCE}"
 
 
 def test_while_it_is_asked_whether_there_is_a_digest(broken):
@@ -71,7 +71,7 @@ def test_while_it_is_asked_whether_there_is_a_digest(broken):
     spark._jvm.org.apache.hadoop.fs.Path = broken
     with pytest.raises(UnavailableError) as caught:
         DigestFolder(spark, "/digest", Stamp("p", 1, Side.SOURCE)).slices()
-    assert str(caught.value) == f"/digest: the digest cannot be read: {SENTENCE}"
+    assert str(caught.value) == f"/digest: cannot read the digest: {SENTENCE}"
 
 
 def test_while_a_side_is_digested(broken, plan, monkeypatch):

@@ -59,7 +59,7 @@ def test_a_compacted_topic_whose_keys_all_end_in_a_tombstone_is_silent(written, 
 def test_a_compacted_topic_that_holds_a_value_is_not(written, at):
     told = looked_at(written, policy="compact,delete")
     assert told == (
-        f"cluster A: Spark gave no record of t-0 from 0 to {len(written) - 1}, and there is one at {at}; run again"
+        f"cluster A: Spark returned no record of t-0 from 0 to {len(written) - 1}, but there is one at {at}; run again"
     )
 
 

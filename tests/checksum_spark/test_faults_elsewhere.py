@@ -111,5 +111,5 @@ def test_a_topic_that_is_made_anew_while_it_is_read_gives_no_verdict(
         spark, mirror_file(tmp_path / "mm2.properties", kafka_pair), [topic], before={Side.TARGET: [remake]}
     )
     assert outcome.status == 4, outcome.said
-    assert f"{name} was made anew since the plan was made" in " ".join(outcome.said.split())
+    assert f"{name} was re-created after the plan was made" in " ".join(outcome.said.split())
     assert outcome.run == {}

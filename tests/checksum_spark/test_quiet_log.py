@@ -44,7 +44,7 @@ def test_a_digest_that_is_not_there_is_told_and_not_by_a_stack_of_java_s(spark, 
 
 def test_one_that_was_begun_is_not_whole(spark, tmp_path):
     (tmp_path / "cells" / "slice=0").mkdir(parents=True)
-    with pytest.raises(ConfigurationError, match="the digest is not whole"):
+    with pytest.raises(ConfigurationError, match="incomplete digest"):
         DigestFolder(spark, str(tmp_path), Stamp("p", 1, Side.SOURCE)).cells(PLACES)
 
 

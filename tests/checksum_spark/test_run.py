@@ -89,8 +89,8 @@ def test_one_lost_record_is_named_by_offset_and_time(stage, tmp_path):
     ]
     assert told == [("lost", stage.topic, 1, [lost, lost + 1], None, at, "filtered")], said
     assert (found["expected"]["count"], found["coverage"]) == (0, 1.0)
-    lacking = f"of {at}, is not among the copies that were compared on B; the mirror applies the transform fault, and"
-    assert f"the record at offset {lost} on A, {lacking}" in re.sub(r"\s+", " ", said)
+    lacking = f"({at}) not found among the records compared on B; MirrorMaker applies the transform fault and"
+    assert f"record at offset {lost} on A {lacking}" in re.sub(r"\s+", " ", said)
 
 
 @pytest.mark.long
@@ -124,7 +124,7 @@ def test_each_side_read_apart_names_an_altered_record(stage, tmp_path):
     assert one["source_offsets"] == [altered, altered + 1]
     swapped = ("--source", folders["target"], "--target", folders["source"])
     status, said = typed("compare", config, "--plan", plan, *swapped, "--master", "local[2]")
-    assert (status, "it is of the target, and what is asked for is the source" in said) == (2, True), said
+    assert (status, "digest of the target, not of the source" in said) == (2, True), said
 
 
 def newest_synced(stage):

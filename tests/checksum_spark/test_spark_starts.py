@@ -59,9 +59,7 @@ def test_without_java(started, tmp_path):
     for name in ("bash", "dirname", "ps", "tr", "env", "uname"):
         (tools / name).symlink_to(shutil.which(name))
     environment = {"PATH": str(tools), "JAVA_HOME": ""}
-    assert started(**environment).startswith(
-        "UnavailableError: Spark needs Java and there is none here: install"
-    )
+    assert started(**environment).startswith("UnavailableError: Java not found; install")
 
 
 def test_with_a_java_home_that_is_none(started):
@@ -81,9 +79,7 @@ def test_with_another_collector_in_the_environment(started, name):
 
 def test_with_two_collectors_told_to_java(started):
     said = started("spark.driver.extraJavaOptions", "-XX:+UseG1GC", JAVA_TOOL_OPTIONS="-XX:+UseSerialGC")
-    assert said.startswith(
-        "UnavailableError: Java is told to use two garbage collectors: leave one of them in"
-    )
+    assert said.startswith("UnavailableError: two garbage collectors are set for Java; keep one of them in")
 
 
 JAVA_IS = """

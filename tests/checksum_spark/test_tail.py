@@ -72,7 +72,7 @@ def test_what_is_due_at_the_end_is_lost_where_the_mirror_goes_on_and_owed_where_
         (0, DROPPED),
         (1, DROPPED),
     ]
-    assert all("stopped, stalled or idle" in one["why"] for one in told["left_out"])
+    assert all("stopped, hung or idle" in one["why"] for one in told["left_out"])
     with going_on(world, topic_name("others")):
         # In a folder of its own, so that it begins at the beginning.
         (tmp_path / "alive").mkdir()

@@ -47,18 +47,18 @@ def at_the_digest_of(stage, which, act):
     stage.digests_made.digest = acting
 
 
-@pytest.mark.parametrize(("side", "name"), [("source", "A: orders"), ("target", r"B: A\.orders")])
+@pytest.mark.parametrize(("side", "name"), [("source", "A: topic orders"), ("target", r"B: topic A\.orders")])
 def test_meanwhile_it_ends_the_run_and_the_next_one_plans_anew(stage, tmp_path, side, name):
     found = stage()
     at_the_digest_of(found, "target", lambda: compact(found, side=side))
     told = (
-        rf"cluster {name} is compacted since the plan was made \(its cleanup\.policy is compact,delete\);"
-        " make the plan anew"
+        rf"cluster {name} became compacted after the plan was made \(cleanup\.policy=compact,delete\);"
+        " plan again"
     )
     with pytest.raises(UnavailableError, match=told):
         run(found)
     assert run(found) == 0
-    assert "going on with plan" not in found.said
+    assert "resuming plan" not in found.said
     assert documents(tmp_path)[-1]["records"]["lost"] == 0
 
 
@@ -66,7 +66,7 @@ def test_between_the_looks_it_ends_the_run(stage):
     found = stage()
     found.clusters.mirrors["orders", 0].target.records[40] = MARKER
     object.__setattr__(found.desk, "pause", lambda _seconds: compact(found, cleaned=60))
-    with pytest.raises(UnavailableError, match="is compacted since the plan was made"):
+    with pytest.raises(UnavailableError, match="became compacted after the plan was made"):
         run(found)
 
 
@@ -82,7 +82,7 @@ def test_before_a_run_is_typed_again_it_has_it_plan_anew(stage, tmp_path):
     compact(found)
     del found.digests_made.digest
     assert run(found) == 0
-    assert "going on with plan" not in found.said
+    assert "resuming plan" not in found.said
     assert documents(tmp_path)[-1]["records"]["match"] == 200
 
 

@@ -64,7 +64,7 @@ def test_what_was_quiet_is_told_as_such_by_the_run_that_goes_on(stage, tmp_path)
     grown(found.clusters.mirrors["orders", 0], 100)
     interrupted(found)
     assert run(found) == 0
-    assert "going on with plan" in found.said
+    assert "resuming plan" in found.said
     assert [one["nothing_new"] for one in documents(tmp_path)] == [[], ["quiet"]]
 
 
@@ -86,7 +86,7 @@ def test_kept_digests_that_cannot_be_used_are_made_anew_wherever_they_are(stage,
 
     found.digests_made.cells = cells_of
     assert run(found) == 0
-    assert "Begun anew." in found.said
+    assert "Restarting." in found.said
     assert [side for side, _ in found.digests_made.read] == ["source", "source", "target"]
 
 
@@ -97,7 +97,7 @@ def test_a_plan_that_nobody_went_on_with_for_a_week_is_made_anew(stage, tmp_path
     aged(old)
     grown(found.clusters.mirrors["orders", 0], 50)
     assert run(found) == 0
-    assert "going on with plan" not in found.said
+    assert "resuming plan" not in found.said
     assert [one["source_records"] for one in documents(tmp_path)] == [250]
     assert list((tmp_path / "checksum").iterdir()) == []
 
@@ -135,9 +135,9 @@ def test_a_run_elsewhere_that_seems_silent_is_waited_for(stage, tmp_path, signs)
 
     object.__setattr__(found.desk, "pause", pause)
     if signs:
-        with pytest.raises(UnavailableError, match=r"another run of the checksum is on, since .* on pod-1"):
+        with pytest.raises(UnavailableError, match=r"another checksum run is active since .* on pod-1"):
             run(found)
     else:
         assert run(found) == 0
     assert waited[:1] == [LEASE_S]
-    assert "A->B: a run on pod-1 has given no sign for 60 s, if the clocks of both" in found.said
+    assert "A->B: waiting 60 s for a heartbeat of another run on pod-1." in found.said

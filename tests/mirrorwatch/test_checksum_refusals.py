@@ -42,24 +42,27 @@ def typed(tmp_path):
     [
         (
             ("plan",),
-            "the command line: --topic: is missing: name topics here or in checksum.topics, or write",
+            "the command line: --topic: missing; name topics here or in checksum.topics, or use",
         ),
         (
             ("plan", "--all", "--topic", "x"),
-            "the command line: --all: stands beside --topic: keep one of the",
+            "the command line: --all: cannot be combined with --topic; remove one of the",
         ),
         (
             ("plan", "--all", "--flow", "A:C"),
-            "the command line: --flow: there is no flow 'A:C'; there are A:B",
+            "the command line: --flow: unknown flow 'A:C'; the flows are A:B",
         ),
         (
             ("plan", "--all", "--json", "no/x.json"),
-            "the command line: --json: there is no folder no: make it",
+            "the command line: --json: folder no does not exist; create it",
         ),
-        (("plan", "--all", "--out", "no/x.json"), "the command line: --out: there is no folder no: make it"),
+        (
+            ("plan", "--all", "--out", "no/x.json"),
+            "the command line: --out: folder no does not exist; create it",
+        ),
         (
             ("digest", "--plan", "gone.json", "--side", "source", "--out", ""),
-            "the command line: --out: is empty: name the folder of the digest",
+            "the command line: --out: missing; name the digest's folder",
         ),
         (
             ("digest", "--plan", "gone.json", "--side", "source", "--out", "d"),
@@ -89,7 +92,7 @@ def test_a_folder_that_takes_no_files_is_told_before_hours_of_work(typed, monkey
     monkeypatch.setattr(os, "access", lambda _path, mode: not mode & os.W_OK)  # root may write everywhere
     status, output = typed("plan", "--all", "--out", "x.json")
     assert status == 2
-    assert output.startswith("the command line: --out: nothing can be written to the folder ")
+    assert output.startswith("the command line: --out: cannot write to folder ")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -114,16 +117,16 @@ def test_a_signal_ends_a_plan_with_130_and_without_a_word(tmp_path, number):
 def test_a_name_that_no_file_can_have_is_told(typed, option):
     status, output = typed("plan", "--all", option, "x" * 300)
     assert status == 2
-    assert output.startswith(f"the command line: {option}: {'x' * 100}… cannot be used: file name too long")
+    assert output.startswith(f"the command line: {option}: cannot write to {'x' * 100}…: file name too long")
 
 
 @pytest.mark.parametrize(
     ("folder", "said"),
     [
-        ("", "is empty: name the folder of the digest"),
-        (" ", "is empty"),
-        ("/", "is the root of the file system"),
-        ("file:///", "is the root of the file system"),
+        ("", "missing; name the digest's folder"),
+        (" ", "missing"),
+        ("/", "cannot be the root of the file system"),
+        ("file:///", "cannot be the root of the file system"),
     ],
 )
 @pytest.mark.parametrize("more", [(), ("--print-submit",), ("--master", "local[2]")])
@@ -146,8 +149,8 @@ def test_a_folder_that_would_be_the_root_is_refused(typed, folder, said, more):
 def test_a_relative_folder_is_refused_where_spark_runs_on_other_machines(typed, words, option):
     status, output = typed(*words, "--master", "spark://h:7077")
     assert status == 2
-    assert output.startswith(f"the command line: {option}: '")
-    assert "is relative, and to what is not the same for Spark's machines at spark://h:7077" in output
+    assert output.startswith(f"the command line: {option}: cannot be the relative path '")
+    assert "as Spark runs at spark://h:7077; write it as" in output
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -157,18 +160,18 @@ def test_a_digest_without_a_name_is_refused(typed, side):
         "compare", "--plan", "p", "--source", folders["source"], "--target", folders["target"]
     )
     assert status == 2
-    assert output.startswith(f"the command line: --{side}: is empty")
+    assert output.startswith(f"the command line: --{side}: missing")
 
 
 @pytest.mark.parametrize(
     ("size", "said"),
     [
-        ("2", "'2' is no size of Java's memory: write it as 512m or 2g"),
-        ("0g", "'0g' is no size"),
-        ("2gb", "'2gb' is no size"),
-        ("-1g", "'-1g' is no size"),
-        ("1t", "'1t' is no size"),
-        ("511m", "has to be 512m at least: with less Spark does not start"),
+        ("2", "invalid size '2'; write it as 512m or 2g"),
+        ("0g", "invalid size '0g'"),
+        ("2gb", "invalid size '2gb'"),
+        ("-1g", "invalid size '-1g'"),
+        ("1t", "invalid size '1t'"),
+        ("511m", "must be at least 512m; Spark does not start with less"),
     ],
 )
 @pytest.mark.parametrize("more", [(), ("--print-submit",)])

@@ -84,7 +84,7 @@ def test_what_a_filter_drops_at_the_end_of_the_log_is_lost(stage):
     assert {one["cause"] for one in run["findings"]["shown"]} == {"filtered"}
     assert [one["source_offsets"] for one in run["findings"]["shown"][:2]] == [[50, 51], [51, 52]]
     # The horizon and one offset flush.
-    assert "A->B: Waiting up to 20 s for the mirror to replicate 3 partitions." in found.said
+    assert "A->B: Waiting up to 20 s for MirrorMaker to replicate 3 partitions." in found.said
 
 
 def test_a_tail_that_comes_after_the_plan_was_made_is_not_lost(stage):
@@ -105,8 +105,8 @@ def test_a_tail_that_comes_after_the_plan_was_made_is_not_lost(stage):
 @pytest.mark.parametrize(
     ("alive", "transforms", "why"),
     [
-        (False, FILTER, "wrote no offset sync of any partition meanwhile: it is stopped, stalled or idle"),
-        (True, "", "has not moved past them, at source offset 49, and replicates other partitions"),
+        (False, FILTER, "wrote no offset sync of any partition meanwhile: it is stopped, hung or idle"),
+        (True, "", "is still at source offset 49 and replicates other partitions"),
     ],
 )
 def test_what_a_mirror_merely_owes_is_not_replicated_and_not_lost(stage, alive, transforms, why):
@@ -129,7 +129,7 @@ def test_a_mirror_that_is_behind_owes_what_it_has_not_copied_yet(stage):
     status, run = result(found)
     assert status == 3
     (left,) = [one for one in run["left_out"]["shown"] if not one["later"]]
-    assert "the mirror is behind" in left["why"]
+    assert "MirrorMaker is behind" in left["why"]
     assert "lost" not in counted(run)
 
 

@@ -1,7 +1,7 @@
-"""What came of a run: printed, written to files, posted to a service.
+"""Results of a run: printed, written to files, posted to a service.
 
-result   what `checksum run` and `compare` print
-outlets  where a run's result goes beside the terminal and `--json`
-files    files that a command writes what it found to
-telling  post the result of a run to a running service
+result   the output of `checksum run` and `compare`
+outlets  HTML page and service, besides the terminal and `--json`
+files    result files, written completely or not at all
+telling  report a run to a running service
 """

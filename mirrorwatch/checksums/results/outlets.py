@@ -1,7 +1,7 @@
-"""Where a run's result goes beside the terminal and `--json`: a page, and a running service.
+"""Where a result goes besides the terminal and `--json`: an HTML page, and a running service.
 
-An outlet that fails hides nothing: what was found stands above, on the terminal. The last line says what
-failed, and the status is 4 where nothing was found.
+A failing outlet hides nothing: the result is printed first. The last line says what failed, and the status is
+4 if there was no finding.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from mirrorwatch.checksums.desk import Desk, Outlet, Service
 
-NEVER = "It is not told again: once that is mended, tell the file of --json by hand."
+NEVER = "Mirrorwatch will not report it again: fix the cause, then post the file of --json by hand."
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """How a service was told of some runs.
+    """How reporting runs to a service went.
 
-    `done` are those that it need not be told of again, as it has heard of them or refuses them for good;
-    `refused`: one of them is refused. `away`: one could not be told, and is to be told later.
+    `done` need no further attempt: accepted, or rejected for good. `refused`: one was rejected. `away`: one
+    could not be sent, and is retried later.
     """
 
     done: frozenset[str] = frozenset()
@@ -39,12 +39,12 @@ class Telling:
     away: bool = False
 
     def joined(self, other: Telling) -> Telling:
-        """Return how it went for the runs of both."""
+        """Return the combination of two attempts."""
         return Telling(self.done | other.done, self.refused or other.refused, self.away or other.away)
 
 
 def outlets(page: Path | None) -> tuple[Outlet, ...]:
-    """Return the files that are asked for; ConfigurationError for one that could never be written."""
+    """Return the requested files; raises ConfigurationError if one can never be written."""
     if page is None:
         return ()
     check_writable(page, "--page")
@@ -52,7 +52,7 @@ def outlets(page: Path | None) -> tuple[Outlet, ...]:
 
 
 def service_at(url: str | None, environ: Mapping[str, str]) -> Service | None:
-    """Return the service that is to be told, if any; ConfigurationError for one that could never be."""
+    """Return the service to report to, if any; raises ConfigurationError if it can never work."""
     if url is None:
         return None
     check_telling(url, environ)
@@ -67,9 +67,9 @@ def hand_over(
     *,
     done: Collection[str] = (),
 ) -> tuple[int, Telling]:
-    """Write the files, tell the service of all runs but those that are `done`; return the exit status.
+    """Write the files, report all runs except those in `done`, and return the exit status.
 
-    A run that came to no end has nothing to tell.
+    A run that did not finish is not reported.
     """
     status = write_json(desk, json_file, document, status)
     runs = [run for run in document["runs"] if "run" in run and run["run"] not in done]
@@ -85,7 +85,7 @@ def _tell_all(desk: Desk, runs: list[dict[str, Any]]) -> Telling:
         unheard = desk.service(run)
         if unheard is not None:
             never = f" {NEVER}" if unheard.for_good else ""
-            said = f"{run['flow']}: {ended(unheard.why)}{never} What was found stands above."
+            said = f"{run['flow']}: {ended(unheard.why)}{never} The result is printed above."
             desk.sheet.say(said, indent=0)
         if unheard is None or unheard.for_good:
             done.add(run["run"])

@@ -1,4 +1,4 @@
-"""What `checksum run` and `compare` print: findings, what was not verified, a table of topics at the end."""
+"""The output of `checksum run` and `compare`: findings, what was not verified, and a table of topics."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from checksum.compare.verdicts import PartitionResult, Result
     from mirrorwatch.checksums.desk import Desk
 
-NOT_TAKEN_BACK = "What earlier runs found stays as it is."
+NOT_TAKEN_BACK = "The findings of earlier runs still hold."
 _ALWAYS = (RecordVerdict.MATCH,)
 
 
 def print_result(desk: Desk, audit: Audit) -> None:
-    """Write what became of a flow's records."""
+    """Print the result of one flow."""
     found, plan = audit.result, audit.plan
     desk.sheet.heading(f"{plan.flow}: {summary(found)} (plan {plan_id(plan)[:12]})")
     _print_findings(desk, audit, "Findings", worst_first(found.findings))
-    _print_findings(desk, audit, "Expected under at-least-once, no finding", found.told)
+    _print_findings(desk, audit, "Expected under at-least-once, not a finding", found.told)
     if found.open_blocks:
-        desk.sheet.heading("Not told apart")
+        desk.sheet.heading("Unresolved differences")
         for block in found.open_blocks[:FIRST]:
             desk.sheet.say(open_block_text(block, plan), hang=4)
         print_rest(desk, found.open_blocks)
@@ -58,11 +58,11 @@ def print_result(desk: Desk, audit: Audit) -> None:
 
 
 def summary(found: Result) -> str:
-    """Say in one line how a flow's records are."""
+    """Return one line: differences, records compared, and coverage."""
     wrong = records_by_verdict(found)
     compared = sum(one.source_records for one in found.partitions)
     if not found.partitions:
-        return "nothing new to compare" if found.coverage == 1 else "nothing could be compared"
+        return "no new records to compare" if found.coverage == 1 else "nothing could be compared"
     told = [
         f"{wrong[verdict]:,} {verdict}"
         for verdict in RecordVerdict
@@ -73,25 +73,25 @@ def summary(found: Result) -> str:
     share = share_text(verified, whole) if whole else "100 %"
     said = ", ".join(told) or ("unresolved differences" if found.differing else "no difference")
     waiting = f"; {counted(found.not_due, 'record')} not due yet" if found.not_due else ""
-    return f"{said} in {counted(compared, 'record')}, {share} of what is due is verified{waiting}"
+    return f"{said} in {counted(compared, 'record')}; {share} of due offsets verified{waiting}"
 
 
 def conclude_all(desk: Desk, status: int, *, compared: bool) -> None:
-    """Write the last words; `compared` tells whether anything was."""
+    """Print the final lines; `compared` is whether anything was compared."""
     words = {
-        FINE: "Fine: of what was compared, the target holds what the source holds.",
-        FINDING: "Not fine: both sides differ; the findings stand above.",
-        INCOMPLETE: "Incomplete: no difference was found, but not all that was asked for could be verified.",
-        UNAVAILABLE: "Not fine: something was not available; the reason stands above.",
-        BAD_CONFIGURATION: "Not fine: something cannot be used as it is; the reason stands above.",
+        FINE: "OK: the target holds every record that was compared.",
+        FINDING: "FAILED: source and target differ; see the findings above.",
+        INCOMPLETE: "Incomplete: no difference found, but not everything could be verified.",
+        UNAVAILABLE: "FAILED: something was not available; see the reason above.",
+        BAD_CONFIGURATION: "FAILED: invalid configuration or input; see the reason above.",
     }
-    nothing = f"Nothing new: nothing was compared. {NOT_TAKEN_BACK}"
+    nothing = f"No new records: nothing compared. {NOT_TAKEN_BACK}"
     desk.sheet.heading("Result")
     desk.sheet.say(words.get(status, "") if compared or status != FINE else nothing)
 
 
 def _print_table(desk: Desk, found: Result) -> None:
-    """Write a row for each topic, what has something to tell first; only verdicts that there are."""
+    """Print a row for each topic, those with problems first; columns only for verdicts that occur."""
     by_topic: dict[str, list[PartitionResult]] = defaultdict(list)
     left_out: Counter[str] = Counter()
     for one in found.partitions:
@@ -142,6 +142,6 @@ def _print_findings(desk: Desk, audit: Audit, title: str, findings: Sequence[Fin
 
 
 def print_rest(desk: Desk, many: Sequence[object]) -> None:
-    """Write how many of a long list are not shown."""
+    """Print how many entries of a long list are not shown."""
     if rest(many):
-        desk.sheet.say(f"{rest(many)}; --json FILE has more of them")
+        desk.sheet.say(f"{rest(many)}; --json FILE lists more")

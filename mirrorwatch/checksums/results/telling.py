@@ -1,8 +1,8 @@
-"""Tell a running service what a run of the checksum came to: `checksum run --tell URL`.
+"""Report the result of a checksum run to a running service: `checksum run --tell URL`.
 
-The run is told once; a service that knows it counts nothing twice. So what did not get through is told again,
-a few times, and what a service refuses is not. Of what it refuses some is about one run (it is none to this
-service, of a flow that it has not, too large), and no more is to be had by telling that run again.
+A service stores a run once, however often it is sent. So failed requests are retried a few times, and
+rejected ones are not. Some rejections concern one run only (invalid, unknown flow, too large): sending it
+again is useless.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PATH = "/api/v1/checksums"
 AGAIN_AFTER_S = (2.0, 10.0)
 
 _SHOWN = 300
-# What is cut of a document that is too large, first what changes no verdict; how many there are stays.
+# Lists that are cut if a document is too large, in this order; their counts stay.
 _CUTS = (
     ("expected", 100),
     ("not_read_again", 100),
@@ -43,19 +43,19 @@ _CUTS = (
 
 
 class NotTakenError(MirrorwatchError):
-    """A service refuses one run, and would do so each time; it may take another."""
+    """The service rejects one run, and always will; it may accept another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unheard:
-    """Why a service did not hear of a run; `for_good`: it never will of this one, as it is."""
+    """Why a run was not reported; `for_good`: retrying is useless."""
 
     why: str
     for_good: bool = False
 
 
 def check_telling(url: str, environ: Mapping[str, str]) -> None:
-    """Raise ConfigurationError where nobody could be told so, before hours of work."""
+    """Raise ConfigurationError for an invalid address or token, before hours of work."""
     _address(url)
     _token(environ)
 
@@ -67,10 +67,10 @@ async def tell(
     *,
     pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> None:
-    """Tell the service at `url` of a run, with the token of the environment.
+    """Send a run to the service at `url`, with the token of the environment.
 
-    Raises ConfigurationError where address or token are none, NotTakenError where the service refuses this
-    run, and UnavailableError, with a sentence, where it cannot be reached or refuses all.
+    Raises ConfigurationError for an invalid address or token, NotTakenError if the service rejects this run,
+    and UnavailableError if it cannot be reached or rejects everything.
     """
     address, token = _address(url), _token(environ)
     body = fitting(document)
@@ -79,11 +79,11 @@ async def tell(
             answer = await post(address, body, token=token)
         except MalformedError as error:
             raise UnavailableError(
-                f"{address} was not told: {error}: is it the address of mirrorwatch?"
+                f"cannot report the run to {address}: {error}; is it the address of Mirrorwatch?"
             ) from error
         except UnavailableError as error:
             if pause_s is None:
-                raise UnavailableError(f"the run was not told: {error}") from error
+                raise UnavailableError(f"cannot report the run: {error}") from error
         else:
             if answer.status in (HTTPStatus.OK, HTTPStatus.CREATED):
                 return
@@ -96,7 +96,7 @@ async def tell(
 
 
 def fitting(document: Mapping[str, Any]) -> bytes:
-    """Return a document as JSON that a service takes: of long lists the beginnings, where need be."""
+    """Return a document as JSON that a service accepts: long lists are cut if necessary."""
     found = dict(document)
     body = _written(found)
     for name, most in _CUTS:
@@ -114,7 +114,7 @@ def _written(document: Mapping[str, Any]) -> bytes:
 
 
 def _address(url: str) -> str:
-    """Return where runs are told at a service; a bare host and port is taken as http."""
+    """Return the URL for POST; a host and port without a scheme means http."""
     text = url.strip()
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}")
@@ -123,8 +123,8 @@ def _address(url: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        shown = "" if "@" in text else f"'{plain(text)[:100]}' "
-        raise _wrong(f"{shown}is no address of a service: write it as http://127.0.0.1:9699, without a user")
+        shown = "" if "@" in text else f" '{plain(text)[:100]}'"
+        raise _wrong(f"invalid address{shown}; write it as http://127.0.0.1:9699, without a user")
     path = parts.path.rstrip("/").removesuffix(PATH)
     return urlunsplit((parts.scheme, parts.netloc, path + PATH, "", ""))
 
@@ -132,8 +132,8 @@ def _address(url: str) -> str:
 def _token(environ: Mapping[str, str]) -> str:
     token = environ.get(TOKEN, "")
     if not re.fullmatch(r"[\x21-\x7e]+", token):
-        wrong = "holds no token" if token else "is not set"
-        raise _wrong(f"{TOKEN} in the environment {wrong}: it is that of http.tokens.audit of the service")
+        wrong = "is not a token" if token else "is not set"
+        raise _wrong(f"{TOKEN} in the environment {wrong}; set it to http.tokens.audit of the service")
     return token
 
 
@@ -142,9 +142,9 @@ def _wrong(sentence: str) -> ConfigurationError:
 
 
 def _is_for_good(answer: Answer) -> bool:
-    """Tell whether a refusal is about the run: for its size, or by what only a service of ours answers.
+    """Return whether a rejection concerns the run: by its size, or by an error code of Mirrorwatch.
 
-    By its code: many others answer with the same status at an address that they do not know.
+    The status alone is not enough: other servers use it for unknown addresses.
     """
     match answer.status:
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
@@ -161,31 +161,31 @@ def _refusal(address: str, answer: Answer, size: int) -> str:
     said = _said(answer.body)
     match answer.status:
         case HTTPStatus.UNAUTHORIZED:
-            what = f"does not take the token of {TOKEN}: it is that of http.tokens.audit of the service"
+            what = f"rejects the token in {TOKEN}; set it to http.tokens.audit of the service"
         case HTTPStatus.FORBIDDEN if said:
             what = f"refuses: {said}"
         case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED if not said:
-            what = "is no address of mirrorwatch, or of one that takes no checksums"
+            what = "is not Mirrorwatch, or does not accept checksum runs"
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE if not said:
             what = (
-                f"takes no document of {size:,} bytes: have what stands before mirrorwatch let"
-                f" {MOST_BYTES // 2**20} MiB through"
+                f"rejects a document of {size:,} bytes; let the proxy in front of Mirrorwatch pass"
+                f" {MOST_BYTES // 2**20} MiB"
             )
         case status if answer.location:
-            what = f"leads to {plain(answer.location)[:_SHOWN]} (HTTP {status}): give that address"
+            what = f"redirects to {plain(answer.location)[:_SHOWN]} (HTTP {status}); use that address"
         case status:
-            what = f"answered with HTTP {status}{f': {said}' if said else ''}"
-    return f"the run was not told: {address} {what}"
+            what = f"answered HTTP {status}{f': {said}' if said else ''}"
+    return f"cannot report the run: {address} {what}"
 
 
 def _said(body: bytes) -> str:
-    """Return the sentence of an answer; empty where it has none."""
+    """Return the error text of an answer, or an empty string."""
     said = _value(body, "detail")
     return plain(said).strip()[:_SHOWN] if isinstance(said, str) else ""
 
 
 def _value(body: bytes, key: str) -> object:
-    """Return what an answer has under a key; None where it has nothing, or is no object of JSON."""
+    """Return a value of an answer's JSON object, or None."""
     try:
         document = json.loads(body[:100_000])
     except (ValueError, RecursionError):

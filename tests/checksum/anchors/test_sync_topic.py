@@ -151,6 +151,6 @@ def test_a_topic_that_may_not_be_read_is_refused(bulk):
 def test_half_of_it_is_not_enough(bulk):
     bulk.batches[:] = [batch(sync(1, 1)) for _ in range(20)]
     bulk.batches[4].faults.append(UnavailableError("the broker is away"))
-    with pytest.raises(UnavailableError, match=r"syncs could not be read to its end within 5 s: the broker"):
+    with pytest.raises(UnavailableError, match=r"cannot read syncs to its end within 5 s: the broker"):
         read()
     assert bulk.made.closed

@@ -79,9 +79,9 @@ async def test_a_second_run_of_a_flow_is_refused_with_who_is_on_and_since_when(b
     with pytest.raises(UnavailableError) as refused:
         await begun(book, now_ms=BEGUN_MS + 30_000)
     assert str(refused.value) == (
-        "flow A->B: another run of the checksum is on, since 2026-09-21T14:13:20.000Z, on host-1, process 7"
-        f" (run {run[:12]}, plan 5ca1ab1e5ca1). Wait until it has ended, or end it there; one that gives no"
-        " sign for 60 s counts as ended"
+        "flow A->B: another checksum run is active since 2026-09-21T14:13:20.000Z on host-1, process 7"
+        f" (run {run[:12]}, plan 5ca1ab1e5ca1); wait for it, or stop it there. Without a heartbeat for 60 s"
+        " it counts as ended"
     )
     await begun(book, flow="B->A")  # another flow is none of its business
     assert [one.run for one in await opened(store)] == [run]
@@ -101,7 +101,7 @@ async def test_a_run_that_is_not_seen_is_on_for_as_long_as_it_gives_signs(book, 
         return
     taken = await begun(book, now_ms=now_ms)
     assert not await book.beat(run, now_ms)  # the first one is told so
-    with pytest.raises(UnavailableError, match="taken for gone, and another has begun since"):
+    with pytest.raises(UnavailableError, match="sent no heartbeat, and another one took its place"):
         await finished(book, run, verified={("t", 0): MARK})
     assert (await book.runs("A->B", limit=9), await book.verified("A->B")) == ([], {})
     await finished(book, taken)
@@ -132,7 +132,7 @@ async def test_a_run_elsewhere_whose_clock_may_differ_is_doubtful_and_gone_where
     silent = await book.doubtful("A->B", now_ms=now_ms)
     assert [one.run for one in silent] == [run]
     await book.beat(run, BEGUN_MS + 1)  # its clock is behind
-    with pytest.raises(UnavailableError, match="another run of the checksum is on"):
+    with pytest.raises(UnavailableError, match="another checksum run is active"):
         await begun(book, now_ms=now_ms, silent=silent)
     silent = await book.doubtful("A->B", now_ms=now_ms + 1)
     await begun(book, now_ms=now_ms + 1, silent=silent)
@@ -252,24 +252,24 @@ async def test_old_runs_and_counts_go_and_what_is_verified_stays(book):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"run": ""}, "A run's run is a text of 1 to 64 characters."),
-        ({"run": "r" * 65}, "A run's run is a text of 1 to 64 characters."),
-        ({"flow": 7}, "A run's flow is a text of 1 to 300 characters."),
-        ({"flow": "A\n->B"}, "A run's flow is a text of 1 to 300 characters."),
-        ({"plan": None}, "A run's plan is a text of 1 to 64 characters."),
-        ({"status": 5}, "A run's status is a whole number from 0 to 4."),
-        ({"status": True}, "A run's status is a whole number from 0 to 4."),
-        ({"begun_at": "yesterday"}, "A run's begun_at is a moment such as 2026-01-31T23:00:00.000Z."),
+        ({"run": ""}, "A run's run must be a string of 1 to 64 characters."),
+        ({"run": "r" * 65}, "A run's run must be a string of 1 to 64 characters."),
+        ({"flow": 7}, "A run's flow must be a string of 1 to 300 characters."),
+        ({"flow": "A\n->B"}, "A run's flow must be a string of 1 to 300 characters."),
+        ({"plan": None}, "A run's plan must be a string of 1 to 64 characters."),
+        ({"status": 5}, "A run's status must be an integer from 0 to 4."),
+        ({"status": True}, "A run's status must be an integer from 0 to 4."),
+        ({"begun_at": "yesterday"}, "A run's begun_at must be a time such as 2026-01-31T23:00:00.000Z."),
         (
             {"ended_at": "2026-09-21T14:13:20"},
-            "A run's ended_at is a moment such as 2026-01-31T23:00:00.000Z.",
+            "A run's ended_at must be a time such as 2026-01-31T23:00:00.000Z.",
         ),
-        ({"ended_at": "2020-09-21T14:13:20Z"}, "A run ends after it began."),
-        ({"coverage": "all"}, "A run's coverage is a number from 0 to 1."),
-        ({"coverage": float("nan")}, "A run's coverage is a number from 0 to 1."),
-        ({"anything": float("inf")}, "A run's document holds a number that JSON does not have."),
-        ({"findings": {"count": -1}}, f"A run's findings is a whole number from 0 to {1 << 62}."),
-        ({"source_records": 1.5}, f"A run's source_records is a whole number from 0 to {1 << 62}."),
+        ({"ended_at": "2020-09-21T14:13:20Z"}, "A run must end after it started."),
+        ({"coverage": "all"}, "A run's coverage must be a number from 0 to 1."),
+        ({"coverage": float("nan")}, "A run's coverage must be a number from 0 to 1."),
+        ({"anything": float("inf")}, "A run's document contains a number that JSON does not allow."),
+        ({"findings": {"count": -1}}, f"A run's findings must be an integer from 0 to {1 << 62}."),
+        ({"source_records": 1.5}, f"A run's source_records must be an integer from 0 to {1 << 62}."),
     ],
 )
 async def test_what_no_run_tells_is_refused_with_a_sentence(book, changed, sentence):

@@ -33,7 +33,7 @@ def test_one_that_is_too_large_is_kept_without_its_long_tables(monkeypatch):
     assert {**found, "partitions": None, "counts": None} == {**LONG, "partitions": None, "counts": None}
     monkeypatch.setattr(book_documents, "MOST_BYTES", 50)
     with pytest.raises(
-        MalformedError, match=r"A run's document of [\d,]+ bytes is larger than the store keeps"
+        MalformedError, match=r"A run's document of [\d,]+ bytes is larger than the store allows"
     ):
         packed(LONG)
 
@@ -64,5 +64,5 @@ def test_one_that_is_nested_deeper_than_it_could_be_read_again_is_refused(nest):
     for _ in range(5000):
         inside = nest(inside)
         if _ in (0, 900, 4999):
-            with pytest.raises(MalformedError, match="nested more than 100 deep"):
+            with pytest.raises(MalformedError, match="nested at most 100 levels deep"):
                 packed({"x": inside})

@@ -16,74 +16,74 @@ AT = "2026-09-21T14:13:20.123Z"
 ONE, SOME = OffsetRange(7, 8), OffsetRange(7, 10)
 
 
-LACKING = "is not among the copies that were compared on B"
+LACKING = "not found among the records compared on B"
 
 
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ({"verdict": "lost", "source": ONE}, f"the record at offset 7 on A, of {AT}, {LACKING}"),
+        ({"verdict": "lost", "source": ONE}, f"record at offset 7 on A ({AT}) {LACKING}"),
         (
             {"verdict": "lost", "source": SOME},
-            f"the record at one of the offsets 7 to 9 on A, of {AT}, {LACKING}",
+            f"record at one of the offsets 7 to 9 on A ({AT}) {LACKING}",
         ),
-        ({"verdict": "lost", "source": ONE, "timestamp_ms": None}, f"the record at offset 7 on A {LACKING}"),
+        ({"verdict": "lost", "source": ONE, "timestamp_ms": None}, f"record at offset 7 on A {LACKING}"),
         (
             {"verdict": "lost", "source": SOME, "records": 3},
-            f"each of 3 equal records at one of the offsets 7 to 9 on A, of {AT}, {LACKING}",
+            f"each of 3 equal records at one of the offsets 7 to 9 on A ({AT}) {LACKING}",
         ),
         (
             {"verdict": "altered", "source": ONE, "target": ONE, "what": ("key", "value")},
-            f"the record at offset 7 on A, of {AT}, stands at offset 7 on B with another key and another value",
+            f"record at offset 7 on A ({AT}) has another key and another value at offset 7 on B",
         ),
         (
             {"verdict": "lost", "source": ONE, "tombstone": True},
-            f"the deletion (tombstone) at offset 7 on A, of {AT}, {LACKING}, which holds a value of its key",
+            f"tombstone at offset 7 on A ({AT}) {LACKING}, which still has a value of this key",
         ),
         (
             {"verdict": "altered", "source": ONE, "target": ONE, "what": ("headers",)},
-            f"the record at offset 7 on A, of {AT}, stands at offset 7 on B with other headers",
+            f"record at offset 7 on A ({AT}) has other headers at offset 7 on B",
         ),
         (
             {"verdict": "altered", "source": ONE, "target": ONE, "what": ("time",), "target_timestamp_ms": 0},
-            f"the record at offset 7 on A, of {AT}, stands at offset 7 on B with the time 1970-01-01T00:00:00.000Z",
+            f"record at offset 7 on A ({AT}) has time 1970-01-01T00:00:00.000Z at offset 7 on B",
         ),
         (
             {"verdict": "altered", "source": ONE, "target": ONE},
-            f"the record at offset 7 on A, of {AT}, stands at offset 7 on B with another content",
+            f"record at offset 7 on A ({AT}) has other content at offset 7 on B",
         ),
         (
             {"verdict": "reordered", "source": ONE, "target": OffsetRange(9, 10)},
-            f"the record at offset 7 on A, of {AT}, stands at offset 9 on B, out of order",
+            f"record at offset 7 on A ({AT}) is out of order at offset 9 on B",
         ),
-        ({"verdict": "reordered", "target": ONE}, f"the record at offset 7 on B, of {AT}, is out of order"),
+        ({"verdict": "reordered", "target": ONE}, f"record at offset 7 on B ({AT}) is out of order"),
         (
             {
                 "verdict": "lost",
                 "source": ONE,
                 "cause": Cause.FILTERED,
-                "why": "the mirror applies a transform",
+                "why": "MirrorMaker applies a transform",
             },
-            f"the record at offset 7 on A, of {AT}, {LACKING}; the mirror applies a transform",
+            f"record at offset 7 on A ({AT}) {LACKING}; MirrorMaker applies a transform",
         ),
         (
             {"verdict": "misrouted", "source": ONE, "target": OffsetRange(9, 10), "found_in": ("u", 4)},
-            f"the record at offset 7 on A, of {AT}, is not there on B; it stands in u [4] at offset 9",
+            f"record at offset 7 on A ({AT}) went to u [4] at offset 9 on B instead",
         ),
         (
             {"verdict": "duplicated", "target": ONE},
-            f"the record at offset 7 on B, of {AT}, is there once too often",
+            f"record at offset 7 on B ({AT}) is a duplicate",
         ),
-        ({"verdict": "extra", "target": ONE}, f"the record at offset 7 on B, of {AT}, is not on A"),
+        ({"verdict": "extra", "target": ONE}, f"record at offset 7 on B ({AT}) is not on A"),
         (
             {"verdict": "extra", "target": ONE, "aborted": True},
-            f"the record at offset 7 on B, of {AT}, is not on A but in a transaction that was aborted",
+            f"record at offset 7 on B ({AT}) was aborted on A",
         ),
         (
             {"verdict": "unverifiable", "target": ONE},
             (
-                f"the record at offset 7 on B, of {AT}, may be a second copy, or never have been on A: its log"
-                " does not reach that far back, or too much of it would have to be read"
+                f"record at offset 7 on B ({AT}) is a duplicate or was never on A: its log there does not reach"
+                " back far enough, or is too long to read"
             ),
         ),
         (
@@ -94,8 +94,8 @@ LACKING = "is not among the copies that were compared on B"
                 "target": OffsetRange(9, 10),
             },
             (
-                f"each of 3 equal records at one of the offsets 7 to 11 on A, of {AT}, stands at offset 9 on B,"
-                " and has so many equals that nobody can tell if it is in order"
+                f"each of 3 equal records at one of the offsets 7 to 11 on A ({AT}) is at offset 9 on B; too many"
+                " equal records to check its order"
             ),
         ),
     ],
@@ -115,6 +115,6 @@ def test_a_time_that_no_calendar_holds_is_its_number():
 def test_what_was_not_read_again_is_told_with_what_counts_show():
     block = ReadAgain("t", 2, OffsetRange(0, 10), OffsetRange(5, 13), "several differ", lacking=3, surplus=1)
     assert open_block_text(block, PLAN) == (
-        "t [2]: A [0, 10) and B [5, 13) differ (B lacks 3 records at least; B has too many: 1 record at least), and"
-        " are too many to be read again: several differ"
+        "t [2]: offsets [0, 10) on A and [5, 13) on B differ (at least 3 records missing on B; at least 1 record"
+        " too many on B); too many to read again: several differ"
     )

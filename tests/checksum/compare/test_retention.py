@@ -41,7 +41,7 @@ def test_what_may_stand_below_the_logs_starts_is_no_difference(starts, left, unv
 def test_it_says_where_the_logs_begin():
     _, (gone,) = after(LOSSES, {("t", 0): LogStarts(3, 502)}, bucket_ms=1, cells=1)
     assert gone.why == (
-        "retention took records while they were compared: the log on A begins at 3 now, the one on B at 502"
+        "retention deleted records during the comparison: the log now starts at 3 on A and at 502 on B"
     )
 
 
@@ -106,8 +106,8 @@ def test_what_may_never_have_been_read_is_told_with_numbers():
     plan = audited({"t": [partition()]}, bucket_ms=1, cells=1).plan
     (gone,) = never_read(plan, {("t", 0): LogStarts(30, 500)}, [])
     assert gone.why == (
-        "retention may have taken them before they were read: the log on A begins at 30 now, the one on B at"
-        " 500, and the digest of A holds 0 records of 60 offsets"
+        "retention may have deleted them before they were read: the log now starts at 30 on A and at 500 on B;"
+        " the digest of A has 0 records of 60 offsets"
     )
 
 

@@ -31,22 +31,22 @@ def test_what_no_slice_has_read_is_left_in_order():
     slices = [read(1, 20, 30), read(0, 10, 15), read(2, 55, 60)]
     assert remaining(PLACES, slices) == [Stretch(0, 15, 20), Stretch(0, 30, 55), Stretch(1, 0, 5)]
     assert uncovered(PLACES, slices) == (
-        "the digest is not whole: 35 offsets in 3 ranges are missing, first t-0 from 15 to 19; digest this side "
-        "again, it goes on where it was"
+        "incomplete digest: 35 offsets in 3 ranges are missing, first t-0 from 15 to 19; digest this side "
+        "again, it continues where it stopped"
     )
 
 
 @pytest.mark.parametrize(
     ("slices", "told"),
     [
-        ([read(0, 10, 60), read(1, 59, 60)], "slice 1 read t-0 from 59 to 59, which another slice read too"),
+        ([read(0, 10, 60), read(1, 59, 60)], "slice 1 contains t-0 from 59 to 59, which is in another slice"),
         (
             [read(0, 10, 61)],
-            "slice 0 read t-0 from 10 to 60, which another slice read too or the plan does not",
+            "slice 0 contains t-0 from 10 to 60, which is in another slice or not in the plan",
         ),
-        ([read(0, 9, 60)], "slice 0 read t-0 from 9 to 59"),
-        ([read(0, 30, 30)], "slice 0 read t-0 from 30 to 29"),
-        ([read(0, 10, 60, name="u")], "the digest holds u-0, which the plan does not have"),
+        ([read(0, 9, 60)], "slice 0 contains t-0 from 9 to 59"),
+        ([read(0, 30, 30)], "slice 0 contains t-0 from 30 to 29"),
+        ([read(0, 10, 60, name="u")], "contains u-0, which is not in the plan"),
     ],
 )
 def test_slices_that_cannot_be_of_the_plan_are_told(slices, told):
@@ -72,10 +72,10 @@ STAMP = Stamp("a" * 64, 1, Side.SOURCE)
     ("found", "told"),
     [
         (("a" * 64, 1, "source"), None),
-        (("a" * 64, 2, "source"), "it is of version 2, and this program compares by 1; digest anew"),
-        (("b" * 64, 1, "source"), "it is of plan bbbbbbbbbbbb, and what is asked for is aaaaaaaaaaaa"),
-        (("a" * 64, 1, "target"), "it is of the target, and what is asked for is the source; give the other"),
-        ((None, None, None), "it is of version None"),
+        (("a" * 64, 2, "source"), "unsupported version 2, this release uses 1; digest again"),
+        (("b" * 64, 1, "source"), "digest of plan bbbbbbbbbbbb, not of plan aaaaaaaaaaaa"),
+        (("a" * 64, 1, "target"), "digest of the target, not of the source; name the other"),
+        ((None, None, None), "unsupported version None"),
     ],
 )
 def test_a_foreign_digest_is_told(found, told):

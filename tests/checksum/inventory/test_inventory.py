@@ -145,7 +145,7 @@ def test_a_topic_that_is_made_anew_meanwhile_is_planned_at_another_time(side, na
         return pick(wanted)
 
     clusters.source.pick = remade
-    sentence = f"{name} on {side.upper()} was deleted or made anew while it was being planned for; try again"
+    sentence = f"{name} on {side.upper()} was deleted or re-created during planning; try again"
     with pytest.raises(UnavailableError, match=sentence):
         clusters.plan()
 
@@ -178,7 +178,7 @@ def test_a_topic_that_the_target_lacks_is_left_out_with_its_records():
     del clusters.b.topics["A.new"]
     plan = clusters.plan()
     assert [topic.topic for topic in plan.topics] == ["orders"]
-    why = "there is no topic A.new on B: nothing of it has been mirrored"
+    why = "topic A.new does not exist on B: nothing was replicated"
     assert plan.left_out == (LeftOut("new", None, 42, why),)
 
 
@@ -187,16 +187,14 @@ def test_partitions_that_one_side_lacks_are_told():
     clusters.b.topics["A.orders"] = TopicDescription("A.orders", "T1", (1,))
     plan = clusters.plan()
     assert only(plan)[1].partition == 0
-    assert plan.left_out == (LeftOut("orders", 1, 12, "A.orders on B has no such partition"),)
+    assert plan.left_out == (LeftOut("orders", 1, 12, "partition missing in A.orders on B"),)
 
 
 def test_what_stands_in_a_partition_that_only_the_target_has_is_told_and_an_empty_one_is_not():
     clusters = Clusters({("orders", 0): healthy(), ("orders", 1): healthy(12)})
     clusters.b.topics["A.orders"] = TopicDescription("A.orders", "T1", (1,) * 4)
     clusters.target.logs["A.orders", 2], clusters.target.logs["A.orders", 3] = healthy(9).target, Log()
-    why = (
-        "they stand in A.orders on B, and orders on A has 2 partitions: nothing is there to compare them with"
-    )
+    why = "only in A.orders on B: orders on A has 2 partitions"
     assert clusters.plan().left_out == (LeftOut("orders", 2, 9, why),)
     clusters.target.logs["A.orders", 2] = Log()
     assert clusters.plan().left_out == ()
@@ -251,8 +249,7 @@ def test_what_many_strangers_follow_is_compared_once_the_mirror_cannot_have_been
     (copied, waiting) = plan.left_out
     assert (copied.records, copied.later, waiting.records, waiting.later) == (300, False, 10, True)
     assert copied.why.endswith(
-        "the mirror may have been ahead, up to source offset 10219, and gone back: they are compared once it has"
-        " come further"
+        "MirrorMaker may have been ahead, up to source offset 10219, and started again; a later run compares them"
     )
     ended = {("orders", 0): Verified(220, 220, "S1", "T1")}
     plan = Clusters({("orders", 0): mirrored}).plan(verified=ended)
@@ -294,9 +291,9 @@ def test_without_syncs_and_with_other_times_nothing_is_believed():
     mirrored = healthy(300)
     mirrored.target.records = [replace(record, at_ms=1) for record in mirrored.target.records]
     clusters = Clusters({("orders", 0): mirrored})
-    why = "no offset sync of this partition is known"
+    why = "no offset sync of this partition"
     for settings, more in (
-        ({}, ", and the target's last records were not found on the source by their times"),
+        ({}, ", and the target's last records were not found on the source by timestamp"),
         ({"message.timestamp.type": "LogAppendTime"}, ""),
     ):
         clusters.b.settings["A.orders"] = settings
@@ -378,7 +375,7 @@ def test_a_record_behind_a_pair_s_offset_is_not_taken_for_the_one_there():
         log.records[101] = MARKER
     plan = Clusters({("orders", 0): mirrored}).plan(pairs=lambda *_: [Pair(101, 101)])
     assert plan.topics == ()
-    assert "do not both hold a record that can be read" in plan.left_out[0].why
+    assert "do not both hold a readable record" in plan.left_out[0].why
 
 
 @pytest.mark.parametrize("told", ["", "AAAAAAAAAAAAAAAAAAAAAA"])
@@ -400,6 +397,6 @@ def test_topics_are_chosen_by_patterns():
 def test_a_source_that_shows_no_topic_of_the_flow_proves_nothing():
     clusters = Clusters({("orders", 0): healthy()})
     clusters.a.topics.clear()
-    told = "cluster A: of the 0 topics that our principal may see there, A->B mirrors none: nothing can be"
+    told = "cluster A: A->B replicates none of the 0 topics that Mirrorwatch may describe there; run"
     with pytest.raises(UnavailableError, match=told):
         clusters.plan()

@@ -90,7 +90,7 @@ def test_a_mirror_that_passes_what_was_there_ends_the_wait_with_its_next_flush()
     found = scene.wait()
     assert scene.waited_s == 4.0  # two polls
     assert found["t", 0] == Due(50, 40, passed=True, others=True, waited_s=4.0)
-    assert scene.said == ["Waiting up to 40 s for the mirror to replicate 2 partitions."]
+    assert scene.said == ["Waiting up to 40 s for MirrorMaker to replicate 2 partitions."]
 
 
 def test_a_partition_that_the_mirror_does_not_pass_takes_the_whole_time():

@@ -18,7 +18,7 @@ def due(*, passed=False, others=False):
         (False, True, True, 90, True),  # the mirror goes on with others, and may leave records out
         (True, False, False, 90, True),  # its own offset syncs are past them
         (True, True, True, 90, True),
-        (False, False, True, 90, False),  # stopped, stalled or idle
+        (False, False, True, 90, False),  # stopped, hung or idle
         (False, True, False, 90, False),  # a task hangs: nothing lets it leave records out
         (False, True, True, 91, False),  # it is behind, and still copies
         (True, True, True, 91, False),  # the target's end may belong to newer records
@@ -47,15 +47,15 @@ def test_a_mirror_may_leave_records_out_by_a_transform_or_where_it_skips_failure
 @pytest.mark.parametrize(
     ("seen", "target_end", "at", "said"),
     [
-        (due(others=True), 95, 70, "the mirror is behind, at source offset 70 or later"),
+        (due(others=True), 95, 70, "MirrorMaker is behind, at source offset 70 or later"),
         (
             due(others=True),
             90,
             70,
-            "has not moved past them, at source offset 70, and replicates other partitions",
+            "is still at source offset 70 and replicates other partitions",
         ),
-        (due(), 90, 70, "wrote no offset sync of any partition meanwhile: it is stopped, stalled or idle"),
-        (due(), 90, None, "the mirror is before the first record and wrote no"),
+        (due(), 90, 70, "wrote no offset sync of any partition meanwhile: it is stopped, hung or idle"),
+        (due(), 90, None, "MirrorMaker is before the first record and wrote no"),
     ],
 )
 def test_the_reason_says_where_the_mirror_is_and_whether_it_is_alive(seen, target_end, at, said):

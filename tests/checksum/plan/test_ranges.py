@@ -53,7 +53,7 @@ def test_what_is_not_mirrored_yet_is_for_a_later_run():
     plan, left, _ = mirrored.plan()
     assert plan.source == plan.target == OffsetRange(0, 250)
     assert whys(left) == [
-        (30, True, "not mirrored when the plan was made, or behind the mirror's newest offset sync")
+        (30, True, "not replicated when the plan was made, or after MirrorMaker's newest offset sync")
     ]
 
 
@@ -141,7 +141,7 @@ def test_retention_on_the_target_leaves_out_what_it_took():
         (
             202,
             False,
-            "they stand before the oldest offset sync within both logs; the target's begins at 150",
+            "older than the oldest offset sync within both logs; the target's log starts at offset 150",
         )
     ]
 
@@ -156,14 +156,14 @@ def test_retention_that_took_what_was_never_compared_is_told_with_numbers():
     plan, left, _ = mirrored.plan(verified=verified(first, mirrored))
     gone, before = left
     assert (gone.records, gone.later) == (80, False)
-    assert "its log begins at 180" in gone.why
+    assert "its log starts at offset 180" in gone.why
     assert plan.source.first - 180 == before.records
     assert plan.source.until == 500
 
 
 OVERTAKEN = (
-    "deleted on the source before they were copied: the mirror went from offset 249 to 300 at once, where the"
-    " source's log begins"
+    "deleted on the source before they were replicated: MirrorMaker jumped from offset 249 to 300, where the"
+    " source's log starts"
 )
 
 
@@ -203,7 +203,7 @@ def test_a_jump_that_says_less_is_no_proof_that_records_were_deleted(change):
         ]
         mirrored.target.records.insert(250, mirrored.target.records[0])
     _, left, _ = mirrored.plan()
-    assert not any("before they were copied" in one.why for one in left)
+    assert not any("before they were replicated" in one.why for one in left)
 
 
 @pytest.mark.parametrize(("moved", "behind"), [(60, 61), (60, 130), (3, 7)])
@@ -441,7 +441,7 @@ def test_pairs_that_do_not_hold_are_told_with_offsets():
     assert plan is None
     (one,) = left
     assert one.records == 249
-    assert "offset syncs that were looked at none holds: source offset 249 and target offset 248" in one.why
+    assert "offset syncs checked, none valid: source offset 249 and target offset 248" in one.why
     assert not one.later
 
 
@@ -450,14 +450,14 @@ def test_no_pair_at_all():
     mirrored.pairs = []
     plan, left, _ = mirrored.plan()
     assert plan is None
-    assert whys(left) == [(250, False, "no offset sync of this partition is known")]
+    assert whys(left) == [(250, False, "no offset sync of this partition")]
 
 
 def test_pairs_of_another_topic_only():
     mirrored = healthy()
     mirrored.source_id = "S9"
     _, left, _ = mirrored.plan()
-    assert "only 4 offset syncs of one that had its name before" in left[0].why
+    assert "only 4 offset syncs of an earlier topic with this name" in left[0].why
 
 
 # --- a mirror that keeps offsets
@@ -487,8 +487,8 @@ def test_equal_offsets_are_compared_where_both_logs_hold_them():
     assert plan.segments == ()
     assert plan.anchored is Anchored.EQUAL_OFFSETS
     assert whys(left) == [
-        (20, False, "the target's log begins at 30"),
-        (50, True, "not mirrored when the plan was made: the target's log ended at 450"),
+        (20, False, "the target's log starts at offset 30"),
+        (50, True, "not replicated when the plan was made: the target's log end offset was 450"),
     ]
 
 

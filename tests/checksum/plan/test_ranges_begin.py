@@ -30,8 +30,8 @@ def test_what_a_mirror_that_began_with_what_was_new_left_behind_is_left_out(comp
     assert plan.source == OffsetRange(100 if known else 0, 150)
     assert plan.target == OffsetRange(0, 50)
     why = (
-        "they stand before the first record that was copied, and the mirror's consumer has auto.offset.reset"
-        " = latest: which of them it was to copy is not known"
+        "older than the first replicated record; with auto.offset.reset=latest it is unknown which of them"
+        " MirrorMaker had to replicate"
     )
     assert whys(left) == ([(100, False, why)] if known else [])
 

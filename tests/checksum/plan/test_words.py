@@ -34,7 +34,7 @@ def test_of_much_that_is_left_out_the_largest_is_listed_and_the_rest_counted():
     assert lines[begins + 20] == "  z-large [0, 1]: 77 records: why"
     assert (
         lines[begins + 21]
-        == f"  and {MANY - 19:,} more: {2 * (MANY - 19):,} records; `checksum plan --json FILE` has more of them"
+        == f"  and {MANY - 19:,} more: {2 * (MANY - 19):,} records; `checksum plan --json FILE` lists more"
     )
 
 
@@ -47,10 +47,10 @@ def test_topics_of_which_nothing_is_compared_are_named_and_counted():
     later = [LeftOut("late", 0, 9, "not mirrored when the plan was made", later=True)]
     lines = plan_lines(plan(left_out=later), plan_id="0" * 64, nothing_new=["empty", "late"])
     assert lines[-2:] == [
-        "nothing new in 1 topic, empty or verified before: empty",
-        "nothing is to be compared",
+        "no new records in 1 topic, empty or verified before: empty",
+        "nothing to compare",
     ]
     many = plan_lines(plan(), plan_id="0" * 64, nothing_new=[f"t{number}" for number in range(2000)])
     assert many[-2] == (
-        "nothing new in 2,000 topics, empty or verified before: t0, t1, t2, t3, t4, t5, t6, t7 and 1,992 more"
+        "no new records in 2,000 topics, empty or verified before: t0, t1, t2, t3, t4, t5, t6, t7 and 1,992 more"
     )

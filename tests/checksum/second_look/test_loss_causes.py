@@ -48,8 +48,8 @@ def test_what_is_larger_than_the_target_takes_was_rejected(drops, skips_failed):
     known = {"drops": drops, "skips_failed": skips_failed, "compresses": False}
     cause, why = told(lost(), LIMIT - SENT_BYTES + 1, **known)
     assert cause is Cause.RECORD_REJECTED
-    limit = "A.t on B takes no more than 1000 (max.message.bytes)"
-    assert why == f"sent as it is it takes 1,001 bytes at least, and {limit}"
+    limit = "A.t on B accepts at most 1000 bytes (max.message.bytes)"
+    assert why == f"uncompressed it has at least 1,001 bytes, but {limit}"
     assert told(lost(), LIMIT - SENT_BYTES, **known) == (Cause.UNEXPLAINED, "")
 
 
@@ -62,9 +62,9 @@ def test_of_what_is_compressed_no_topic_s_limit_tells(compresses):
 
 def test_the_smaller_limit_holds():
     cause, why = told(lost(), 500, skips_failed=True, compresses=False, max_request_bytes=500)
-    limit = "the mirror's producer sends no more than 500 (max.request.size)"
+    limit = "MirrorMaker's producer sends at most 500 bytes (max.request.size)"
     assert cause is Cause.RECORD_REJECTED
-    assert why == f"sent as it is it takes 585 bytes at least, and {limit}"
+    assert why == f"uncompressed it has at least 585 bytes, but {limit}"
 
 
 def test_a_mirror_that_stops_at_failures_has_passed_over_none():
@@ -77,12 +77,12 @@ def test_a_mirror_that_stops_at_failures_has_passed_over_none():
     ("drops", "skips_failed", "cause", "why"),
     [
         ((), False, Cause.UNEXPLAINED, ""),
-        (("drop",), False, Cause.FILTERED, "the mirror applies the transform drop, and stops at what fails"),
+        (("drop",), False, Cause.FILTERED, "MirrorMaker applies the transform drop and stops on errors"),
         (
             ("drop", "mask"),
             False,
             Cause.FILTERED,
-            "the mirror applies the transforms drop, mask, and stops at what fails",
+            "MirrorMaker applies the transforms drop, mask and stops on errors",
         ),
         (("drop",), True, Cause.UNEXPLAINED, ""),  # it may have failed, and nobody was told
         (("drop",), None, Cause.UNEXPLAINED, ""),

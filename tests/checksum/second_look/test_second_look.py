@@ -239,5 +239,5 @@ def test_log_starts_are_those_of_both_sides_by_the_source_s_name():
 def test_rows_that_no_digest_can_hold_are_refused():
     logs = Logs()
     rows = list(logs.comparison.source.values())
-    with pytest.raises(MalformedError, match="source digest's cell"):
+    with pytest.raises(MalformedError, match="source, t-0, bucket"):
         compared(logs.plan, [rows[0]._replace(records=10_000), *rows[1:]], rows)

@@ -70,43 +70,46 @@ SILENT_MASTER = (
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (NO_NAME, "Spark needs a user that has a name, and the number that this runs as has none: give it"),
-        (SILENT_MASTER, "no Spark answers where --master says: see that it runs there, and that"),
-        (ENDED_BY_MASTER, "Spark's master ended the application before it began: the logs of its workers"),
-        ("\n(No active SparkContext.)", "Spark's master ended the application before it began"),
+        (NO_NAME, "Spark needs a user name, and this user id has none; add it"),
+        (SILENT_MASTER, "no Spark master answers at --master; check that it runs, and that"),
+        (
+            ENDED_BY_MASTER,
+            "Spark's master ended the application before it started; see the logs of its workers",
+        ),
+        ("\n(No active SparkContext.)", "Spark's master ended the application before it started"),
         (
             NO_JAVA,
-            "Spark needs Java and there is none here: install Java 17 or 21 (on Debian: apt-get install",
+            "Java not found; install Java 17 or 21 (on Debian: apt-get install",
         ),
         (
             NO_SUCH_JAVA,
-            "Spark cannot start /nowhere/bin/java: set JAVA_HOME to the folder of Java 17 or 21, or",
+            "Spark cannot start /nowhere/bin/java; set JAVA_HOME to the folder of Java 17 or 21, or",
         ),
-        (OLD_JAVA, "the Java at /x/java is too old for Spark: install Java 17 or 21"),
+        (OLD_JAVA, "the Java at /x/java is too old for Spark; install Java 17 or 21"),
         (
             NEW_JAVA,
-            "the Java at /x/java is too new for Spark: install Java 17 or 21 (on Debian: apt-get install",
+            "the Java at /x/java is too new for Spark; install Java 17 or 21 (on Debian: apt-get install",
         ),
         (
             JAVA_23,
-            "the Java at /x/java is too new for Spark: install Java 17 or 21 (on Debian: apt-get install",
+            "the Java at /x/java is too new for Spark; install Java 17 or 21 (on Debian: apt-get install",
         ),
         (
             NO_VECTORS,
-            "the Java at /x/java lacks the module jdk.incubator.vector, which Spark's launcher asks for",
+            "the Java at /x/java lacks the module jdk.incubator.vector, which Spark requires",
         ),
         (
             UNRESOLVED,
-            f"Spark could not fetch {CONNECTOR} (org.apache.spark#spark-sql-kafka-0-10_2.13;4.0.0): see",
+            f"Spark cannot download {CONNECTOR} (org.apache.spark#spark-sql-kafka-0-10_2.13;4.0.0); check",
         ),
         (
             TWO_COLLECTORS,
-            "Java is told to use two garbage collectors: leave one of them in JAVA_TOOL_OPTIONS,",
+            "two garbage collectors are set for Java; keep one of them in JAVA_TOOL_OPTIONS,",
         ),
-        (HALF, "a half-filled copy below ~/.m2 or ~/.ivy2 has the same effect: delete it there; where this"),
-        ("a\nthe end of it\n\tat java.Thread\n", "Spark did not start; the last it said: the end of it"),
-        ("", "Spark did not start; the last it said: nothing"),
-        ("x" * 1000, "Spark did not start; the last it said: " + "x" * 299 + "…"),
+        (HALF, "if ~/.m2 or ~/.ivy2 has an incomplete copy, delete it; without"),
+        ("a\nthe end of it\n\tat java.Thread\n", "Spark did not start; its last output: the end of it"),
+        ("", "Spark did not start; its last output: nothing"),
+        ("x" * 1000, "Spark did not start; its last output: " + "x" * 299 + "…"),
     ],
 )
 def test_a_spark_that_does_not_start_says_why(said, told):
@@ -119,11 +122,11 @@ def test_a_spark_that_does_not_start_says_why(said, told):
 def test_a_master_that_there_cannot_be_is_a_mistake_on_the_command_line():
     error = launch_failure(NO_MASTER, java="/x/java", packages=None)
     assert isinstance(error, ConfigurationError)
-    assert str(error).startswith("the command line: --master: 'local[x]' is no master that this Spark knows;")
+    assert str(error).startswith("the command line: --master: unknown master 'local[x]';")
 
 
 def test_a_connector_that_was_not_to_be_fetched_is_not_blamed():
-    assert "could not fetch" not in str(launch_failure(HALF, java="/x/java", packages=None))
+    assert "cannot download" not in str(launch_failure(HALF, java="/x/java", packages=None))
 
 
 def failed(text, **more):
@@ -136,29 +139,29 @@ def failed(text, **more):
         (
             "org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed",
             RefusedError,
-            "cluster A: digesting failed: it refuses the credentials",
+            "cluster A: digesting failed: invalid credentials",
         ),
-        ("x\nCaused by: javax.net.ssl.SSLHandshakeException: PKIX", RefusedError, "the TLS handshake failed"),
+        ("x\nCaused by: javax.net.ssl.SSLHandshakeException: PKIX", RefusedError, "TLS handshake failed"),
         ("TopicAuthorizationException: Not authorized: [t]", RefusedError, "grant READ and DESCRIBE on them"),
         (
             "UnknownTopicOrPartitionException: no",
             UnavailableError,
-            "is not there any more: make the plan anew",
+            "no longer exists; plan again",
         ),
         (
             "assertion failed: If startingOffsets contains specific offsets, you must specify all TopicPartitions.",
             UnavailableError,
-            "is not there any more: make the plan anew",
+            "no longer exists; plan again",
         ),
         (
             "TimeoutException: Timed out waiting for a node assignment. Call: describeTopics",
             UnavailableError,
-            "it did not answer in time",
+            "no answer in time",
         ),
         (
             "java.lang.ArithmeticException: long overflow",
             UnavailableError,
-            "further from today than Spark can count",
+            "out of Spark's range",
         ),
         (
             "Py4JJavaError: An error occurred\nCaused by: a.B: outer\n\tat x\nCaused by: a.C: the reason\n\tat y",
@@ -213,30 +216,30 @@ MKDIRS = (
 @pytest.mark.parametrize(
     ("said", "kind", "told"),
     [
-        (A_FILE, ConfigurationError, "/x: is a file, or below one: name a folder"),
+        (A_FILE, ConfigurationError, "/x: is a file, or inside one; name a folder"),
         (
             NO_SYSTEM,
             ConfigurationError,
-            "/x: Spark lacks the jars for this kind of file system: put them into",
+            "/x: Spark lacks the jars for this kind of file system; put them into",
         ),
-        (NO_S3, ConfigurationError, "/x: Spark lacks the jars for this kind of file system: put them into"),
+        (NO_S3, ConfigurationError, "/x: Spark lacks the jars for this kind of file system; put them into"),
         (
             "java.net.URISyntaxException: Relative path in absolute URI: a b:c",
             ConfigurationError,
-            "/x: is no folder",
+            "/x: not a folder",
         ),
         (
             "Wrong FS: file://host/x, expected: file:///",
             ConfigurationError,
-            "/x: is no folder that Spark can write",
+            "/x: not a folder that Spark can write",
         ),
-        (MKDIRS, RefusedError, "/x cannot be written: see that Spark's user may write there"),
+        (MKDIRS, RefusedError, "/x: cannot write; give Spark's user write permission"),
         (
             "java.net.UnknownHostException: nowhere.invalid",
             UnavailableError,
-            "/x cannot be reached: the name nowhere.invalid is not known here",
+            "/x: cannot connect: unknown host nowhere.invalid",
         ),
-        (REFUSED, UnavailableError, "/x cannot be reached: Call From vm/127.0.0.1 to localhost:1 failed on"),
+        (REFUSED, UnavailableError, "/x: cannot connect: Call From vm/127.0.0.1 to localhost:1 failed on"),
     ],
 )
 def test_a_folder_that_cannot_be_used_is_told_by_its_name(said, kind, told):
@@ -255,14 +258,14 @@ def test_java_s_own_words_are_found_behind_what_python_says_of_it():
         "org.apache.hadoop.fs.ParentNotDirectoryException: Parent path is not"
     )
     assert java_cause("x\nCaused by: one\n\tat y\nCaused by: two\n\t... 1 more") == "two"
-    assert java_cause("\tat x\n\t... 1 more") == "it gave no reason"
+    assert java_cause("\tat x\n\t... 1 more") == "no reason given"
 
 
 def test_more_or_less_memory_is_given_by_the_option_that_there_is():
     said = "java.lang.OutOfMemoryError: Java heap space"
-    assert "give it more (--driver-memory;" in str(reading_failure(said, cluster="A", doing="reading"))
+    assert "raise --driver-memory" in str(reading_failure(said, cluster="A", doing="reading"))
     said = "os::commit_memory failed; error='Cannot allocate memory'"
-    assert "give it less (--driver-memory)" in str(launch_failure(said, java="java", packages=None))
+    assert "lower --driver-memory" in str(launch_failure(said, java="java", packages=None))
 
 
 NO_SOCKET = (
@@ -286,6 +289,6 @@ NO_SOCKET = (
     ],
 )
 def test_an_end_of_java_is_not_blamed_on_the_cluster(said):
-    told = "Spark's own Java ended: see whether somebody ended it, or whether this machine lacked memory"
+    told = "Spark's Java process ended; check whether it was killed, or this machine ran out of memory"
     assert str(reading_failure(said, cluster="A", doing="reading")) == f"cluster A: reading failed: {told}"
     assert java_cause(said) == told

@@ -45,8 +45,8 @@ def test_the_next_run_tells_what_a_killed_one_wrote(stage, tmp_path):
     assert [(one["status"], one["findings"]["count"]) for one in (first, second)] == [(1, 1), (0, 0)]
     assert document["status"] == 1
     assert "A->B: the run that ended " in found.said
-    assert f"was not reported: 1 difference lost: orders [0]: the record at offset {LOST_AT} on A" in found.said
-    assert "Not fine: both sides differ; the findings stand above." in found.said
+    assert f"was not reported: 1 difference lost: orders [0]: record at offset {LOST_AT} on A" in found.said
+    assert "FAILED: source and target differ; see the findings above." in found.said
     assert "each is reported once" not in found.said
 
 
@@ -97,7 +97,7 @@ def test_its_finding_outlives_a_cluster_that_is_away(stage, tmp_path):
     heard = heard_by(found)
     assert run(found) == 1
     assert [one["status"] for one in heard[-1]["runs"]] == [1, 4]
-    assert "A->B: nothing was compared cluster B: no broker answers" in found.said
+    assert "A->B: nothing compared cluster B: no broker answers" in found.said
     away = stage()
     away.connects.away = {"B"}
     with pytest.raises(UnavailableError):  # nothing is left to tell
@@ -152,7 +152,7 @@ def test_a_command_that_is_refused_tells_it_with_its_refusal_and_none_tells_it_a
 
 def test_a_command_that_is_refused_before_it_told_it_leaves_it_to_the_next(stage, tmp_path):
     killed_at(tmp_path, "written")
-    with pytest.raises(ConfigurationError, match="--json: there is no folder"):
+    with pytest.raises(ConfigurationError, match=r"--json: folder .* does not exist"):
         run(stage(), json_file=tmp_path / "gone" / "result.json")
     assert run(stage()) == 1
 

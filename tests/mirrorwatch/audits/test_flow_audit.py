@@ -44,7 +44,7 @@ def test_what_each_finding_makes_of_a_flow(verdict, means):
     assert (one.verdict, one.records, one.by_topic, one.at) == (means, 1, (("orders", 1),), ENDED_AT)
     (row,) = one.rows
     assert (row.part, row.topic, row.partition, row.at) == ("checksum", "orders", 0, ENDED_AT)
-    assert row.sentence.startswith("orders [0]: the record at offset 41")
+    assert row.sentence.startswith("orders [0]: record at offset 41")
 
 
 def test_what_is_expected_of_at_least_once_is_no_evidence():

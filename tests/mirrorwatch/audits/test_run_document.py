@@ -53,7 +53,7 @@ def test_what_a_run_writes_is_read():
     assert told.records[RecordVerdict.LOST] == 1
     lost, extra = told.findings
     assert (lost.verdict, lost.source_offset, lost.target_offset) == (RecordVerdict.LOST, 41, None)
-    assert lost.sentence.startswith("orders [0]: the record at offset 41 on A")
+    assert lost.sentence.startswith("orders [0]: record at offset 41 on A")
     assert (extra.cause, extra.source_offset, extra.target_offset) == (Cause.ABORTED_TRANSACTION, None, 5)
     assert (told.findings_count, told.expected_count, told.blocks_count) == (2, 1, 1)
     assert (told.blocks[0].lacking, told.blocks[0].certain) == (3, True)
@@ -77,8 +77,8 @@ def test_records_that_nobody_could_look_up_are_told_and_a_document_without_them_
     assert (document["status"], document["unsettled"]["count"]) == (3, MOST_FINDINGS + 1)
     assert len(document["unsettled"]["shown"]) == MOST_FINDINGS
     assert document["unsettled"]["shown"][41]["sentence"] == (
-        "orders [0]: the record at offset 41 on B, of 2026-09-21T11:26:40.000Z, may be a second copy, or never"
-        " have been on A: its log does not reach that far back, or too much of it would have to be read"
+        "orders [0]: record at offset 41 on B (2026-09-21T11:26:40.000Z) is a duplicate or was never on A: its"
+        " log there does not reach back far enough, or is too long to read"
     )
     told = read_run(document)
     assert (told.findings, told.status) == ((), 3)

@@ -58,7 +58,10 @@ def page():
             },
             "10,000 records of 2 topics compared, 99.99 % verified, 1 finding",
         ),
-        ({"partitions": [], "nothing_new": ["orders"]}, "nothing new to compare, 100 % verified, no finding"),
+        (
+            {"partitions": [], "nothing_new": ["orders"]},
+            "no new records to compare, 100 % verified, no finding",
+        ),
         ({"partitions": [], "left_out": [left()]}, "nothing could be compared, 0 % verified, no finding"),
         (
             {"partitions": [partition(unverifiable=2)]},

@@ -121,9 +121,7 @@ def test_what_is_too_old_is_not_gone_on_with(plans, tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
     (tmp_path / "checksum").write_text("a file")
-    with pytest.raises(
-        UnavailableError, match=r"cannot be written: not a directory\. Digests are kept there: make room"
-    ):
+    with pytest.raises(UnavailableError, match=r"cannot write digests: not a directory; free space"):
         PlanFolder(tmp_path / "checksum").keep(PLAN, ASKED, basis="b")
 
 
@@ -142,4 +140,4 @@ def test_what_cannot_be_taken_away_is_told_once_and_does_no_harm(tmp_path, monke
     monkeypatch.setattr(checksum_folder.shutil, "rmtree", lambda *_given, **_named: None)
     plans.forget(PLAN)
     plans.forget_old(1 << 60, on=())
-    assert told == [f"{plans.of(PLAN)} cannot be taken away: permission denied. Nothing needs it: delete it."]
+    assert told == [f"{plans.of(PLAN)}: cannot delete: permission denied; it is no longer needed, delete it"]

@@ -43,7 +43,7 @@ def test_it_is_kept_beside_the_store_for_our_eyes_only(stage, log):
     KeptLog(stage.desk, log).keep()
     (kept,) = kept_beside(stage)
     assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == ("first", 0o600)
-    assert f"What Spark's Java said is in {kept}." in stage.said
+    assert f"Spark's log is in {kept}." in stage.said
     assert log.exists()  # Java goes on writing it
 
 
@@ -54,7 +54,7 @@ def test_a_second_failure_keeps_the_longer_log_in_the_same_place_and_says_no_mor
     kept.keep()
     (path,) = kept_beside(stage)
     assert path.read_text() == "first and second"
-    assert stage.said.count("What Spark's Java said") == 1
+    assert stage.said.count("Spark's log is") == 1
 
 
 def test_of_a_long_log_the_end_is_kept(stage, log, monkeypatch):
@@ -102,11 +102,11 @@ def test_a_full_disk_hides_no_reason(stage, monkeypatch):
         ) as spark:
             spark._settings.folder.mkdir()
             (spark._settings.folder / "spark.log").write_text("x")
-            raise UnavailableError("a disk is full")
+            raise UnavailableError("disk full")
 
-    with pytest.raises(UnavailableError, match="a disk is full"):
+    with pytest.raises(UnavailableError, match="disk full"):
         fail()
-    assert "What Spark's Java said" not in stage.said
+    assert "Spark's log is" not in stage.said
     assert kept_beside(stage) == []
 
 

@@ -28,7 +28,7 @@ def test_it_says_what_is_read_on_each_side_and_what_is_left_out(stage):
     assert plan(found, json_file=path) == 0
     assert "A->B: 1 partition of 1 topic to compare (plan " in found.said
     assert "A: at most 200 records, about 1" in found.said
-    assert "left out: 30 records new: 30 records: there is no topic A.new on B" in found.said
+    assert "left out: 30 records new: 30 records: topic A.new does not exist on B" in found.said
     (document,) = found.read_json(path)["plans"]
     assert (document["flow"], document["offsets"]) == ("A->B", {"source": 200, "target": 200})
     assert document["left_out"]["count"] == 1
@@ -39,7 +39,7 @@ def test_the_file_holds_the_plan_whose_id_is_printed(stage):
     path = found.folder / "plan"
     assert plan(found, out=path) == 0
     written, identity = read_plan(path)
-    assert f"The plan is in {path}, with the id {identity}." in found.said
+    assert f"Wrote plan {identity} to {path}." in found.said
     assert [topic.topic for topic in written.topics] == ["orders"]
     assert (written.cells, written.bucket_ms) == (4, 900_000)
 
@@ -59,7 +59,7 @@ def test_topics_of_the_configuration_are_planned_where_the_command_line_names_no
     chosen = found.desk.chosen((), (), everything=False)
     assert make_plans(found.desk, chosen, out=path, json_file=None) == 0
     assert [topic.topic for topic in read_plan(path)[0].topics] == ["audit"]
-    with pytest.raises(ConfigurationError, match="stands beside --topic: keep one of the two"):
+    with pytest.raises(ConfigurationError, match="cannot be combined with --topic; remove one of the two"):
         found.desk.chosen((), ("orders",), everything=True)
 
 
@@ -79,12 +79,12 @@ def test_a_topic_that_nobody_mirrors_is_told_where_it_was_named(stage, config):
 def test_what_a_run_would_refuse_is_told_and_planned_all_the_same(stage):
     found = stage({("orders", 0): mirrored()}, max_bytes=100)
     assert plan(found) == 0
-    assert "A run refuses this: the plan of A->B reads about" in found.said
+    assert "`checksum run` will refuse this: the plan of A->B reads about" in found.said
 
 
 def test_one_file_takes_one_plan(stage):
     found = stage({("orders", 0): mirrored()}, config=TWO_FLOWS)
-    with pytest.raises(ConfigurationError, match="takes one plan, and there are several flows"):
+    with pytest.raises(ConfigurationError, match="cannot hold the plans of several flows"):
         plan(found, out=found.folder / "plan")
 
 
@@ -113,5 +113,5 @@ def test_nothing_new_is_said(stage):
     found = stage({("orders", 0): Mirrored()})
     path = found.folder / "plan.json"
     assert plan(found, json_file=path) == 0
-    assert "nothing new in 1 topic, empty or verified before: orders nothing is to be compared" in found.said
+    assert "no new records in 1 topic, empty or verified before: orders nothing to compare" in found.said
     assert found.read_json(path)["plans"][0]["nothing_new"] == ["orders"]

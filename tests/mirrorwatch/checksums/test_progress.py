@@ -67,7 +67,7 @@ def test_a_line_comes_at_most_every_ten_seconds_and_at_the_end(clock, plan):
 
 def test_what_was_read_before_is_said_once(clock, plan):
     said = lines(clock, plan, (0, Side.TARGET, 400), (20, Side.TARGET, 1000))
-    assert said[0] == "  B: 400 of 1,000 offsets were read before"
+    assert said[0] == "  B: 400 of 1,000 offsets already read"
     assert said[1] == "  B: 1,000 of 1,000 offsets read: 1,000 records, 30 records/s"
 
 
@@ -110,7 +110,7 @@ def test_both_sides_have_a_bar_with_their_figures(clock, plan):
     assert "A (source)" in source
     assert "50 % 500 of 1,000 offsets 2/4 partitions 48 records/s 10 s left" in source
     assert "B (target)" in target
-    assert target.endswith("waits")
+    assert target.endswith("waiting")
 
 
 def test_a_slice_that_is_on_is_drawn_by_spark_s_tasks(clock, plan):

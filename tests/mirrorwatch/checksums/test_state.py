@@ -89,7 +89,7 @@ def test_with_nothing_new_spark_is_not_started_and_the_last_finding_is_remembere
     again = stage(mirrors)
     assert run(again) == 0
     assert (again.started, again.digests_made.asked) == (0, [])
-    assert "A->B: nothing new to compare" in again.said
+    assert "A->B: no new records to compare" in again.said
     assert re.search(r"The run that ended \S+Z found 1 difference; each is reported once\.", again.said)
     assert [told(one) for one in documents(tmp_path)] == [LOST, []]
     assert marks(tmp_path) == {("orders", 0): (200, 199)}
@@ -102,7 +102,7 @@ def test_a_finding_is_remembered_however_many_runs_had_nothing_new(stage, tmp_pa
     third = stage(mirrors)
     assert run(third) == 0
     assert "found 1 difference; each is reported once. No later run cleared it." in third.said
-    assert "Nothing new: nothing was compared. What earlier runs found stays as it is." in third.said
+    assert "No new records: nothing compared. The findings of earlier runs still hold." in third.said
 
 
 def test_the_plan_begins_where_all_is_verified_and_makes_no_store(stage, tmp_path):
@@ -137,7 +137,7 @@ def test_a_second_run_is_refused_while_one_is_on(stage):
         state.begin(first.desk.config.topology.flows[0])
         with pytest.raises(
             UnavailableError,
-            match=r"flow A->B: another run of the checksum is on, since \S+Z, on .*, process \d+",
+            match=r"flow A->B: another checksum run is active since \S+Z on .*, process \d+",
         ):
             run(second)
     assert second.digests_made.asked == []
@@ -204,7 +204,7 @@ def test_digests_are_kept_where_the_command_line_says(stage, tmp_path):
         assert found.said.endswith("Interrupted. ")
         assert spark.folder_of(kept.plan, Side.SOURCE, beside=beside) == expected
         spark.say_interrupted()
-        goes_on = "What was read is kept: the same command goes on with it."
+        goes_on = "Progress is saved: run the same command again to continue."
         assert found.said.endswith(f"Interrupted. {goes_on} " if beside else "Interrupted. ")
 
 
@@ -216,7 +216,7 @@ def test_where_one_of_two_flows_is_on_the_other_is_compared(stage, tmp_path):
     with state_for(first.desk) as state:
         state.begin(first.desk.flow("A:B"))
         assert run(second) == 1
-    assert "A->B: nothing was compared flow A->B: another run of the checksum is on" in second.said
+    assert "A->B: nothing compared flow A->B: another checksum run is active" in second.said
     assert (documents(tmp_path, "A->B"), told(documents(tmp_path, "A->C")[0])) == ([], LOST)
 
 
@@ -231,7 +231,7 @@ def test_a_run_that_is_killed_is_gone_on_with_and_nothing_is_told_twice(stage, t
     assert run(again) == 1  # by whichever of both it is told
     read = {"planned": ["source", "target"], "one side": ["target"]}.get(step, [])
     assert [side for side, _ in again.digests_made.read] == read
-    assert ("going on with plan" in again.said) is not written
+    assert ("resuming plan" in again.said) is not written
     assert [told(one) for one in documents(tmp_path)] == ([LOST, []] if written else [LOST])
     assert marks(tmp_path) == {("orders", 0): (200, 199)}
     assert folders(tmp_path) == []
@@ -255,7 +255,7 @@ def test_a_plan_that_holds_no_more_is_made_anew(stage, tmp_path, changed):
         one.target_id = "T2"
     again = stage({("orders", 0): one}, **({"cells": 8} if changed == "rules" else {}))
     run(again, *(["orders"] if changed == "question" else []))
-    assert "going on with plan" not in again.said
+    assert "resuming plan" not in again.said
     assert [side for side, _ in again.digests_made.read] == ["source", "target"]
     # Another question's plan is left for whoever asks that again.
     assert len(folders(tmp_path)) == (changed == "question")
@@ -279,7 +279,7 @@ def _raise(error):
 def test_a_digest_that_lacks_what_the_log_holds_is_not_gone_on_with(stage, tmp_path):
     found = stage()
     found.digests_made.silent = (("orders", 0, 40, 60),)
-    with pytest.raises(UnavailableError, match="Spark gave no record of orders-0 from 40 to 59"):
+    with pytest.raises(UnavailableError, match="Spark returned no record of orders-0 from 40 to 59"):
         run(found)
     assert folders(tmp_path) == []
     again = stage()
@@ -309,8 +309,8 @@ def test_what_the_store_does_not_take_is_told_all_the_same_and_again(stage, tmp_
     assert run(found, json_file=path) == status
     last = found.said.rstrip().rpartition("A->B: ")[2]
     assert re.fullmatch(
-        r"the store \S+ was moved, removed or replaced while in use: .*\. What was found stands above, and the"
-        r" next run finds it once more\.",
+        r"the store \S+ was moved, removed or replaced while in use: .*\. The result is printed above; the"
+        r" next run will find it again\.",
         last,
     )
     (document,) = found.read_json(path)["runs"]
@@ -333,7 +333,9 @@ def test_without_a_folder_for_the_store_nothing_is_kept_and_that_is_said(stage, 
     for _ in range(2):
         found = stage(config=config)
         assert run(found) == 1
-        assert re.search(r"/away is not there: nothing is kept, and each run compares all anew\.", found.said)
+        assert re.search(
+            r"/away does not exist: nothing is stored, so every run compares everything\.", found.said
+        )
     assert not (tmp_path / "away").exists()
     assert folders(tmp_path) == []
 
@@ -343,9 +345,9 @@ def test_a_store_that_cannot_be_written_is_left_alone(stage, tmp_path, monkeypat
     monkeypatch.setattr(checksum_state.os, "access", lambda *_asked: False)
     found, planned = stage(), stage()
     assert run(found) == 1
-    assert f"{tmp_path} cannot be written: nothing is kept, and each run" in found.said
+    assert f"{tmp_path} is not writable: nothing is stored, so every run" in found.said
     make_plans(planned.desk, planned.chosen(), out=None, json_file=None)
-    assert f"{tmp_path} cannot be written: what was verified before is not known." in planned.said
+    assert f"{tmp_path} is not writable: what earlier runs verified is unknown." in planned.said
     assert len(documents(tmp_path)) == 1
 
 
@@ -411,7 +413,7 @@ def documents_of_a_count(run):
 def test_a_store_that_cannot_be_looked_at_is_a_mistake_of_the_configuration(stage):
     config = CONFIG + f"store: {{url: 'sqlite:///{'a' * 300}.db'}}\n"
     found = stage(config=config)
-    with pytest.raises(ConfigurationError, match=r"store\.url: .* cannot be used: file name too long"):
+    with pytest.raises(ConfigurationError, match=r"store\.url: cannot open .*: file name too long"):
         run(found)
     with pytest.raises(ConfigurationError, match=r"store\.url: "):
         make_plans(found.desk, found.chosen(), out=None, json_file=None)
@@ -424,5 +426,5 @@ def test_what_cannot_be_tidied_after_a_finding_is_a_warning(stage, tmp_path, mon
     monkeypatch.setattr("mirrorwatch.checksums.folder._remove", refuse)
     found = stage()
     assert run(found) == 1
-    assert "cannot be taken away: permission denied. Nothing needs it: delete it." in found.said
+    assert "cannot delete: permission denied; it is no longer needed, delete it" in found.said
     assert "lost: orders [0]" in found.said

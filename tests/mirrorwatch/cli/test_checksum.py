@@ -58,7 +58,7 @@ def test_without_pyspark_the_line_to_type_is_told(typed, config, command, monkey
     monkeypatch.setattr("checksum.spark.settings.find_spec", lambda _name: None)
     status, said = typed(command[0], config, *command[1:])
     assert status == 4
-    assert "PySpark is not installed beside mirrorwatch: type pip install 'mirrorwatch[checksum]'" in said
+    assert "PySpark is not installed; run pip install 'mirrorwatch[checksum]'" in said
     assert "Traceback" not in said
 
 
@@ -66,9 +66,7 @@ def test_a_spark_home_that_is_none_is_told_before_any_cluster_is_asked(typed, co
     monkeypatch.setenv("SPARK_HOME", "/nope")
     status, said = typed("run", config, "--all")
     assert status == 4
-    assert said.startswith(
-        "SPARK_HOME is '/nope', and there is no Spark: unset it, or name the folder of Spark"
-    )
+    assert said.startswith("SPARK_HOME: no Spark in '/nope'; unset it, or set it to the folder")
 
 
 def test_help_and_a_plan_need_no_pyspark():
@@ -111,12 +109,12 @@ def test_wrong_usage_is_status_2(typed, arguments, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "--topic: is missing: name topics here or in checksum.topics, or write --all"),
-        (("--all", "--topic", "x"), "stands beside --topic"),
-        (("--all", "--flow", "A-"), "write it as A:B"),
+        ((), "--topic: missing; name topics here or in checksum.topics, or use --all"),
+        (("--all", "--topic", "x"), "cannot be combined with --topic"),
+        (("--all", "--flow", "A-"), "write A:B"),
         (("--all", "--flow", "C:D"), "there is no flow 'C:D'"),
         (("--all", "--master", "spark://far:7077"), "--folder: is missing"),
-        (("--all", "--json", "/no/such/folder/x.json"), "there is no folder /no/such/folder"),
+        (("--all", "--json", "/no/such/folder/x.json"), "folder /no/such/folder does not exist"),
     ],
 )
 def test_what_makes_no_sense_is_status_2_before_anybody_is_asked(
@@ -139,7 +137,7 @@ def test_a_property_that_java_does_not_know_is_status_2(typed, config, installed
     path.write_text(CONFIG.replace('"a:1"', '"a:1", socket.keepalive.enable: "true"'))
     status, said = typed("run", path, "--all")
     assert status == 2
-    assert "clusters.A.socket.keepalive.enable: is librdkafka's own property" in said
+    assert "clusters.A.socket.keepalive.enable: librdkafka property" in said
 
 
 def test_what_a_plan_is_asked_for_is_passed_on(typed, config, monkeypatch):
@@ -196,7 +194,7 @@ def test_scratch_goes_and_what_java_said_stays_where_it_helps(tmp_path, monkeypa
     if isinstance(error, ConfigurationError):
         assert "spark.log" not in stage.said
         return
-    kept = stage.said.rsplit("What Spark's Java said is in ", 1)[1].strip().rstrip(".")
+    kept = stage.said.rsplit("Spark's log is in ", 1)[1].strip().rstrip(".")
     assert Path(kept).read_text() == "Exception in thread main\n"
 
 
@@ -258,7 +256,7 @@ def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch, memor
 
 def test_print_submit_says_what_another_master_needs(typed):
     status, said = typed("run", "m.yaml", "--all", "--print-submit", "--master", "yarn")
-    assert (status, "--folder: is missing" in said) == (2, True)
+    assert (status, "--folder: missing" in said) == (2, True)
 
 
 def test_a_submitted_command_is_not_misled_by_the_names_of_our_modules(tmp_path):

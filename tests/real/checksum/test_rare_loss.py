@@ -72,5 +72,5 @@ def test_one_record_lost_of_a_hundred_thousand_is_named_by_offset_and_time(stage
     names = ("verdict", "topic", "partition", "source_offsets", "target_offsets", "at")
     told = [tuple(one[name] for name in names) for one in found["findings"]["shown"]]
     assert told == [("lost", stage.topic, PARTITION, [lost, lost + 1], None, at)], said
-    where = f"{stage.topic} [{PARTITION}]: the record at offset {lost} on A, of {at},"
+    where = f"{stage.topic} [{PARTITION}]: record at offset {lost} on A ({at})"
     assert where in said

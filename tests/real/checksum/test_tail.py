@@ -104,7 +104,7 @@ def test_what_a_transform_drops_at_the_end_is_lost_and_what_a_stopped_mirror_owe
     audit = audited(stage)
     assert (audit.result.status, audit.result.findings) == (3, ())
     assert {one.records for one in audit.result.left_out} == {DROPPED}
-    assert all("stopped, stalled or idle" in one.why for one in audit.result.left_out)
+    assert all("stopped, hung or idle" in one.why for one in audit.result.left_out)
     stage.mirror.start()
     stage.mirror.wait_ready()
 

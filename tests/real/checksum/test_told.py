@@ -79,7 +79,7 @@ def test_a_run_is_told_shown_and_remembered(service, address):
         assert post(service, PATH, token=token)[0] == 401
     status, answer = post(service, PATH, token=OURS)
     assert (status, answer["detail"]) == (400, "the document: invalid checksum run; not JSON")
-    with pytest.raises(UnavailableError, match="does not take the token of MIRRORWATCH_TOKEN"):
+    with pytest.raises(UnavailableError, match="rejects the token in MIRRORWATCH_TOKEN"):
         asyncio.run(tell(service.url, night, {TOKEN: "auditors"}))
     with pytest.raises(NotTakenError, match=r"HTTP 404: unknown flow 'A->C'"):
         asyncio.run(tell(service.url, night | {"flow": "A->C"}, {TOKEN: OURS}))
@@ -93,7 +93,7 @@ def test_a_run_is_told_shown_and_remembered(service, address):
     for _ in range(2):
         asyncio.run(tell(service.url, night, {TOKEN: OURS}))
     found = service.becomes("losing", deadline_s=5)
-    sentence = "orders [0]: the record at offset 41 on A"
+    sentence = "orders [0]: record at offset 41 on A"
     assert f"By a checksum that ended 6 h ago: {sentence.replace(': ', '; ')}" in found["sentence"]
     (row,) = (one for one in found["evidence"] if one["part"] == "checksum")
     assert (row["topic"], row["partition"], row["source_offset"]) == ("orders", 0, 41)

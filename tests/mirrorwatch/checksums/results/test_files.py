@@ -129,7 +129,7 @@ def test_a_folder_that_may_not_be_entered_is_told(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(checksum_files.Path, "exists", hidden)
-    with pytest.raises(ConfigurationError, match=r"--page: .*/x\.html cannot be used: permission denied"):
+    with pytest.raises(ConfigurationError, match=r"--page: cannot write to .*/x\.html: permission denied"):
         check_writable(tmp_path / "x.html", "--page")
 
 

@@ -60,8 +60,8 @@ def test_the_page_shows_what_was_found(stage, tmp_path):
     found = stage(page=path, drop_at=10)
     assert run(found) == 1
     page = Markup(path.read_text())
-    assert "Not fine: A → B, 1 lost in 200 records" in page.text
-    assert "is not among the copies that were compared on B" in page.text
+    assert "FAILED: A → B, 1 lost in 200 records" in page.text
+    assert "not found among the records compared on B" in page.text
 
 
 @pytest.mark.parametrize(("drop_at", "status"), [(None, 4), (10, 1)])
@@ -70,9 +70,7 @@ def test_a_page_that_cannot_be_written_hides_nothing(stage, tmp_path, drop_at, s
     found = stage(page=path, drop_at=drop_at)
     path.mkdir()
     assert run(found) == status
-    assert found.said.endswith(
-        "page.html could not be written: is a directory. What was found stands above. "
-    )
+    assert found.said.endswith("page.html: cannot write: is a directory. The result is printed above. ")
 
 
 def test_the_service_is_told_of_each_run(stage, told):
@@ -86,10 +84,10 @@ def test_the_service_is_told_of_each_run(stage, told):
 
 @pytest.mark.parametrize(("drop_at", "status"), [(None, 4), (10, 1)])
 def test_a_service_that_cannot_be_told_is_the_last_line_and_hides_nothing(stage, told, drop_at, status):
-    told[1].append(UnavailableError("the run was not told: nothing listens there"))
+    told[1].append(UnavailableError("cannot report the run: nothing listens there"))
     found = stage(url=URL, drop_at=drop_at)
     assert run(found) == status
-    last = "A->B: the run was not told: nothing listens there. What was found stands above. "
+    last = "A->B: cannot report the run: nothing listens there. The result is printed above. "
     assert found.said.endswith(last)
 
 
@@ -103,8 +101,8 @@ def test_a_flow_that_was_not_compared_is_none_to_tell_of(stage, told):
 @pytest.mark.parametrize(
     ("page", "url", "environ", "sentence"),
     [
-        ("/no/such/folder/page.html", None, TOKEN, "--page: there is no folder /no/such/folder"),
-        (None, "no address", TOKEN, "--tell: "),
+        ("/no/such/folder/page.html", None, TOKEN, "--page: folder /no/such/folder does not exist"),
+        (None, "invalid address", TOKEN, "--tell: "),
         (None, URL, {}, "MIRRORWATCH_TOKEN in the environment is not set"),
     ],
 )
@@ -128,14 +126,14 @@ def test_a_run_that_cannot_be_told_leaves_the_others(stage, told, monkeypatch):
     assert heard == ["A->B", "A->C", "B->A"]
     object.__setattr__(found.desk, "service", lambda _run: Unheard("is it running?"))
     hand_over(found.desk, None, told, 0, done={"B->A"})
-    assert "A->C: is it running? What was found stands above." in found.said
-    assert "A->B: no flow A->B there. What was found stands above." in found.said
-    assert "B->A: no flow B->A there. What was found stands above." in found.said
+    assert "A->C: is it running? The result is printed above." in found.said
+    assert "A->B: no flow A->B there. The result is printed above." in found.said
+    assert "B->A: no flow B->A there. The result is printed above." in found.said
 
 
 def test_a_service_that_was_away_is_told_by_the_next_run_once_and_without_a_new_finding(stage, told):
     heard, errors = told
-    errors.append(UnavailableError("the run was not told: nothing listens there"))
+    errors.append(UnavailableError("cannot report the run: nothing listens there"))
     assert run(stage(url=URL, drop_at=10)) == 1
     lost = heard.pop()[1]
     again = stage(url=URL, drop_at=10)
@@ -201,7 +199,10 @@ def test_a_run_that_is_refused_for_good_keeps_the_service_from_no_other(stage, t
         patch.setattr(checksum_outlets, "tell", tell)
         assert run(found) == 4
         assert len(heard) == 3
-        assert "this service reads 1. It is not told again: once that is mended, tell the file" in found.said
+        assert (
+            "this service reads 1. Mirrorwatch will not report it again: fix the cause, then post"
+            in found.said
+        )
         assert run(stage(url=URL, drop_at=10)) == 0
     assert len(heard) == 4
 
@@ -280,7 +281,7 @@ def test_a_document_that_is_owed_and_cannot_be_read_is_said_once(stage, told, tm
         store.execute("UPDATE checksum_runs SET document = x'00'")
     found = stage(url=URL)
     assert run(found) == 4
-    assert " was not posted, and cannot be read any more. It is not told again" in found.said
+    assert " was not posted, and cannot be read any more. Mirrorwatch will not report it again" in found.said
     assert run(stage(url=URL)) == 0
     assert len(heard) == 2
 

@@ -76,7 +76,7 @@ async def test_a_service_behind_a_path_and_a_bare_host_are_found():
     [
         (
             (401, {"detail": "This needs a token."}),
-            "does not take the token of MIRRORWATCH_TOKEN",
+            "rejects the token in MIRRORWATCH_TOKEN",
             UnavailableError,
         ),
         (
@@ -84,47 +84,47 @@ async def test_a_service_behind_a_path_and_a_bare_host_are_found():
             "refuses: Nobody may do this",
             UnavailableError,
         ),
-        ((403, "no"), "answered with HTTP 403", UnavailableError),
+        ((403, "no"), "answered HTTP 403", UnavailableError),
         (
             (404, {"code": "unknown_flow", "detail": "unknown flow 'A->B'"}),
-            "answered with HTTP 404: unknown flow 'A->B'",
+            "answered HTTP 404: unknown flow 'A->B'",
             NotTakenError,
         ),
         (
             (404, "<html>"),
-            "is no address of mirrorwatch, or of one that takes no checksums",
+            "is not Mirrorwatch, or does not accept checksum runs",
             UnavailableError,
         ),
         (
             (400, {"code": "invalid_document", "detail": "this is no run: \x1b[2J"}),
-            "answered with HTTP 400: this is no run: �[2J",
+            "answered HTTP 400: this is no run: �[2J",
             NotTakenError,
         ),
-        ((400, {"detail": ["odd"]}), "answered with HTTP 400", UnavailableError),
-        ((400, ["odd"]), "answered with HTTP 400", UnavailableError),
+        ((400, {"detail": ["odd"]}), "answered HTTP 400", UnavailableError),
+        ((400, ["odd"]), "answered HTTP 400", UnavailableError),
         (
             (400, {"statusCode": 400, "error": "Bad Request", "message": "a kbn-xsrf header is missing"}),
-            "answered with HTTP 400",
+            "answered HTTP 400",
             UnavailableError,
         ),
         (
             (404, {"status": 404, "error": "Not Found", "path": "/api/v1/checksums"}),
-            "is no address of mirrorwatch, or of one that takes no checksums",
+            "is not Mirrorwatch, or does not accept checksum runs",
             UnavailableError,
         ),
         (
             (413, {"detail": "At most 16 MiB are taken at once."}),
-            "answered with HTTP 413: At most 16 MiB are taken at once.",
+            "answered HTTP 413: At most 16 MiB are taken at once.",
             NotTakenError,
         ),
         (
             (413, "<html>"),
-            f"takes no document of {len(fitting(run())):,} bytes: have what stands before mirrorwatch let 16 MiB",
+            f"rejects a document of {len(fitting(run())):,} bytes; let the proxy in front of Mirrorwatch pass 16 MiB",
             NotTakenError,
         ),
         (
             (301, "", "https://else.example.org/"),
-            "leads to https://else.example.org/ (HTTP 301): give that address",
+            "redirects to https://else.example.org/ (HTTP 301); use that address",
             UnavailableError,
         ),
     ],
@@ -133,7 +133,7 @@ async def test_what_a_service_refuses_is_said_and_not_tried_again(answer, senten
     async with served(answer) as service:
         with pytest.raises(error) as told:
             await tell(service.url, run(), OURS, pause=service.pause)
-    assert str(told.value).startswith(f"the run was not told: {service.url}/api/v1/checksums {sentence}")
+    assert str(told.value).startswith(f"cannot report the run: {service.url}/api/v1/checksums {sentence}")
     assert "t0ken" not in str(told.value)
     assert len(service.came) == 1
 
@@ -158,7 +158,7 @@ async def test_where_nobody_listens():
     with pytest.raises(UnavailableError) as told:
         await tell(url, run(), OURS, pause=service.pause)
     assert str(told.value).startswith(
-        f"the run was not told: http://{url}/api/v1/checksums cannot be reached"
+        f"cannot report the run: http://{url}/api/v1/checksums cannot be reached"
     )
     assert service.paused == list(AGAIN_AFTER_S)
 
@@ -166,14 +166,14 @@ async def test_where_nobody_listens():
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("", "'' is no address of a service"),
-        ("ftp://a", "'ftp://a' is no address of a service"),
-        ("http://", "'http://' is no address of a service"),
-        ("http://a b", "'http://a b' is no address of a service"),
-        ("http://a:99999", "'http://a:99999' is no address of a service"),
+        ("", "invalid address ''"),
+        ("ftp://a", "invalid address 'ftp://a'"),
+        ("http://", "invalid address 'http://'"),
+        ("http://a b", "invalid address 'http://a b'"),
+        ("http://a:99999", "invalid address 'http://a:99999'"),
         (
             "http://me:secret@a",
-            "is no address of a service: write it as http://127.0.0.1:9699, without a user",
+            "invalid address; write it as http://127.0.0.1:9699, without a user",
         ),
     ],
 )
@@ -189,14 +189,14 @@ def test_what_is_no_address_is_said_before_hours_of_work(url, sentence):
     [
         ({}, "is not set"),
         ({TOKEN: ""}, "is not set"),
-        ({TOKEN: "a b"}, "holds no token"),
-        ({TOKEN: "s3cr\nt"}, "holds no token"),
+        ({TOKEN: "a b"}, "is not a token"),
+        ({TOKEN: "s3cr\nt"}, "is not a token"),
     ],
 )
 def test_what_is_no_token_is_too(environ, sentence):
     with pytest.raises(ConfigurationError) as told:
         check_telling("http://a", environ)
-    assert f"{TOKEN} in the environment {sentence}: it is that of http.tokens.audit" in str(told.value)
+    assert f"{TOKEN} in the environment {sentence}; set it to http.tokens.audit" in str(told.value)
     assert "s3cr" not in str(told.value)
 
 

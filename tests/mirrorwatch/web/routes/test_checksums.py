@@ -276,14 +276,14 @@ async def test_a_store_that_does_not_answer(scene):
         answer = await scene.client.get(path)
         assert answer.status == 503
         assert "the run cannot be read: the store is away" in await answer.text()
-    scene.kept.broken = MalformedError("The document of a checksum run in the store is not whole.")
+    scene.kept.broken = MalformedError("The document of a checksum run in the store is incomplete.")
     answer = await scene.client.get(f"{PATH}/r1")
-    assert (answer.status, "is not whole" in await answer.text()) == (503, True)
+    assert (answer.status, "is incomplete" in await answer.text()) == (503, True)
 
 
 async def test_what_the_book_does_not_take_is_no_run_either(scene):
     status, answer = await tell(scene, run(who=7))
-    assert (status, answer["problems"]) == (400, ["A run's who is a text of 1 to 300 characters."])
+    assert (status, answer["problems"]) == (400, ["A run's who must be a string of 1 to 300 characters."])
 
 
 async def test_too_much_is_refused_whether_it_says_how_much_or_not(scene, monkeypatch):
@@ -347,7 +347,7 @@ async def test_a_run_is_shown_as_json_and_as_a_page(scene):
     answer = await scene.client.get("/checksums/r1")
     text = await answer.text()
     assert (answer.status, answer.content_type) == (200, "text/html")
-    assert "orders [0]: the record at offset 41 on A" in text
+    assert "orders [0]: record at offset 41 on A" in text
     assert "<script>" not in text
     assert answer.headers["X-Frame-Options"] == "DENY"
     assert answer.headers["Cache-Control"] == "no-store"
@@ -404,7 +404,7 @@ async def test_a_key_of_many_runs_is_none_of_a_run_s(scene):
     text = await (await scene.client.get("/checksums/r1")).text()
     assert "OTHER" not in text
     assert "<bdi>A</bdi>" in text
-    assert "Not fine: " in text
+    assert "FAILED: " in text
 
 
 @pytest.mark.parametrize("name", ["..", ".", "-", "_x", ".r1"])
