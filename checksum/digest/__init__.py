@@ -1,20 +1,20 @@
 """Digests of one side by Spark: a hash for each record, sums for each cell.
 
+spark_digests   digests and counts in one Spark session
 side            digest one side of a plan
-coverage        whether the slices of a digest are of this plan, and cover its ranges exactly
-files           a side's digest as Parquet files, on any file system that Spark knows
-query           the one query of a digest
-cell_rows       what a digest says of one cell
-hash_columns    the canonical hash of a record as Spark's built-in column functions
-header_columns  what of a record's headers is hashed and counted, as columns that Spark compiles
-header_guard    whether records of a topic have headers that the plan does not know of
-kafka_options   a cluster's client properties as options of Spark's Kafka source
-small_table     a few rows of ours as a table of Spark, without a process of Python between them
-spark_digests   digests by Spark for those who know nothing of it
-record_hash     one 64-bit number for a record, the same here and in Spark
-record_hashes   hashes of many records at once
+paced           slices of a side, each read when its rate allows
+query           the Spark query of a digest
+hash_columns    the hash of a record as Spark columns
+header_columns  the hash and size of a record's headers as Spark columns
+compacted       the last record of each key of a compacted topic
+header_guard    check that topics planned without headers have none
+small_table     a few rows as a Spark table, without a Python worker
+kafka_options   client properties as options of Spark's Kafka source
+files           a digest as Parquet files
+coverage        whether slices are of this plan and cover its ranges
+cell_rows       the row of a cell: a record count, and sums from which differences are decoded
+record_hash     the hash of a record in Python
+record_hashes   the hashes of many records
 xxhash64        XXH64 as Spark's `xxhash64` chains it
-xxhash64_many   XXH64 of many values at once, as columns
-paced           what of a side is left to read, slice after slice, each once it is due
-compacted       a compacted topic is compared by the last record of each key
+xxhash64_many   XXH64 of many values, in columns
 """

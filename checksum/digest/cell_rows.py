@@ -1,9 +1,9 @@
-"""What a digest says of one cell: how many records, and sums over them from which differences decode. Pure.
+"""The row of a cell: a record count, and sums from which differences are decoded. Pure.
 
 A *cell* holds the records of one side's partition within one bucket whose hash h has the same h mod K. Sums
-are of unsigned halves of 64-bit hashes, `x & 0xFFFFFFFF` and `x >>> 32`: both are nonnegative, and a bigint
-holds the sum of two billion of them. Sums of any two disjoint parts of a cell add up to that of both, so a
-digest may be made slice by slice.
+are of unsigned halves of 64-bit hashes, `x & 0xFFFFFFFF` and `x >>> 32`: they are nonnegative, and a bigint
+holds the sum of two billion of them. The sums of disjoint parts of a cell add up, so a digest can be made
+slice by slice.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LARGEST_HALF = (1 << 32) - 1
 
 
 class Side(StrEnum):
-    """Which end of the mirror."""
+    """One end of the mirror."""
 
     SOURCE = "source"
     TARGET = "target"
 
 
 class CellKey(NamedTuple):
-    """Where a cell is: the topic's name on the source, on both sides alike."""
+    """The key of a cell: the topic has the source's name on both sides."""
 
     topic: str
     partition: int
@@ -42,12 +42,12 @@ class CellKey(NamedTuple):
 class CellRow(NamedTuple):
     """One row of a digest, in the order of its columns.
 
-    `bucket` is floor(timestamp_ms / bucket_ms); where the plan leaves the time out, it is the number of the
-    plan's segments that begin at or before the record, by that side's offset. `time_sum` is the sum of
-    timestamp_ms - bucket * bucket_ms, 0 where the time is left out. `g` and `third` are second_hash and
-    third_hash of each h. `order` sums place_hash(h, source offset) over records inside a run, the target's
-    offset less the run's delta; other records add nothing. Offsets are that side's; `offset_sum` is the
-    sum of offset - first offset of that side's range, so that it stays small.
+    `bucket` is floor(timestamp_ms / bucket_ms); if timestamps are not compared, it is the number of the
+    plan's segments that start at or before the record, by that side's offset. `time_sum` is the sum of
+    timestamp_ms - bucket * bucket_ms, or 0. `g` and `third` are second_hash and third_hash of each h. `order`
+    sums place_hash(h, source offset) over records inside a run (on the target, the offset minus the run's
+    delta); other records add nothing. Offsets are that side's; `offset_sum` is the sum of offset - first
+    offset of that side's range, so that it stays small.
     """
 
     topic: str
@@ -70,17 +70,17 @@ class CellRow(NamedTuple):
 
     @property
     def key(self) -> CellKey:
-        """Return where the cell is."""
+        """Return the key of the cell."""
         return CellKey(self.topic, self.partition, self.bucket, self.cell)
 
     @property
     def content(self) -> tuple[int, ...]:
-        """Return what is the same on both sides where the same records are in the cell, in any order."""
+        """Return what is equal on both sides if the cell has the same records, in any order."""
         return self[4:12]
 
     @property
     def order(self) -> tuple[int, int]:
-        """Return what is the same on both sides where records of runs stand at the same places as well."""
+        """Return what is equal on both sides if records of runs also have the same places."""
         return self.order_low, self.order_high
 
 
@@ -92,7 +92,7 @@ def added(one: CellRow, other: CellRow) -> CellRow:
 
 
 def add(cells: dict[CellKey, CellRow], row: CellRow) -> None:
-    """Put a row of a partial digest to those of its cell."""
+    """Add a row of a partial digest to its cell."""
     key = row.key
     known = cells.get(key)
     cells[key] = row if known is None else added(known, row)
@@ -108,14 +108,14 @@ def joined(rows: Iterable[CellRow]) -> dict[CellKey, CellRow]:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a plan says of the partition that a row is of."""
+    """The plan of the topic and partition of a row."""
 
     topic: TopicPlan
     partition: PartitionPlan
 
 
 def bucket_of(planned: Planned, bucket_ms: int, side: Side, *, offset: int, timestamp_ms: int) -> int:
-    """Return the bucket of a record of one side, as a digest puts it there."""
+    """Return the bucket of a record of one side, as in a digest."""
     if planned.topic.timestamps:
         return timestamp_ms // bucket_ms
     here = 0 if side is Side.SOURCE else 1
@@ -132,7 +132,7 @@ def planned_partitions(plan: Plan) -> dict[tuple[str, int], Planned]:
 
 
 def check_row(row: CellRow, plan: Plan, partitions: Mapping[tuple[str, int], Planned], side: Side) -> None:
-    """Raise MalformedError, with a sentence, for a row that no digest by this plan can hold."""
+    """Raise MalformedError for a row that contradicts the plan."""
     where = f"{side}, {row.topic}-{row.partition}, bucket {row.bucket}, cell {row.cell}"
     planned = partitions.get((row.topic, row.partition))
     if planned is None:

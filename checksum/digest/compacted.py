@@ -1,9 +1,9 @@
-"""A compacted topic is compared by the last record of each key: what Spark makes of one before it is summed.
+"""The last record of each key of a compacted topic.
 
-Both sides compact when they like, so records that a later one of the same key replaced may be missing on
-either. The last one of each key stands on both, but for a tombstone: that may be gone, and where it is, so
-must be every value of the key. So keys whose last record is a tombstone count for nothing on either side, and
-an absent tombstone is a difference only where the other side still has a value.
+Both sides compact at different times, so records that a later one of the same key replaced may be missing on
+either. The last one of each key is on both, unless it is a tombstone: that may be gone, and then so is every
+value of the key. So keys whose last record is a tombstone are left out on both sides, and a missing tombstone
+is a difference only if the other side still has a value.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ KEY, IS_VALUE = "key", "is_value"
 
 
 def last_of_keys(frame: DataFrame, *, summed: Sequence[str]) -> DataFrame:
-    """Return the last record of each place and key, without those that are tombstones.
+    """Return the last record of each place and key, without tombstones.
 
-    `frame` has place, KEY, IS_VALUE and offset beside its other columns; those in `summed` are added up over
-    all of a key's records. The numbers have fixed widths, so Spark needs neither to sort nor to make objects.
+    `frame` has place, KEY, IS_VALUE, offset and other columns; those in `summed` are added up over all
+    records of a key. The values have fixed widths, so Spark needs neither sorting nor objects.
     """
     carried = [
         name

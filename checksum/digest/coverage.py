@@ -1,4 +1,4 @@
-"""Whether the slices of a digest are of this plan, and cover its ranges exactly. Pure."""
+"""Whether slices are of this plan and cover its ranges. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What makes a digest comparable: the plan, the version of the hash, the side."""
+    """What makes digests comparable: the plan, the version of the hash, the side."""
 
     plan_id: str
     version: int
@@ -26,9 +26,9 @@ class Stamp:
 
 
 class SliceRow(NamedTuple):
-    """What one slice read of one partition: offsets [first, until), and what came of them.
+    """What one slice read of one partition: offsets [first, until), and the result.
 
-    `topic` is the source's name. `first_offset` and `last_offset` are those of records, None where none came.
+    `topic` is the source's name. `first_offset` and `last_offset` are of records, None without any.
     `slice_cells` and `slice_records` are of the whole slice.
     """
 
@@ -46,7 +46,7 @@ class SliceRow(NamedTuple):
 
 
 def foreign(stamp: Stamp, plan_id: object, version: object, side: object) -> str | None:
-    """Return what is wrong with the stamp of a digest's row, in words, or None where it is this digest's."""
+    """Return why a row with this stamp is of another digest, or None."""
     if version != stamp.version:
         return f"unsupported version {version}, this release uses {stamp.version}; digest again"
     if plan_id != stamp.plan_id:
@@ -60,7 +60,7 @@ def foreign(stamp: Stamp, plan_id: object, version: object, side: object) -> str
 
 
 def uncovered(places: Sequence[Place], slices: Iterable[SliceRow]) -> str | None:
-    """Return in words what of the plan the slices leave out or read twice; None where there is neither."""
+    """Return which ranges of the plan are missing or were read twice, or None."""
     left = remaining(places, slices)
     if isinstance(left, str):
         return left
@@ -75,7 +75,7 @@ def uncovered(places: Sequence[Place], slices: Iterable[SliceRow]) -> str | None
 
 
 def remaining(places: Sequence[Place], slices: Iterable[SliceRow]) -> list[Stretch] | str:
-    """Return what no slice has read yet, in the plan's order, or in words why these slices cannot be used."""
+    """Return what no slice has read yet, in the plan's order, or why these slices cannot be used."""
     numbers = {(place.topic, place.partition): place.number for place in places}
     by_place: dict[int, list[SliceRow]] = {}
     for (topic, partition), rows in groupby(

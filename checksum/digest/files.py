@@ -1,11 +1,11 @@
-"""A side's digest as Parquet files, on any file system that Spark knows; half-written ones are refused.
+"""A digest as Parquet files, on any file system that Spark supports; incomplete ones are refused.
 
     FOLDER/cells/slice=7/…    the cells of one slice
-    FOLDER/slices/slice=7/…   what of the plan it read, and how many cells came; written after them
+    FOLDER/slices/slice=7/…   what it read of the plan, and how many cells it has; written after them
 
-Each row says the plan's id, the hash's version and the side, so that files mixed up by hand are found out. A
-slice counts once its second part is there; one without is written anew. A digest is whole when its slices
-cover exactly the plan's ranges of its side.
+Each row has the plan's id, the hash's version and the side, so that mixed files are detected. A slice counts
+once its second part exists; otherwise it is written again. A digest is complete if its slices cover exactly
+the plan's ranges.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from checksum.plan.places import Place
 
 MOST_CELLS: Final = 1_000_000  # of one slice
-MOST_ROWS: Final = 5_000_000  # of a digest, in the memory of the program that compares
+MOST_ROWS: Final = 5_000_000  # of a digest, in the driver's memory
 _STAMP: Final = ("plan_id", "version", "side")
 _NO_DIGEST: Final = "no digest in this folder; digest this side into it, or name the digest's folder"
 
@@ -52,7 +52,7 @@ _SLICES = StructType([_column(name) for name in (*_STAMP, *SliceRow._fields)])
 
 @dataclass(frozen=True, slots=True)
 class PlaceCount:
-    """What one slice found of a partition; offsets are None where no record came."""
+    """What one slice found in a partition; offsets are None without records."""
 
     topic: str
     partition: int
@@ -64,7 +64,7 @@ class PlaceCount:
 
 
 class DigestFolder:
-    """The files of one side's digest by one plan; `path` is anything that Spark can write to."""
+    """The files of one side's digest of one plan; `path` is any path that Spark can write to."""
 
     def __init__(self, spark: SparkSession, path: str, stamp: Stamp) -> None:
         self._spark = spark
@@ -72,9 +72,9 @@ class DigestFolder:
         self._stamp = stamp
 
     def slices(self) -> list[SliceRow]:
-        """Return what of the plan was read by finished slices, oldest first.
+        """Return what finished slices read of the plan, oldest first.
 
-        Raises ConfigurationError for files of another plan, version or side, UnavailableError where the file
+        Raises ConfigurationError for files of another plan, version or side, UnavailableError if the file
         system cannot be read.
         """
         with self._told():
@@ -87,9 +87,9 @@ class DigestFolder:
         return sorted(SliceRow(*(row[name] for name in SliceRow._fields)) for row in rows)
 
     def write_cells(self, number: int, found: DataFrame) -> list[PlaceCount]:
-        """Write the cells of slice `number`, over what an interrupted one left, and return what came.
+        """Write the cells of slice `number`, replacing those of an interrupted one, and return the counts.
 
-        Raises ConfigurationError where records scatter over more cells than can be compared.
+        Raises ConfigurationError if records spread over too many cells.
         """
         where = f"{self.path}/cells/slice={number}"
         stamped = found.select(*self._stamp_columns(), *CellRow._fields, SIZE_BYTES)
@@ -113,16 +113,16 @@ class DigestFolder:
         return counts
 
     def finish(self, rows: Sequence[SliceRow]) -> None:
-        """Write down that a slice was read, after its cells."""
+        """Mark a slice as read, after its cells were written."""
         stamped = [(self._stamp.plan_id, self._stamp.version, str(self._stamp.side), *row) for row in rows]
         frame = small_table(self._spark, stamped, _SLICES)
         self._write(frame, f"{self.path}/slices/slice={rows[0].number}")
 
     def cells(self, places: Sequence[Place]) -> list[CellRow]:
-        """Return the rows of a whole digest, those of one cell in several slices added up.
+        """Return the rows of a complete digest; those of one cell in several slices are added.
 
-        Raises ConfigurationError for what is not there or half-written, of another plan, version or side, or
-        too large.
+        Raises ConfigurationError if it is missing, incomplete, too large, or of another plan, version or
+        side.
         """
         slices = self.slices()
         missing = uncovered(places, slices)
@@ -134,8 +134,8 @@ class DigestFolder:
             return self._whole({row.number: (row.slice_cells, row.slice_records) for row in slices})
 
     def _whole(self, expected: dict[int, tuple[int, int]]) -> list[CellRow]:
-        """Return the rows of finished slices; they come file by file, so that only what adds up is held."""
-        if not expected:  # nothing of this side was to be read
+        """Return the rows of finished slices, read file by file to save memory."""
+        if not expected:  # the plan reads nothing of this side
             return []
         read = self._read("cells", _CELLS)
         if read is None:
@@ -178,7 +178,7 @@ class DigestFolder:
         return self._spark.read.schema(with_slice).parquet(f"{self.path}/{part}")
 
     def _is_there(self, part: str) -> bool:
-        # Read unasked, Spark logs Java's whole stack for what is not there; and nothing public asks.
+        # Spark logs a stack trace for a missing path, and has no public function to check for it.
         spark = self._spark
         where = spark._jvm.org.apache.hadoop.fs.Path(f"{self.path}/{part}")  # type: ignore[union-attr]  # noqa: SLF001
         system = where.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001

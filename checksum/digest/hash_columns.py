@@ -1,11 +1,11 @@
-"""The canonical hash of a record as Spark's built-in column functions; record_hash is its twin in Python.
+"""The hash of a record as Spark columns; the same as record_hash in Python.
 
     xxhash64(version, key is null, key, value is null, value, milliseconds, count of headers, headers,
              which of them are null)
 
-Spark's xxhash64 passes over nulls, so ('k', null) and (null, 'k') would be one without the flags. A literal
-without a type is a 32-bit integer to Spark, and so are true, false and a size. No function of Python touches
-a record: that is 5 to 28 times slower.
+Spark's xxhash64 skips nulls, so ('k', null) and (null, 'k') would be equal without the flags. An untyped
+literal is a 32-bit integer to Spark, and so are true, false and a size. No Python function handles a record:
+that is 5 to 28 times slower.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _HALF_BITS = 32
 
 
 def time_ms(*, timestamps: bool) -> Column:
-    """Return the record's time in epoch ms; NO_TIME_MS where times are not compared, or its log has none."""
+    """Return the timestamp in epoch ms; NO_TIME_MS if timestamps are not compared, or the log has none."""
     return F.unix_millis(F.col("timestamp")) if timestamps else F.lit(NO_TIME_MS).cast("bigint")
 
 
 def record_hash(*, headers: bool, milliseconds: Column, excluded_headers: Sequence[str] = ()) -> Column:
-    """Return h, a bigint, of columns key, value and, where they are read, headers.
+    """Return h, a bigint, from the columns key, value and, if they are read, headers.
 
     `milliseconds` is `time_ms`. Records without headers have the same hash whether headers are read or not,
-    and an empty list of them is none.
+    and an empty list equals none.
     """
     key, value = F.col("key"), F.col("value")
     parts = [F.lit(VERSION), key.isNull(), key, value.isNull(), value, milliseconds]
@@ -47,17 +47,17 @@ def record_hash(*, headers: bool, milliseconds: Column, excluded_headers: Sequen
 
 
 def second_sum(record: Column) -> Column:
-    """Return g, which checks that what a cell decodes to is a record's hash."""
+    """Return g, which confirms that a decoded value is a record's hash."""
     return F.xxhash64(record, F.lit(SEEDS[0]))
 
 
 def third_sum(record: Column) -> Column:
-    """Return the independently seeded third hash of h."""
+    """Return the third hash of h, with another seed."""
     return F.xxhash64(record, F.lit(SEEDS[1]))
 
 
 def low(number: Column) -> Column:
-    """Return the lower 32 bits, unsigned: a sum of hashes as they are would overflow with the second one."""
+    """Return the lower 32 bits, unsigned: the sum of whole hashes would overflow."""
     return number.bitwiseAND(F.lit(_LOW))
 
 

@@ -1,9 +1,8 @@
-"""What of a record's headers is hashed and counted, as columns that Spark compiles.
+"""The hash and size of a record's headers as Spark columns that are compiled.
 
-Spark compiles neither `transform` nor `filter` nor `aggregate`. Where one of them stands anywhere in a query,
-the query falls apart into pieces, and each record is copied from one to the next. Records have few headers:
-the first FEW are looked at one by one, and where there are more, their nulls are found by way of JSON, which
-is slow and compiled.
+Spark compiles neither `transform` nor `filter` nor `aggregate`. If a query contains one of them, it is split,
+and each record is copied between the parts. Records have few headers: the first FEW are handled one by one,
+and the nulls of the others through JSON, which is slow but compiled.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 FEW: Final = 4
-"""More of them make the compiled method longer: beyond 8,000 bytes Java only interprets it."""
+"""More would make the compiled method too long: beyond 8,000 bytes, Java interprets it."""
 
 _ALL: Final = 1 << 30
 
@@ -27,10 +26,10 @@ def count(headers: Column) -> Column:
 
 
 def null_flags(headers: Column) -> list[Column]:
-    """Return what to hash for the array of booleans that says which values are null.
+    """Return the columns to hash for the array of booleans that says which values are null.
 
-    An array hashes as its elements do one after the other, a boolean as an integer, and nulls are passed
-    over: so the first FEW are columns of their own, null where there is no such header, the rest an array.
+    An array hashes like its elements in order, a boolean like an integer, and nulls are skipped: so the first
+    FEW are columns of their own, null without such a header, and the rest is an array.
     """
     first = [
         F.when(count(headers) > number, F.get(headers, F.lit(number))["value"].isNull())
@@ -43,7 +42,7 @@ def null_flags(headers: Column) -> list[Column]:
 
 
 def size_bytes(headers: Column) -> Column:
-    """Return the bytes of all names and values, 0 where there are none."""
+    """Return the bytes of all names and values, 0 without headers."""
     size = F.lit(0)
     for number in range(FEW):
         header = F.get(headers, F.lit(number))

@@ -1,9 +1,9 @@
-"""Whether records of a topic have headers that the plan does not know of.
+"""Check that topics planned without headers have none.
 
-To read headers costs a quarter of the speed, so a topic whose sample had none is read without them. Before
-that is relied upon, headers are counted among the newest records of each partition: a producer that has begun
-to send some is seen on the same night. A single header among older records is not; the plan says that headers
-of the topic were not compared.
+Reading headers costs a quarter of the speed, so a topic whose sample had none is read without them. First,
+headers are counted among the newest records of each partition: this detects producers that started to send
+them. A single header among older records is not detected; the plan says that the topic's headers were not
+compared.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def look_for_headers(
     *,
     wait: Callable[[Sequence[Stretch]], object],
 ) -> None:
-    """Count headers among the newest records that are still to be read of topics planned as having none.
+    """Count headers among the newest unread records of topics planned without them.
 
-    `places` are all of the side, `left` is in the plan's order; `wait` is called with what is read next, so
-    that this keeps the rate too. Raises OutdatedPlanError where there are any, and Spark's own errors.
+    `places` are all of the side, `left` is in the plan's order; `wait` is called with what is read next, to
+    keep the rate. Raises OutdatedPlanError if there are headers, and Spark's own errors.
     """
     newest: dict[int, Stretch] = {}
-    for stretch in left:  # in order, so that the last one of a place stays
+    for stretch in left:  # in order, so that the last one of a place is kept
         if not places[stretch.place].headers:
             first = max(stretch.first, stretch.until - LOOKED_AT)
             newest[stretch.place] = Stretch(stretch.place, first, stretch.until)

@@ -1,7 +1,7 @@
-"""A cluster's client properties as options of Spark's Kafka source: Java's own, untranslated.
+"""Client properties as options of Spark's Kafka source: Java's own, unchanged.
 
-Spark's clients are Java's, so what a mirror's file says of a cluster is what they need. Ours go before the
-operator's where the digest rests on them: what is read, how much of it at once, and under which names.
+Spark uses Java clients, so it needs the properties of MirrorMaker's configuration. Ours override the user's
+if the digest depends on them: what is read, how much at once, and under which names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 GROUP_PREFIX: Final = "mirrorwatch-checksum"
 _MAX_POLL_RECORDS = 2**31 - 1
 
-# Spark sets these itself, or refuses to start with them; the last ones would only be warned about.
+# Spark sets these itself, or refuses to start with them; the last ones only cause warnings.
 _SPARKS_OWN: Final = frozenset(
     {
         *("key.deserializer", "value.deserializer", "key.serializer", "value.serializer"),
@@ -32,13 +32,13 @@ _SPARKS_OWN: Final = frozenset(
         *("max.poll.records", "config.providers", "acks", "batch.size", "linger.ms", "transactional.id"),
     }
 )
-# Where Java reads a file; a relative path means another folder to each program that reads it.
+# Paths of files: a relative one would be resolved against each program's own folder.
 _PATHS: Final = frozenset({"ssl.truststore.location", "ssl.keystore.location"})
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Where a side is read from: its alias, the options that reach it, what of them never to show."""
+    """How to read one side: the alias, the options, and the secrets never to show."""
 
     alias: str
     options: Mapping[str, str] = field(repr=False)
@@ -48,10 +48,10 @@ class Cluster:
 def client_options(
     properties: Mapping[str, str], *, cluster: str, file: str, folder: PurePath | None = None
 ) -> dict[str, str]:
-    """Return the options that let Spark reach a cluster, each a Java client property behind `kafka.`.
+    """Return the options with which Spark connects to a cluster: Java properties with the prefix `kafka.`.
 
-    They hold secrets: never print them. Empty values count as not given. Stores given by a relative path are
-    looked for in `folder`. Raises ConfigurationError with every key that only librdkafka understands.
+    They contain secrets: never print them. Empty values are ignored. Relative paths of stores are resolved
+    against `folder`. Raises ConfigurationError with every key that only librdkafka supports.
     """
     problems = []
     found = {}
@@ -81,12 +81,12 @@ def client_options(
 def reading_options(
     *, client_id: str, digest: str, isolation: str, fetch_bytes: int = MOST_FETCH_BYTES
 ) -> dict[str, str]:
-    """Return how a digest reads: by a client id, on which brokers set quotas; `digest` names plan and side.
+    """Return the options of a digest; brokers set quotas on `client_id`; `digest` names plan and side.
 
-    One group for all slices of a digest lets Spark keep its consumers, and what they fetched beyond a
-    slice's end, for the next one. Spark keeps them by group, topic and partition, whatever the cluster: two
-    sides in one group would be given each other's records. Nothing joins the group, nothing is committed. A
-    poll takes all that was fetched: Spark seeks after each, and would fetch again what one leaves behind.
+    One group for all slices of a digest lets Spark keep its consumers and their fetched data for the next
+    slice. Spark caches them by group, topic and partition, without the cluster: two sides in one group would
+    get each other's records. Nothing joins the group or commits. A poll takes all fetched records, because
+    Spark seeks after each poll and would fetch the rest again.
     """
     return {
         "kafka.client.id": client_id,
@@ -95,20 +95,20 @@ def reading_options(
         "kafka.max.poll.records": str(_MAX_POLL_RECORDS),
         "kafka.max.partition.fetch.bytes": str(fetch_bytes),
         "kafka.fetch.max.bytes": str(fetch_bytes),  # a consumer reads one partition
-        # What is read is there. Behind a log's end a broker lets a fetch wait for half a second, and with it
-        # all that the consumer asks after it: so long each partition would take, however little is read.
+        # At a log's end, a broker delays a fetch by half a second, and the consumer's next requests too.
+        # Every partition would take that long, however little is read.
         "kafka.fetch.max.wait.ms": "10",
         "kafka.receive.buffer.bytes": str(1 << 20),
-        # Unset it is spark.network.timeout: two minutes each of the three times that a task is tried, where a
-        # broker stays away in the middle of a digest.
+        # The default is spark.network.timeout: two minutes for each of three attempts if a broker fails
+        # during a digest.
         "kafkaConsumer.pollTimeoutMs": "60000",
         "fetchOffset.numRetries": "2",
-        # Retention may take a log's head while it is read. What is gone is found out by reading after the
-        # scan where logs begin, and called unverifiable: a whole night's work is not given up for it.
+        # Retention may delete the start of a log while it is read. The log start offsets are read afterwards,
+        # and what was deleted is unverifiable: hours of work are not lost for it.
         "failOnDataLoss": "false",
     }
 
 
 def secrets_of(properties: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the values that must not show in an error's text."""
+    """Return the values that must not appear in error texts."""
     return [value for key, value in properties if is_secret(key) and value]

@@ -1,4 +1,4 @@
-"""What of a side is left to read, slice after slice, each once it is due: for digests and for counts."""
+"""Slices of a side, each read when its rate allows; for digests and for counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Pause(Protocol):
-    """Waits for so many seconds, or less where the reading is to stop."""
+    """Waits for so many seconds, or less if reading is to stop."""
 
     def __call__(self, seconds: float, /) -> object:
         """Wait."""
@@ -40,7 +40,7 @@ class Pause(Protocol):
 
 
 class PacedSlices:
-    """The slices of what is left of some places; `left` holds what none of them took yet."""
+    """The slices of what is left of some places; `left` is what none of them took yet."""
 
     def __init__(
         self,
@@ -70,13 +70,13 @@ class PacedSlices:
         return taken
 
     def look(self, pieces: Sequence[Stretch]) -> None:
-        """Wait until these may be read beside the slices, by those who do not count what they read."""
+        """Wait until these may be read in addition to slices, without counting what they read."""
         expected = expected_bytes(pieces, self._sizes)
         self._wait(expected)
         self._dues.pay(expected)
 
     def read(self, counts: Mapping[int, tuple[int, int]]) -> None:
-        """Take down the records and bytes that a slice read of each place."""
+        """Record the records and bytes that a slice read of each place."""
         for number, (records, size_bytes) in counts.items():
             size = size_bytes + OVERHEAD_BYTES * records
             self._sizes[number] = corrected(self._sizes[number], records=records, size_bytes=size)
@@ -125,7 +125,7 @@ class SideReading:
 def see_that_it_was_asked(
     first_offset: int, last_offset: int, asked: Stretch, *, cluster: str, place: Place
 ) -> None:
-    """Raise UnavailableError where Spark gave offsets that it was not asked for."""
+    """Raise UnavailableError if Spark returned other offsets than requested."""
     if not asked.first <= first_offset <= last_offset < asked.until:
         raise UnavailableError(
             f"cluster {cluster}: Spark returned offsets {first_offset} to {last_offset} of {place.read_as}-"

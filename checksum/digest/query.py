@@ -1,7 +1,7 @@
-"""The one query of a digest: exact ranges of Kafka in, a row for each cell out, in one pass.
+"""The Spark query of a digest: exact ranges of Kafka in, a row for each cell out, in one pass.
 
-Each record is joined to its place in the plan (a small table on every executor), hashed, put into its cell
-and forgotten. What Spark gets of the plan are literals and that table; no function of Python sees a record.
+Each record is joined to its place in the plan (a small table on every executor), hashed, and added to its
+cell. Spark gets the plan as literals and that table; no Python function handles a record.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from checksum.plan.places import Place
     from checksum.plan.shape import Plan
 
-SIZE_BYTES = "size_bytes"  # of keys, values and headers as they are: what a rate is kept by
+SIZE_BYTES = "size_bytes"  # of keys, values and headers, for the rate
 _LONGS = ArrayType(LongType(), containsNull=False)
 _PLACES = StructType(
     [
@@ -57,12 +57,12 @@ _NAMES = StructType(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One read of Kafka: places of one side that are read and hashed alike, and how far."""
+    """One read of Kafka: places of one side that are read and hashed alike, and their stretches."""
 
     plan: Plan
     side: Side
     places: Sequence[Place]  # all of the side, by number
-    stretches: Sequence[Stretch]  # of those that are alike in what follows
+    stretches: Sequence[Stretch]  # of places that are alike in what follows
     headers: bool
     timestamps: bool
     compacted: bool
@@ -76,10 +76,10 @@ def records(
     *,
     headers: bool,
 ) -> DataFrame:
-    """Return the records of stretches; the ranges are exact and name every partition that is read.
+    """Return the records of stretches; the ranges are exact and name every partition.
 
-    Spark drops an empty range silently, so there is none. Partitions are assigned by number: one that was
-    added to a topic since the plan was made is none of ours and disturbs nothing.
+    Spark silently drops an empty range, so none is passed. Partitions are assigned by number, so one that was
+    added after the plan is not read.
     """
     assigned: dict[str, list[int]] = {}
     starts: dict[str, dict[str, int]] = {}
@@ -102,20 +102,20 @@ def records(
 
 
 def cells(spark: SparkSession, options: Mapping[str, str], reading: Reading) -> DataFrame:
-    """Return a row for each cell of a reading, with the columns of CellRow and the bytes that were read."""
+    """Return a row for each cell of a reading, with the columns of CellRow and the bytes read."""
     summed = _summed(_hashed(placed(spark, options, reading), reading))
     names = F.broadcast(small_table(spark, _names(reading), _NAMES))
     return summed.join(names, "place").select(*CellRow._fields, SIZE_BYTES)
 
 
 def placed(spark: SparkSession, options: Mapping[str, str], reading: Reading) -> DataFrame:
-    """Return the records of a reading, each with its place, the run that it may be in, and its mark."""
+    """Return the records of a reading, each with its place, its possible run, and its mark."""
     rows = place_rows(reading.places, reading.stretches, reading.side)
     keyed = [(_place_key(row.topic, row.partition), *row[2:]) for row in rows]
-    assert len({row[0] for row in keyed}) == len(keyed)  # or records would count for both
+    assert len({row[0] for row in keyed}) == len(keyed)  # otherwise records would count for both
     table = F.broadcast(small_table(spark, keyed, _PLACES))
     read = records(spark, options, reading.places, reading.stretches, headers=reading.headers)
-    # A number is looked up several times as fast as a name and a number.
+    # A lookup by number is several times as fast as by name and number.
     found = read.join(table, F.xxhash64("topic", "partition") == F.col("place_key"))
     found = _counted(found, "run_starts", "run", rows)
     if not reading.timestamps:
@@ -124,7 +124,7 @@ def placed(spark: SparkSession, options: Mapping[str, str], reading: Reading) ->
 
 
 def _place_key(topic: str, partition: int) -> int:
-    """Return xxhash64(topic, partition), as Spark makes it of each record."""
+    """Return xxhash64(topic, partition), as Spark computes it for each record."""
     return signed(hash_int(partition, hash_bytes(topic.encode(), SPARK_SEED)))
 
 
@@ -134,10 +134,10 @@ def _names(reading: Reading) -> list[tuple[int, str, int]]:
 
 
 def _counted(frame: DataFrame, array: str, name: str, rows: Sequence[PlaceRow]) -> DataFrame:
-    """Add a column with how many entries of an array stand at or below the record's offset."""
+    """Add a column with the count of an array's entries at or below the record's offset."""
     frame = frame.withColumn(name, F.lit(0))
     for step in search_steps(len(getattr(rows[0], array))):
-        # A column of its own for each step: one expression would double with every step.
+        # A column for each step: a single expression would double with every step.
         above = F.col(array)[F.col(name) + F.lit(step - 1)] > F.col("offset")
         frame = frame.withColumn(name, F.when(above, F.col(name)).otherwise(F.col(name) + F.lit(step)))
     return frame
@@ -180,7 +180,7 @@ def _hashed(frame: DataFrame, reading: Reading) -> DataFrame:
 
 
 def bucket_of(reading: Reading) -> Column:
-    """Return a record's bucket, as CellRow has it, of its time or of `mark_base` and `mark`."""
+    """Return a record's bucket, as in CellRow, from its time or from `mark_base` and `mark`."""
     if not reading.timestamps:
         return F.col("mark_base") + F.col("mark")
     width = reading.plan.bucket_ms

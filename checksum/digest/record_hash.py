@@ -1,16 +1,15 @@
-"""One 64-bit number for a record, the same here and in Spark. Pure.
+"""The hash of a record in Python, the same 64-bit number as in Spark. Pure.
 
-In Spark, with the seed 42 of its `xxhash64`, and headers without those that a mirror adds by design:
+In Spark, with the seed 42 of its `xxhash64`, and without the headers that the mirror adds by design:
 
     xxhash64(1, key is null, key, value is null, value, unix_millis(timestamp), coalesce(size(headers), 0),
              headers, transform(headers, x -> x.value is null))
 
-Spark's hash passes over nulls, so that ('k', null) would be (null, 'k') but for the flags. Headers that are
-null hash as no headers. The first number is the version of this very rule. Where the target stamps records
-itself, the time is the constant -1 (a bigint, as unix_millis gives). A record without a time has -1 too:
-Spark tells it so, and a reader of another client has to.
+Spark's hash skips nulls, so ('k', null) would equal (null, 'k') without the flags. Null headers hash like no
+headers. The first number is the version of this rule. If the target sets timestamps itself, the time is the
+constant -1 (a bigint, as unix_millis returns). A record without a timestamp also has -1, as in Spark.
 
-`check_hash` and `place_hash` are taken of that number. Hashes are signed, as Spark shows them.
+`check_hash` and `place_hash` are derived from that number. Hashes are signed, as Spark shows them.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ FIRST_HASHED = hash_int(VERSION, SPARK_SEED)
 
 
 class Content(NamedTuple):
-    """What of a record is compared; `timestamp_ms` is epoch ms, -1 where it has none."""
+    """The compared parts of a record; `timestamp_ms` is epoch ms, -1 without one."""
 
     key: bytes | None
     value: bytes | None
@@ -40,7 +39,7 @@ class Content(NamedTuple):
 
 
 def record_hash(content: Content, *, timestamps: bool = True, excluded: Collection[str] = ()) -> int:
-    """Return the hash of one record; headers named in `excluded` are as if they were not there."""
+    """Return the hash of one record, without the headers named in `excluded`."""
     mixed = _nullable(content.value, _nullable(content.key, FIRST_HASHED))
     mixed = hash_long(content.timestamp_ms if timestamps else NO_TIME_MS, mixed)
     headers = kept_headers(content.headers, excluded)
@@ -57,7 +56,7 @@ def record_hash(content: Content, *, timestamps: bool = True, excluded: Collecti
 def kept_headers(
     headers: Sequence[tuple[str, bytes | None]] | None, excluded: Collection[str]
 ) -> Sequence[tuple[str, bytes | None]]:
-    """Return a record's headers in order, without those that are left out of the comparison."""
+    """Return a record's headers in order, without the excluded ones."""
     if not headers:
         return ()
     if not excluded:
@@ -66,12 +65,12 @@ def kept_headers(
 
 
 def name_bytes(name: str) -> bytes:
-    """Return a header's name as Java writes it: half a surrogate pair becomes a question mark."""
+    """Return a header's name as Java encodes it: an unpaired surrogate becomes a question mark."""
     return name.encode("utf-8", "replace")
 
 
 def check_hash(record: int, seed: int) -> int:
-    """Return xxhash64(h, seed) of a record's hash: what a cell's second and third sum are made of."""
+    """Return xxhash64(h, seed) of a record's hash, for the second and third sum of a cell."""
     return signed(hash_int(seed, hash_long(record, SPARK_SEED)))
 
 
@@ -86,7 +85,7 @@ def third_hash(record: int) -> int:
 
 
 def place_hash(record: int, source_offset: int) -> int:
-    """Return xxhash64(h, source offset): what the order sum is made of within a run."""
+    """Return xxhash64(h, source offset), the summand of the order sum within a run."""
     return signed(hash_long(source_offset, hash_long(record, SPARK_SEED)))
 
 

@@ -1,7 +1,7 @@
-"""Hashes of many records at once: the same numbers as `record_hash` gives one by one. Pure.
+"""The hashes of many records, the same as `record_hash` returns one by one. Pure.
 
-For whoever reads records by the thousand without Spark: the narrow second reading, and the comparer that the
-benchmark holds beside Spark.
+For reading thousands of records without Spark: differences that are read again, and the benchmark's
+comparison.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     Headers = Sequence[tuple[str, bytes | None]]
 
 MAX_HEADERS_TOGETHER = 64
-"""Records with more go one by one: each header is a round for all, and few have so many."""
+"""Records with more are hashed one by one, because each header is a round for all records."""
 
 
 def record_hashes(
     contents: Sequence[Content], *, timestamps: bool = True, excluded: Collection[str] = ()
 ) -> NDArray[np.int64]:
-    """Return the signed hash of each record, in order; a few thousand at a time go fastest."""
+    """Return the signed hash of each record, in order; a few thousand at a time are fastest."""
     mixed = np.full(len(contents), FIRST_HASHED, np.uint64)
     if not contents:
         return mixed.view(np.int64)
@@ -51,7 +51,7 @@ def record_hashes(
 
 
 def _mix_headers(headers: Sequence[Headers], counts: NDArray[np.int64], mixed: Hashes) -> None:
-    """Mix in the n-th header of all records that have one, for each n; then, alike, which values are null."""
+    """Mix in the n-th header of all records that have one, for each n; then which values are null."""
     for number in range(int(counts.max())):
         having = np.flatnonzero(counts > number)
         these = [headers[index][number] for index in having.tolist()]
@@ -70,7 +70,7 @@ def _nullable(fields: Sequence[bytes | None], mixed: Hashes) -> Hashes:
 
 
 def _mix_present(fields: Sequence[bytes | None], indices: NDArray[np.int64], mixed: Hashes) -> None:
-    """Mix each field into the hash at its index in place; a null leaves it as it is."""
+    """Mix each field into the hash at its index in place; skip nulls."""
     present = [field for field in fields if field is not None]
     if len(present) < len(fields):
         indices = indices[[field is not None for field in fields]]

@@ -1,8 +1,7 @@
-"""Digest one side of a plan: slice after slice, each in one pass over Kafka, into files.
+"""Digest one side of a plan: slice by slice, each in one pass over Kafka, into files.
 
-What a finished slice wrote stays: a digest that was interrupted, however, goes on after it. A slice that was
-not finished is read again. Records read twice would be counted twice, so a slice counts only when all of it
-is written.
+Finished slices are kept: an interrupted digest continues after them, and reads an unfinished slice again. A
+slice counts only once it is completely written, so that no record counts twice.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a digest is, after a slice: of the whole plan, slices of earlier tries included."""
+    """Progress of a digest after a slice: of the whole plan, including earlier attempts."""
 
     slices: int
     offsets: int  # covered so far
@@ -60,12 +59,11 @@ class SideDigest(SideReading):
     folder: DigestFolder
 
     def run(self, *, max_rate: float | None = None, slice_offsets: int = FREE.offsets) -> Iterator[Progress]:
-        """Read what is not digested yet, and give the progress after each slice.
+        """Read what is not digested yet; yield the progress after each slice.
 
-        `max_rate` is in bytes per second; a slice reads `slice_offsets` at most.
-
-        Raises UnavailableError and RefusedError where the cluster or Spark fails, ConfigurationError where
-        the folder holds another digest, OutdatedPlanError where records have headers and the plan says none.
+        `max_rate` is in bytes per second; a slice has at most `slice_offsets`. Raises UnavailableError and
+        RefusedError if the cluster or Spark fails, ConfigurationError if the folder has another digest,
+        OutdatedPlanError for headers that the plan does not expect.
         """
         done = self.folder.slices()
         left = remaining(self.places, done)
@@ -93,7 +91,7 @@ class SideDigest(SideReading):
             yield self._progress(counted, slices.left, _silent(rows))
 
     def _slice(self, number: int, taken: Sequence[Stretch]) -> list[SliceRow]:
-        """Read and write one slice; what it counted is checked against what was asked for."""
+        """Read and write one slice, and check its counts against the requested offsets."""
         with self._translated("digesting"):
             frames = [cells(self.spark, self.cluster.options, reading) for reading in self._readings(taken)]
             counts = self.folder.write_cells(number, reduce(DataFrame.unionByName, frames))
@@ -134,7 +132,7 @@ class SideDigest(SideReading):
         )
 
     def _readings(self, stretches: Sequence[Stretch]) -> list[Reading]:
-        """Group what is read alike: headers cost a quarter of the speed and are read only where there are."""
+        """Group what is read alike: headers cost a quarter of the speed and are read only if present."""
 
         def kind(stretch: Stretch) -> tuple[bool, bool, bool]:
             place = self.places[stretch.place]

@@ -1,7 +1,7 @@
-"""A few rows of ours as a table of Spark, without a process of Python between them.
+"""A few rows as a Spark table, without a Python worker.
 
-What `createDataFrame` is given goes by one: a third of a second, each time that it is read, and a Python on
-each of Spark's machines. So only what is too large for a text goes that way.
+`createDataFrame` uses a worker: a third of a second for each read, and Python on each of Spark's machines. So
+it is used only for what is too large for a literal.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MOST_CHARS: Final = 20_000_000
-"""Of a table as text: Spark copies it a few times, and eight times as much were too much for 1 GiB."""
+"""Of a table as text: Spark copies it a few times; eight times as much does not fit into 1 GiB."""
 
 
 def small_table(spark: SparkSession, rows: Iterable[Sequence[object]], schema: StructType) -> DataFrame:
-    """Return a table of rows with the schema's columns, in its order; values are what JSON can say.
+    """Return a table of rows with the schema's columns, in its order; values must be JSON values.
 
-    A value that is none of its column's type fails here, or whatever reads the table.
+    A value of the wrong type fails here, or in the query that reads the table.
     """
     held = list(rows)
     text = json.dumps([dict(zip(schema.names, row, strict=True)) for row in held])
     if len(text) > MOST_CHARS:
         return spark.createDataFrame(held, schema)
     one = spark.range(0, 1, 1, numPartitions=1)
-    # Of a mere literal Spark would make all rows while it plans, and carry them through each of its rules.
+    # Spark would evaluate a plain literal while planning, and pass all rows through each rule.
     said = F.when(F.col("id") == 0, F.lit(text))
-    # By default a value that does not fit is null, and a place without its key takes no record.
+    # By default an invalid value becomes null, and a place without its key would match no record.
     return one.select(F.inline(F.from_json(said, ArrayType(schema), {"mode": "FAILFAST"})))

@@ -1,4 +1,4 @@
-"""Digests by Spark for those who know nothing of it: a session, folders, client properties."""
+"""Digests and counts in one Spark session, from folders and client properties."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 class Reach:
     """How Spark reaches the clusters, and how fast it may read.
 
-    `properties` are client properties by alias as they stand in `file`; stores given by a relative path are
-    looked for in `folder`. `max_rate` is in bytes a second and side.
+    `properties` are client properties by alias as in `file`; relative paths of stores are resolved against
+    `folder`. `max_rate` is in bytes per second and side.
     """
 
     properties: Mapping[str, Mapping[str, str]]
@@ -53,7 +53,7 @@ class Reach:
 
 
 class SparkDigests:
-    """Digests of sides by one session of Spark."""
+    """Digests and counts of sides in one Spark session."""
 
     def __init__(self, spark: SparkSession, reach: Reach, clock: Clock, *, master: str = "local") -> None:
         self._spark = spark
@@ -62,7 +62,7 @@ class SparkDigests:
         self._clock = clock
 
     def digest(self, plan: Plan, side: Side, folder: str) -> Iterator[Progress]:
-        """Read what is not digested yet into the folder, and give the progress after each slice."""
+        """Read what is not digested yet into the folder; yield the progress after each slice."""
         places = places_of(plan, side)
         work = SideDigest(
             self._spark,
@@ -77,7 +77,7 @@ class SparkDigests:
         yield from work.run(max_rate=self._reach.max_rate)
 
     def count(self, plan: Plan, side: Side) -> Iterator[CountProgress]:
-        """Count a side by partition and bucket, and give the progress and the rows after each slice."""
+        """Count a side by partition and bucket; yield the progress and the rows after each slice."""
         places = places_of(plan, side)
         work = SideCount(
             self._spark,
@@ -91,7 +91,7 @@ class SparkDigests:
         yield from work.run(max_rate=self._reach.max_rate)
 
     def stages(self) -> list[tuple[int, int, int]]:
-        """Return the stages that are on: number, tasks, tasks done; none where Java is gone."""
+        """Return the active stages: id, tasks, tasks done; none if Java has ended."""
         try:
             tracker = self._spark.sparkContext.statusTracker()
             found = [(number, tracker.getStageInfo(number)) for number in tracker.getActiveStageIds()]
@@ -100,7 +100,7 @@ class SparkDigests:
         return [(number, one.numTasks, one.numCompletedTasks) for number, one in found if one is not None]
 
     def cells(self, plan: Plan, side: Side, folder: str) -> list[CellRow]:
-        """Return the rows of a whole digest."""
+        """Return the rows of a complete digest."""
         return self._folder(plan, side, folder).cells(places_of(plan, side))
 
     def _folder(self, plan: Plan, side: Side, folder: str) -> DigestFolder:
@@ -126,9 +126,9 @@ class SparkDigests:
 
 @contextmanager
 def spark_digests(settings: SparkSettings, reach: Reach, clock: Clock) -> Iterator[SparkDigests]:
-    """Give digests by a session of Spark that ends with the block.
+    """Provide digests in a Spark session that ends with the block.
 
-    Raises UnavailableError where Java is missing or cannot be used, or the connector cannot be fetched.
+    Raises UnavailableError if Java is missing or unusable, or the connector cannot be downloaded.
     """
     with spark_session(settings) as session:
         yield SparkDigests(session, reach, clock, master=settings.master)

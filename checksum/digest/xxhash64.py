@@ -1,8 +1,8 @@
 """XXH64 as Spark's `xxhash64` chains it: the hash of one value is the seed of the next. Pure.
 
-The algorithm is Yann Collet's (xxhash_spec.md); that Spark hashes an int as its four bytes, a boolean as the
-int 0 or 1, a long as its eight bytes and a string as its UTF-8 is XxHash64Function of Spark 4. Seeds and
-hashes are unsigned in here, 0 <= hash < 2^64; `signed` makes of one what Spark shows, a bigint.
+The algorithm is Yann Collet's (xxhash_spec.md). Spark hashes an int as its four bytes, a boolean as the int 0
+or 1, a long as its eight bytes and a string as its UTF-8 (XxHash64Function of Spark 4). Seeds and hashes are
+unsigned here, 0 <= hash < 2^64; `signed` converts one to Spark's bigint.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def hash_long(value: int, seed: int) -> int:
 
 
 def hash_bytes(data: bytes, seed: int) -> int:
-    """Hash bytes, none included: the length is part of the hash, so b"" moves the seed on."""
+    """Hash bytes; the length is part of the hash, so an empty value changes it too."""
     length = len(data)
     if length >= STRIPE_BYTES:
         at = length & ~(STRIPE_BYTES - 1)

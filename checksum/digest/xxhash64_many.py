@@ -1,7 +1,7 @@
-"""XXH64 of many values at once, as columns: the same numbers as `xxhash64`, some twenty times as fast. Pure.
+"""XXH64 of many values, in columns: the same numbers as `xxhash64`, about twenty times as fast. Pure.
 
-Seeds and hashes are arrays of unsigned 64-bit numbers, one for each value. Overflow is the algorithm's own
-arithmetic modulo 2^64, which NumPy does with arrays in silence.
+Seeds and hashes are arrays of unsigned 64-bit numbers, one for each value. Overflow is the algorithm's
+arithmetic modulo 2^64, which NumPy does silently with arrays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Hashes = NDArray[np.uint64]
 
 MAX_TOGETHER_BYTES = 4096
-"""Longer values go one by one: each 32 bytes are a round for all, and few are in the last rounds."""
+"""Longer values are hashed one by one, because each 32 bytes are a round for all values."""
 
 _P1, _P2, _P3, _P4, _P5 = (np.uint64(prime) for prime in (PRIME_1, PRIME_2, PRIME_3, PRIME_4, PRIME_5))
 _PADDING = [bytes(missing) for missing in range(STRIPE_BYTES)]
@@ -70,7 +70,7 @@ def _together(data: Sequence[bytes], lengths: NDArray[np.int64], seeds: Hashes) 
 
 
 def _stripes(words: Hashes, starts: NDArray[np.int64], stripes: NDArray[np.int64], seeds: Hashes) -> Hashes:
-    """Return the merged lanes of values of 32 bytes and more, and the beginning of the shorter ones."""
+    """Return the merged lanes of values of at least 32 bytes, and the start value of shorter ones."""
     lanes = [seeds + _P1 + _P2, seeds + _P2, seeds.copy(), seeds - _P1]
     for number in range(int(stripes[0]) if len(stripes) else 0):
         going_on = int(np.searchsorted(-stripes, -number, side="left"))
@@ -92,7 +92,7 @@ def _rest(
     lengths: NDArray[np.int64],
     mixed: Hashes,
 ) -> Hashes:
-    """Mix in what stands behind the last whole stripe: up to three words, half a word, three bytes."""
+    """Mix in what follows the last whole stripe: up to three words, half a word, three bytes."""
     at = starts + lengths // STRIPE_BYTES * STRIPE_BYTES
     left = lengths % STRIPE_BYTES
     for number in range(3):

@@ -1,6 +1,6 @@
-"""Values of a JSON document that came from outside, each read with its bounds and its place in it. Pure.
+"""Values of an untrusted JSON document, read with limits. Pure.
 
-A `Value` knows where it stands, so that what is wrong is said as `plan.json: topics[3].partition: …`.
+A `Value` knows its path, so errors start with for example `plan.json: topics[3].partition: …`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def refuse(file: str, key: str, sentence: str) -> NoReturn:
 
 
 class Value:
-    """One value of a document; every reading of it raises ConfigurationError where it is something else."""
+    """One value of a document; every method raises ConfigurationError if it has another type."""
 
     __slots__ = ("_file", "_key", "held")
 
@@ -41,16 +41,16 @@ class Value:
 
     @property
     def is_object(self) -> bool:
-        """Tell whether it has keys."""
+        """Return whether it is an object."""
         return isinstance(self.held, dict)
 
     def has(self, name: str) -> bool:
-        """Tell whether an object has this key."""
+        """Return whether an object has this key."""
         return name in self.held
 
     @property
     def is_none(self) -> bool:
-        """Tell whether it is null."""
+        """Return whether it is null."""
         return self.held is None
 
     def refuse(self, sentence: str) -> NoReturn:
@@ -58,14 +58,14 @@ class Value:
         refuse(self._file, self._key, sentence)
 
     def nothing_but(self, *names: str) -> None:
-        """Refuse keys beside these: they would change the meaning for a program that knows them."""
+        """Refuse other keys: they could change the meaning for a program that knows them."""
         unknown = sorted(set(self.held) - set(names))
         if unknown:
             key = f"{self._key}." if self._key else ""
             refuse(self._file, f"{key}{unknown[0][:_SHOWN]}", "unknown key; use a plan of this release")
 
     def whole(self, least: int, most: int) -> int:
-        """Return a whole number within these bounds."""
+        """Return an integer within these bounds."""
         if type(self.held) is not int:  # True is an int to Python
             self.refuse(f"must be an integer, not {_kind(self.held)}")
         if not least <= self.held <= most:
@@ -82,22 +82,22 @@ class Value:
         return found
 
     def text(self, longest: int) -> str:
-        """Return a printable text of at most so many characters, one at least."""
+        """Return a printable string of 1 to `longest` characters."""
         if type(self.held) is not str:
             self.refuse(f"must be a string, not {_kind(self.held)}")
         if not 1 <= len(self.held) <= longest:
             self.refuse(f"must have 1 to {longest} characters, not {len(self.held)}")
-        if not self.held.isprintable():  # it is shown in a terminal: no escapes, no halves of characters
+        if not self.held.isprintable():  # it is shown in a terminal
             self.refuse("contains unprintable characters")
         found: str = self.held
         return found
 
     def text_or_none(self, longest: int) -> str | None:
-        """Return such a text, or None for null."""
+        """Return such a string, or None for null."""
         return None if self.is_none else self.text(longest)
 
     def one_of(self, *names: str) -> str:
-        """Return one of these texts."""
+        """Return one of these strings."""
         if self.held not in names:
             shown = repr(self.held[:_SHOWN]) if isinstance(self.held, str) else _kind(self.held)
             self.refuse(f"must be one of {', '.join(names)}, not {shown}")
@@ -116,11 +116,11 @@ class Value:
         ]
 
     def wholes(self, count: int, least: int, most: int) -> Sequence[int]:
-        """Return a list of exactly so many whole numbers within these bounds."""
+        """Return a list of exactly `count` integers within these bounds."""
         return [one.whole(least, most) for one in self.items(count, least=count)]
 
     def distinct(self, what: str, found: Iterable[object]) -> None:
-        """Refuse what stands here twice."""
+        """Refuse duplicates."""
         twice = [one for one, count in Counter(found).items() if count > 1]
         if twice:
             self.refuse(f"duplicate {what} {str(twice[0])[:_SHOWN]}")

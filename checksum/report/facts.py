@@ -1,4 +1,4 @@
-"""What a run knows of each partition at each time, for the picture of its page. Pure."""
+"""What is known of each partition at each time, for the picture of the page. Pure."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
     from checksum.report.picture import Place
 
-_BUCKET_MS = 900_000  # where a document does not tell
+_BUCKET_MS = 900_000  # if the document has none
 _DIFFERENCE = 1  # the exit status
 
 
 def picture_of(run: Mapping[str, Any]) -> Picture | None:
-    """Return the picture of a run; None where nothing that it counted has a time.
+    """Return the picture of a run, or None if no count has a time.
 
-    A bucket is a difference where a finding has its time, or where its counts differ and nothing that is
-    expected, that nobody could look up, or that was not verified, explains it: retention takes of one side
-    first. What differs for sure and was not told apart is a difference, though it is not verified either.
+    A bucket is a difference if a finding has its time, or if its counts differ without an explanation:
+    expected records, unknown extra records, or unverified offsets (retention deletes on one side first). A
+    certain difference counts even if its offsets are not verified.
 
-    Offsets that were not verified have the times of the buckets that hold them, where the document tells
-    (`unverified` of its counts), else all of their partition's.
+    Unverified offsets have the times of their buckets if the document has them (`unverified` in its counts),
+    otherwise all times of their partition.
     """
     counts = run["counts"]
     bucket_ms = counts["bucket_ms"] or _BUCKET_MS
     wrong, expected = _times(run, "findings", bucket_ms), _times(run, "expected", bucket_ms)
     unsettled = _times(run, "unsettled", bucket_ms)
     whole = _whole(run, by_bucket=counts["tells_unverified"])
-    # Where counts alone were compared, a run says by itself which of them differ.
+    # A counts-only run has findings for its differences.
     explained = run["counts_only"]
     certain = _certain(run)
     cells: list[Cell] = []
@@ -67,14 +67,14 @@ def picture_of(run: Mapping[str, Any]) -> Picture | None:
 
 
 def _certain(run: Mapping[str, Any]) -> set[Place]:
-    """Return where something is wrong for sure that was not told apart; nowhere without a difference."""
+    """Return the partitions with a certain difference that was not resolved to records."""
     if run["status"] != _DIFFERENCE:
         return set()
     return {_place(one) for one in run["not_read_again"]["shown"] if one["certain"]}
 
 
 def summed(entries: Iterable[Mapping[str, Any]], *, by: tuple[str, ...]) -> Counter[tuple[Any, ...]]:
-    """Return how many records each group of entries holds together."""
+    """Return the sum of records in each group of entries."""
     found: Counter[tuple[Any, ...]] = Counter()
     for one in entries:
         found[tuple(one[key] for key in by)] += one["records"]
@@ -91,7 +91,7 @@ def _times(run: Mapping[str, Any], name: str, bucket_ms: int) -> set[tuple[Place
 
 
 def _whole(run: Mapping[str, Any], *, by_bucket: bool) -> dict[Place, Kind]:
-    """Return what is known of whole partitions: those of which nothing, or nobody knows what, is verified."""
+    """Return what is known of whole partitions: nothing verified, or it is unknown what."""
     found: dict[Place, Kind] = {}
     for one in run["partitions"]["shown"]:
         nothing = one["offsets"] and not one["verified"]
@@ -112,7 +112,7 @@ def _place(one: Mapping[str, Any]) -> Place:
 
 
 def _at_ms(at: str | None) -> int | None:
-    """Return the instant that a document tells as ISO 8601; None where it has none that a calendar holds."""
+    """Return the time of an ISO 8601 text, or None."""
     try:
         moment = datetime.fromisoformat(at) if at else None
     except ValueError:

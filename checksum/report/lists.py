@@ -1,6 +1,6 @@
-"""The lists of a run's page: findings, what was not verified and why, counts by partition. Pure.
+"""The lists of the page: findings, unverified records, counts by partition. Pure.
 
-Each is bounded, and says how many it leaves away.
+Each list is limited, and says how many entries are left out.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 MOST_FINDINGS: Final = 1000
 MOST_OTHERS: Final = 200  # lines of other lists
 MOST_PARTITIONS: Final = 500
-MOST_OPEN: Final = 24  # partitions, or records that are expected, which are shown without being asked for
+MOST_OPEN: Final = 24  # entries that are shown without a click
 
 _OF_RECORDS: Final = ("Verdict", "Where", "Source offsets", "Target offsets", "Time", "What")
 
 
 def findings(run: Mapping[str, Any], index: int) -> str:
-    """Return what differs, record by record."""
+    """Return the findings."""
     found = run["findings"]
     if not found["count"]:
         return ""
     heading = f"{'Counts that differ' if run['counts_only'] else 'Findings'} ({found['count']:,})"
-    # A document of an older release has them in another order.
+    # Documents of older releases have another order.
     ordered = sorted(found["shown"], key=lambda one: severity(one["verdict"]))
     rows = [_finding(one) for one in ordered[:MOST_FINDINGS]]
     inside = table(_OF_RECORDS, rows, numbers=_OF_RECORDS[2:4])
@@ -37,7 +37,7 @@ def findings(run: Mapping[str, Any], index: int) -> str:
 
 
 def _grouped(found: Mapping[str, Any], listed: int) -> str:
-    """Return how many of each kind there are where not all of them stand in the table."""
+    """Return the counts by verdict and partition, if not all findings are listed."""
     if found["count"] <= listed:
         return ""
     said = f"The first {listed:,} of {found['count']:,} are listed below"
@@ -48,7 +48,7 @@ def _grouped(found: Mapping[str, Any], listed: int) -> str:
 
 
 def _by_partition(found: Mapping[str, Any]) -> str:
-    """Return how many records of each kind there are in each partition, the worst kind first."""
+    """Return the record counts by verdict and partition, the worst verdict first."""
     groups = summed(found["shown"], by=("verdict", "topic", "partition")).most_common()
     groups.sort(key=lambda group: severity(group[0][0]))
     rows = [
@@ -75,7 +75,7 @@ def _finding(one: Mapping[str, Any]) -> Sequence[str]:
 
 
 def expected(run: Mapping[str, Any], index: int) -> str:
-    """Return what at-least-once allows: record by record, and added up where that is many."""
+    """Return the records that at-least-once allows: listed, and summed if there are many."""
     found = run["expected"]
     if not found["count"]:
         return ""
@@ -92,7 +92,7 @@ def expected(run: Mapping[str, Any], index: int) -> str:
 
 
 def not_told_apart(run: Mapping[str, Any], index: int) -> str:
-    """Return what was too much to be read again."""
+    """Return the differences that were too large to read again."""
     found = run["not_read_again"]
     if not found["count"]:
         return ""
@@ -111,7 +111,7 @@ def not_told_apart(run: Mapping[str, Any], index: int) -> str:
 
 
 def not_verified(run: Mapping[str, Any], index: int) -> str:
-    """Return what could not be verified, and why; records of which nobody knows whether they are copies."""
+    """Return what could not be verified, and why."""
     rows = [
         (_place(one), _offsets(gone["offsets"]), text(gone["why"]))
         for one in run["partitions"]["shown"]
@@ -133,7 +133,7 @@ def not_verified(run: Mapping[str, Any], index: int) -> str:
 
 
 def left_out(run: Mapping[str, Any], index: int) -> str:
-    """Return what the plan left out, and what is not due yet, which a later run compares."""
+    """Return what the plan left out, and what is not due yet."""
     parts = []
     entries = run["left_out"]["shown"]
     for later, heading, mark in ((False, "Left out", "left"), (True, "Not due yet", "later")):
@@ -158,7 +158,7 @@ def left_out(run: Mapping[str, Any], index: int) -> str:
 
 
 def partitions(run: Mapping[str, Any], index: int) -> str:
-    """Return the counts of every partition, those with something to tell first."""
+    """Return the counts of all partitions, those with problems first."""
     found = run["partitions"]["shown"]
     if not found:
         return ""
@@ -188,7 +188,7 @@ def partitions(run: Mapping[str, Any], index: int) -> str:
 
 
 def _well(one: Mapping[str, Any]) -> bool:
-    """Tell whether there is nothing to tell of a partition."""
+    """Return whether a partition has no problem."""
     others = any(value for verdict, value in one["records"].items() if verdict != "match")
     return not (others or one["unverified"] or one["not_compared"] or one["differing"])
 

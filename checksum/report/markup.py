@@ -1,4 +1,4 @@
-"""Pieces of HTML for a run's page, by the house's style sheet; what is put in is escaped. Pure."""
+"""HTML elements of the page, with escaped texts. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-NOTHING = "\N{EN DASH}"  # stands where there is nothing to tell
-_LONGEST = 2000  # characters of one text: more is no sentence
+NOTHING = "\N{EN DASH}"  # shown for an empty value
+_LONGEST = 2000  # characters of one text
 
 
 def text(value: object) -> str:
-    """Return a text that is safe in a document: escaped, and steering neither markup nor direction."""
+    """Return a text escaped for HTML, without control characters."""
     shown = str(value)
     if len(shown) > _LONGEST:
         shown = shown[: _LONGEST - 1] + "…"
@@ -21,30 +21,30 @@ def text(value: object) -> str:
 
 
 def name(value: object) -> str:
-    """Return a name that does not turn the direction of what stands beside it."""
+    """Return a name that does not change the direction of its surroundings."""
     return f"<bdi>{text(value)}</bdi>"
 
 
 def number(value: object) -> str:
-    """Return a whole number with its thousands apart; a dash for what is none."""
+    """Return an integer with thousands separators, or a dash."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else NOTHING
 
 
 def share_text(share: float) -> str:
-    """Write a share in per cent; it says 100 % only when nothing at all is missing."""
+    """Return a share in per cent; 100 % only if nothing is missing."""
     if share >= 1:
         return "100 %"
     return "> 99.99 %" if share >= 0.99995 else f"{100 * share:.2f}".rstrip("0").rstrip(".") + " %"
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return numbers with what they are; values are markup."""
+    """Return numbers with their labels; values are markup."""
     held = "\n".join(f"<div><dt>{text(what)}</dt> <dd>{value}</dd></div>" for what, value in pairs)
     return f'<dl class="numbers">{held}</dl>'
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()) -> str:
-    """Return a table that becomes paragraphs on a phone; cells are markup, those of Where name the rows."""
+    """Return a table that becomes paragraphs on a phone; cells are markup, Where has row headers."""
     head = "\n".join(f'<th scope="col"{_how(column, numbers)}>{text(column)}</th>' for column in columns)
     body = "\n".join(f"<tr>{_cells(columns, row, numbers)}</tr>" for row in rows)
     return f'<table class="list"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>\n'

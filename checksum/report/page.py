@@ -1,7 +1,7 @@
-"""The page of a run: one HTML document that needs nothing else, made of what `--json` writes. Pure.
+"""The HTML page of one or several runs, made from `--json` documents; it needs no other file. Pure.
 
-No script, no address, no font: what it shows is in it, and the policy in its head lets a browser fetch
-nothing. Everything is bounded, and what is left away is told with its number.
+It has no scripts, links or fonts, and its policy lets a browser load nothing. Everything is limited, and what
+is left out is counted.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ _COUNTED: Final = {
 
 
 def render(document: Mapping[str, Any], *, sheet: str) -> str:
-    """Return the page of a run's document, or of one that holds several `runs`; `sheet` is its CSS."""
+    """Return the page of a run's document, or of one with several `runs`; `sheet` is the CSS."""
     runs = runs_of(document)
     status = status_of(document.get("status"))
     is_empty = status == 0 and not any(map(_compared, runs))
     look = _NOTHING_NEW if is_empty else _LOOKS.get(status, _LOOKS[4])
     flows = ", ".join(run["flow"] for run in runs[:3])
     title = f"{look[2]}: checksum of {flows}"
-    # A sheet cannot end the element that it stands in.
+    # The CSS must not close its own element.
     style = sheet.replace("</", "<\\/")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -106,17 +106,17 @@ def _headline(run: Mapping[str, Any], summary: str, inside: str) -> str:
 
 
 def _is_empty(run: Mapping[str, Any]) -> bool:
-    """Tell whether a run had nothing to compare, which is neither a success nor anything else."""
+    """Return whether a run had nothing to compare, which is neither success nor failure."""
     return run["status"] == 0 and not _compared(run)
 
 
 def _compared(run: Mapping[str, Any]) -> bool:
-    """Tell whether a run compared anything, or counted it."""
+    """Return whether a run compared or counted anything."""
     return bool(run["partitions"]["count"])
 
 
 def _flow(run: Mapping[str, Any]) -> str:
-    """Return the flow for reading: each name keeps its own direction."""
+    """Return the flow; each name keeps its own direction."""
     source, arrow, target = run["flow"].partition("->")
     between = ' <span class="to" role="img" aria-label="to">\N{RIGHTWARDS ARROW}</span> '
     return f"{name(source)}{between}{name(target)}" if arrow else name(source)

@@ -1,8 +1,7 @@
-"""The picture of a run's page: what is known of each partition at each time, as rows and columns. Pure.
+"""The rows and columns of the picture: what is known of each partition at each time. Pure.
 
-A row is a partition, or many of which none has anything to tell; a column is a stretch of record time. What
-is drawn is bounded, however large the run: rows and columns stand for more where there are more, and show
-the worst of what they stand for.
+A row is a partition, or many without problems; a column is a span of record time. Both are limited, however
+large the run: rows and columns are joined if there are more, and show the worst of what they stand for.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 60
 MOST_TOPIC_ROWS = 40
 MOST_COLUMNS = 120
-_TAIL = 0.005  # of all records may stand apart at either end of the axis
-_SQUEEZED = 4  # times wider than where nearly all records are: then what is apart gets one column
+_TAIL = 0.005  # share of outliers at either end of the axis
+_SQUEEZED = 4  # outliers get one column if they widen the axis so many times
 _STEPS = (1, 2, 3, 4, 6, 8, 12, 24, 48, 96, 4 * 96, 7 * 96, 28 * 96)
 
 Place = tuple[str, int | None]
@@ -29,7 +28,7 @@ Place = tuple[str, int | None]
 class Kind(IntEnum):
     """What is known of a cell of the picture, the worst last."""
 
-    NOTHING = 0  # no record was there
+    NOTHING = 0  # no records
     EQUAL = 1
     EXPECTED = 2  # duplicates and aborted records that at-least-once allows
     LEFT_OUT = 3
@@ -38,7 +37,7 @@ class Kind(IntEnum):
 
 
 class Cell(NamedTuple):
-    """What is known of one partition in the bucket that begins at `at_ms`, and how many records it held."""
+    """What is known of one partition in the bucket that starts at `at_ms`, and its records."""
 
     place: Place
     at_ms: int
@@ -48,7 +47,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The columns: `columns` of `column_ms` from `begin_ms` on, and one on a side for what is outside."""
+    """The columns: `columns` of `column_ms` from `begin_ms`, and one on each side for outliers."""
 
     begin_ms: int
     column_ms: int
@@ -58,11 +57,11 @@ class Axis:
 
     @property
     def all_columns(self) -> int:
-        """Return how many columns there are, those for what is outside included."""
+        """Return how many columns there are, with those for outliers."""
         return self.columns + self.earlier + self.later
 
     def column(self, at_ms: int) -> int:
-        """Return the column of an instant."""
+        """Return the column of a time."""
         inside = (at_ms - self.begin_ms) // self.column_ms
         if inside < 0:
             return 0
@@ -71,7 +70,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: the place, how many more it stands for, of how many topics, and what each column shows."""
+    """One row: its place, how many more it stands for, of how many topics, and what each column shows."""
 
     place: Place
     more: int
@@ -82,7 +81,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Rows, worst first within what is told one by one, and their columns."""
+    """Rows and their columns; single rows have the worst first."""
 
     axis: Axis
     rows: tuple[Row, ...]
@@ -96,9 +95,9 @@ class Picture:
 def laid_out(
     cells: Sequence[Cell], *, whole: Mapping[Place, Kind], left_out: Iterable[Place], bucket_ms: int
 ) -> Picture | None:
-    """Lay out what is known; None where no cell has a time.
+    """Return the picture, or None if no cell has a time.
 
-    `whole` is what is known of a partition at every time, `left_out` are places of which a part was not
+    `whole` is what is known of a partition at every time; `left_out` are places that were partly not
     compared.
     """
     if not cells:
@@ -130,10 +129,9 @@ def laid_out(
 
 
 def axis_of(found: Sequence[tuple[int, int]], bucket_ms: int) -> Axis:
-    """Return the axis for buckets that begin at these instants and hold so many records each.
+    """Return the axis for buckets that start at these times and have so many records.
 
-    Where a few records are of another age than all others, as those without a time are, they share a column
-    at the end instead of squeezing the rest into one.
+    A few much older or newer records, such as those without a timestamp, share a column at the end.
     """
     instants = sorted(found)
     low, high = instants[0][0], instants[-1][0]
@@ -157,7 +155,7 @@ def axis_of(found: Sequence[tuple[int, int]], bucket_ms: int) -> Axis:
 
 
 def _near(instants: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return between which instants nearly all records are."""
+    """Return the times between which nearly all records are."""
     tail = sum(records for _, records in instants) * _TAIL
     ends = []
     for some in (instants, list(reversed(instants))):
@@ -185,7 +183,7 @@ def _row(
 
 
 def _by_topic(places: Sequence[Place]) -> list[list[Place]]:
-    """Return the places of a topic together; of more topics than have room, those after share a row."""
+    """Group places by topic; topics beyond the limit share one group."""
     topics: dict[str, list[Place]] = defaultdict(list)
     for place in sorted(places, key=_spelled):
         topics[place[0]].append(place)

@@ -1,7 +1,7 @@
-"""A run's document as its page reads it: known keys, each of its kind, whatever was posted. Pure.
+"""A document as the page reads it: known keys with the right types, whatever was posted. Pure.
 
-A service keeps documents as they were told to it. What is missing, of another kind, or beyond what numbers
-can be is nothing here, so that the page has no case of its own for it.
+A service keeps documents as they were posted. Missing or invalid values become empty ones, so that the page
+needs no special cases.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _NOT_AVAILABLE: Final = 4
 
 
 def runs_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the runs of a document, which is one or holds several, with keys of which each is there."""
+    """Return the runs of a document, which is one or holds several, each with all keys."""
     several = document.get("runs")
     held = several if isinstance(several, list) else [document]
     return [_read(one, _RUN) for one in held[:MOST_RUNS] if isinstance(one, dict)]
 
 
 def status_of(found: object) -> int:
-    """Return an exit status; that of what is not available where it is none."""
+    """Return the exit status, or that of unavailability if it is invalid."""
     return found if type(found) is int and 0 <= found <= _NOT_AVAILABLE else _NOT_AVAILABLE
 
 
@@ -74,7 +74,7 @@ def _by_verdict(found: object) -> dict[str, int]:
 
 
 def _entries(shape: Mapping[str, Read]) -> Read:
-    """Return what reads a list of such entries; what is no entry is left away."""
+    """Return a reader for a list of such entries; invalid ones are dropped."""
 
     def read(found: object) -> list[dict[str, Any]]:
         held = found if isinstance(found, list) else []
@@ -84,7 +84,7 @@ def _entries(shape: Mapping[str, Read]) -> Read:
 
 
 def _some(shape: Mapping[str, Read], **more: Read) -> Read:
-    """Return what reads a list that tells how many there are, and shows some."""
+    """Return a reader for a list with a count, of which some entries are shown."""
     entries = _entries(shape)
 
     def read(found: object) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What an audit found as plain values, for `--json` and for other programs. Pure.
+"""A result as plain values, for `--json` and for other programs. Pure.
 
-Offsets are lists [first, until); moments are ISO 8601 in UTC with milliseconds; hashes are texts of
-signed decimal numbers, as Spark gives them. What could be long is bounded, and how many there are is told.
+Offsets are lists [first, until); times are ISO 8601 in UTC with milliseconds; hashes are signed decimal
+strings, as in Spark. Long lists are cut, and have their full count.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ MOST_TOPICS = 10_000
 def run_document(
     audit: Audit, verified: Mapping[Place, VerifiedTo] | None = None, *, nothing_new: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return one flow's result; `verified` is where the next run begins, where that is kept.
+    """Return one flow's result; `verified` are the stored positions, where the next run starts.
 
-    `nothing_new` are the topics that were asked for and of which all was verified before.
+    `nothing_new` are requested topics without new records.
     """
     plan, found = audit.plan, audit.result
     marks = verified or {}
@@ -69,7 +69,7 @@ def run_document(
 def of_run(
     found: dict[str, Any], *, run: str, begun_ms: int, ended_ms: int, who: str, counts_only: bool
 ) -> dict[str, Any]:
-    """Return what a run found with what it is itself: as it is told, and kept."""
+    """Return a result with the run's own id, times and process, as it is stored and reported."""
     return {
         "version": VERSION,
         "run": run,
@@ -82,9 +82,9 @@ def of_run(
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
-    """Return what a plan is about, without its ranges: those stand in the plan's own file.
+    """Return a summary of a plan, without its ranges, which are in the plan's own file.
 
-    What is not due yet comes after what is left out, so that it is cut first.
+    What is not due yet comes last, so that it is cut first.
     """
     source, target = bytes_to_read(plan)
     partitions = [one for topic in plan.topics for one in topic.partitions]
@@ -104,7 +104,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
 
 
 def records_by_verdict(found: Result) -> dict[str, int]:
-    """Return how many records have each verdict, every verdict named."""
+    """Return how many records have each verdict, with zeros."""
     return {
         verdict.value: sum(one.records.get(verdict, 0) for one in found.partitions)
         for verdict in RecordVerdict

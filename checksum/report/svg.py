@@ -1,4 +1,4 @@
-"""The picture of a run's page as SVG beside the names of its rows. Pure."""
+"""The picture as SVG, next to the names of its rows. Pure."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 ROW: Final = 16  # pixels
 _DAY_MS: Final = 86_400_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_GUTTER: Final = 1 / 48  # of the columns' width, before them: what is left out has no place in time
-_MIDDLE: Final = 0.06  # how far from the middle, as a share of the axis, the time between its ends may stand
+_GUTTER: Final = 1 / 48  # share of the width before the columns, for what is left out, which has no time
+_MIDDLE: Final = 0.06  # the farthest a middle label may be from the middle, as a share of the axis
 
 _NAMES: Final = {
     Kind.EQUAL: "equal",
@@ -27,7 +27,7 @@ _NAMES: Final = {
     Kind.NOT_VERIFIED: "not-verified",
     Kind.DIFFERENCE: "difference",
 }
-# From the top of a row, and how high: a kind is known by its shape where colours are not told apart.
+# Top and height in a row: each kind has its own shape, not only a colour.
 _SHAPES: Final = {
     Kind.EQUAL: (4, 8),
     Kind.EXPECTED: (3, 10),
@@ -38,7 +38,7 @@ _SHAPES: Final = {
 
 
 def picture_figure(picture: Picture, meanings: Mapping[Kind, str]) -> str:
-    """Return the figure: names of rows, the field, times, and what the colours mean."""
+    """Return the figure: row names, the picture, times, and the legend."""
     height = ROW * len(picture.rows)
     gutter = _GUTTER * picture.axis.all_columns if any(row.left_out for row in picture.rows) else 0.0
     width = picture.axis.all_columns + gutter
@@ -57,7 +57,7 @@ def picture_figure(picture: Picture, meanings: Mapping[Kind, str]) -> str:
 
 
 def moment(at_ms: int, *, day: bool = True) -> str:
-    """Return an instant for people, in UTC; what no calendar holds as its number."""
+    """Return a time in UTC, or as a number if it is out of range."""
     try:
         found = _EPOCH + timedelta(milliseconds=at_ms)
     except OverflowError:
@@ -67,7 +67,7 @@ def moment(at_ms: int, *, day: bool = True) -> str:
 
 
 def _paths(picture: Picture, gutter: float) -> str:
-    """Return one path for each kind: stretches of equal cells in a row are one rectangle."""
+    """Return one path for each kind; equal cells in a row are one rectangle."""
     drawn: dict[Kind, list[str]] = {kind: [] for kind in _NAMES}
     for number, row in enumerate(picture.rows):
         for kind, first, until in _stretches(row.kinds):
@@ -94,7 +94,7 @@ def _stretches(kinds: Sequence[Kind]) -> Iterator[tuple[Kind, int, int]]:
 
 
 def _titles(picture: Picture, meanings: Mapping[Kind, str], width: float) -> str:
-    """Return what a pointer that rests on a row is told."""
+    """Return the tooltips of the rows."""
     return "".join(
         f'<rect class="row" x="0" y="{ROW * number}" width="{width:g}" height="{ROW}">'
         f"<title>{text(_row_text(row, picture.axis, meanings))}</title></rect>"
@@ -140,7 +140,7 @@ def _row_name(row: Row) -> str:
 
 
 def _times(axis: Axis, gutter: float) -> str:
-    """Return the times where the axis begins and ends, and in its middle where a column begins there."""
+    """Return the times at the start, end and near the middle of the axis."""
     days = axis.columns * axis.column_ms >= _DAY_MS
     middle = axis.columns // 2
     told = [(0, "start", moment(axis.begin_ms))]
@@ -178,7 +178,7 @@ def _remarks(picture: Picture, gutter: float) -> str:
 
 
 def _summary(picture: Picture, meanings: Mapping[Kind, str]) -> str:
-    """Say in words what the picture shows."""
+    """Return a text alternative of the picture."""
     worst = [max(row.kinds, default=Kind.NOTHING) for row in picture.rows]
     said = [
         f"{count_text(worst.count(kind), 'row')} with {meanings[kind]}"

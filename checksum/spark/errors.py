@@ -1,4 +1,4 @@
-"""What PySpark raises where rows are asked for."""
+"""PySpark's exceptions while rows are read."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Final
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-# Rows come by a socket of Java's, not by Py4J.
+# Rows are read from a socket, not through Py4J.
 READING_ERRORS: Final = (PySparkException, Py4JError, EOFError, OSError)

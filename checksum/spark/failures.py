@@ -1,6 +1,6 @@
-"""Turn what Spark, its launcher and Kafka's Java clients say into one sentence for a person. Pure.
+"""Texts of Spark, its launcher and Kafka's Java clients -> errors. Pure.
 
-Java's text is cut short and never shown with a secret in it: whoever calls hands over the values to hide.
+Java's text is shortened, and the secrets that the caller passes are hidden.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TWO_COLLECTORS: Final = (
     "_JAVA_OPTIONS and the Java options of spark-defaults.conf"
 )
 
-# What the launcher says, first match first: the regular expression and what it means.
+# The launcher's output: regular expression and error text; the first match wins.
 _LAUNCHING: Final = (
     (
         r"All masters are unresponsive",
@@ -79,7 +79,7 @@ _LAUNCHING: Final = (
     ),
     (r"Could not create the Java Virtual Machine", f"the Java at {{java}} does not start; {_INSTALL_JAVA}"),
 )
-_NOT_FETCHED: Final = (  # the most telling first
+_NOT_FETCHED: Final = (  # the most specific first
     r"unresolved dependenc(?:y|ies): ?(\S+?)(?::|\s|$)",
     r"download failed: ([^\s!]+)",
     r"UnknownHostException: (\S+)",
@@ -87,7 +87,7 @@ _NOT_FETCHED: Final = (  # the most telling first
     r"(UNRESOLVED DEPENDENCIES)",
 )
 
-# What Spark says of a digest's folder, the error that it is, and its text.
+# Spark's errors about a digest's folder: regular expression, our error, and its text.
 _FOLDER: Final = (
     (
         r"No FileSystem for scheme|Class \S+FileSystem not found",
@@ -109,7 +109,7 @@ _FOLDER: Final = (
     (r"ConnectException: (Call From [^;\n]*)", UnavailableError, "cannot connect: {0}"),
 )
 
-# What Kafka's Java clients and Spark's reader say.
+# Errors of Kafka's Java clients and Spark's reader; True: RefusedError.
 _READING: Final = (
     ("SaslAuthenticationException", True, "invalid credentials; check user and password"),
     (
@@ -168,12 +168,10 @@ _READING: Final = (
 
 
 def launch_failure(said: str, *, java: str, packages: str | None) -> MirrorwatchError:
-    """Return the error for a Spark that did not start, from what its launcher wrote.
+    """Return the error for a Spark that did not start, from its launcher's output.
 
-    ConfigurationError is for a master that there cannot be, UnavailableError for all else.
-
-    `java` is where Java was looked for, with its version where that is known; `packages` the connector's
-    coordinates where it was to be fetched.
+    ConfigurationError for an invalid master, UnavailableError otherwise. `java` is where Java was searched,
+    with its version if known; `packages` are the connector's coordinates if it had to be downloaded.
     """
     found = re.search(r"Could not parse Master URL: '([^'\n]*)'", said)
     if found is not None:
@@ -195,9 +193,9 @@ def launch_failure(said: str, *, java: str, packages: str | None) -> Mirrorwatch
 
 
 def folder_failure(text: str, *, path: str) -> MirrorwatchError | None:
-    """Return the error for a digest's folder that cannot be used, None where `text` is not about a folder.
+    """Return the error for an unusable digest folder, or None if `text` is not about a folder.
 
-    ConfigurationError is for what can be no folder, RefusedError and UnavailableError as elsewhere.
+    ConfigurationError for an invalid folder, RefusedError without permission, UnavailableError otherwise.
     """
     for expression, kind, sentence in _FOLDER:
         found = re.search(expression, text)
@@ -214,8 +212,8 @@ def folder_failure(text: str, *, path: str) -> MirrorwatchError | None:
 def reading_failure(text: str, *, cluster: str, doing: str, secrets: Iterable[str] = ()) -> MirrorwatchError:
     """Return the error for a read from `cluster` that failed while `doing`, a noun phrase.
 
-    `text` is the exception's whole text, causes included. RefusedError needs a person, UnavailableError may
-    pass, ConfigurationError is a client property that Java does not accept.
+    `text` is the exception's whole text with its causes. RefusedError means a missing permission,
+    UnavailableError may pass, ConfigurationError is a client property that Java rejects.
     """
     found = re.search(r"ConfigException: ([^\n]*)", text)
     if found is not None:
@@ -238,20 +236,17 @@ def _without(text: str, secrets: Iterable[str]) -> str:
 
 
 def words_of(error: Exception) -> str:
-    """Return an exception's whole text; where a socket of Java's broke, the words of Py4J for that."""
+    """Return an exception's text; for a broken socket, Py4J's text for that."""
     broken = isinstance(error, EOFError | OSError)
     return f"Error while receiving: {type(error).__name__}: {error}" if broken else str(error)
 
 
 def java_cause(text: str) -> str:
-    """Return the innermost cause's line: the ones around it say only that something failed.
-
-    Where Java itself is no more there is no cause, and the sentence is ours.
-    """
+    """Return the innermost cause, or our text if Java itself has ended."""
     if _JAVA_ENDED.search(text):
         return _WHY_IT_ENDED
     causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)
-    thrown = re.search(r"^: (.*)$", text, re.MULTILINE)  # as Py4J shows what Java threw
+    thrown = re.search(r"^: (.*)$", text, re.MULTILINE)  # Py4J's form of a Java exception
     if causes:
         return _clean(causes[-1])
     if thrown is not None:

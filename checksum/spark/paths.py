@@ -1,7 +1,7 @@
-"""Paths as they were typed, made absolute before Spark's Java starts in another folder than ours.
+"""Absolute paths for Spark's Java process, which runs in another folder.
 
-Java starts in a scratch folder, since Spark writes to the folder that it is started in (SPARK-52396), which
-nobody may be allowed to. What was relative to our own folder has to go on meaning the same there.
+Java runs in a temporary folder, because Spark writes to its current folder (SPARK-52396), which may be
+read-only. Paths relative to our folder must keep their meaning there.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def folder_for_spark(typed: str, *, master: str, here: str) -> str:
-    """Return a digest's folder as Spark is to be told it; `here` is the absolute folder that we are in.
+    """Return a digest's folder for Spark; `here` is our absolute folder.
 
-    One with a scheme is not ours to touch, nor is one without where Spark runs on other machines, whose own
-    file system it is on.
+    A URL is unchanged, and so is a path if Spark runs on other machines, whose file system it is on.
     """
     if _SCHEME.match(typed) or not master.startswith("local"):
         return typed
@@ -30,10 +29,9 @@ def folder_for_spark(typed: str, *, master: str, here: str) -> str:
 
 
 def local_folder(typed: str, *, master: str, here: str, environ: Mapping[str, str]) -> str | None:
-    """Return the folder of this machine that `typed` surely is to Spark; None where it may be elsewhere.
+    """Return the folder of this machine that `typed` certainly is to Spark, or None.
 
-    What stands in a folder of Spark's or Hadoop's settings may make another file system the one that is meant
-    by a folder without a scheme.
+    Settings of Spark or Hadoop may make a path without a scheme mean another file system.
     """
     if not master.startswith("local"):
         return None
@@ -45,12 +43,12 @@ def local_folder(typed: str, *, master: str, here: str, environ: Mapping[str, st
 
 
 def is_absolute(folder: str) -> bool:
-    """Tell whether a folder means the same wherever it is named: from the root, or with its file system."""
+    """Return whether a folder means the same everywhere: an absolute path or a URL."""
     return folder.startswith("/") or _SCHEME.match(folder) is not None
 
 
 def absolute_folders(environ: Mapping[str, str], *, here: str) -> dict[str, str]:
-    """Return those variables that name a folder for Spark and its Java by a relative path, made absolute."""
+    """Return the variables with relative folders for Spark and Java, made absolute."""
     return {
         name: os.path.normpath(os.path.join(here, environ[name]))  # noqa: PTH118 - as above
         for name in _FOLDERS

@@ -1,6 +1,6 @@
-"""Start Spark and stop it again: one session, its Java's words in a file, every failure one sentence.
+"""Start and stop Spark: one session, Java's output in a file, one error text for every failure.
 
-Started by spark-submit, Java runs already and was given its options there; otherwise it is launched here.
+Under spark-submit, Java already runs with its options; otherwise it is launched here.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _WARNS_OF_GROUPS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 @contextmanager
 def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
-    """Give a session that ends, with the Java behind it, when the block is left.
+    """Provide a session that ends, with its Java process, when the block is left.
 
-    What Java says goes to `spark.log` in the settings' folder. Raises UnavailableError where Java is missing
-    or cannot be used, and where the connector cannot be fetched.
+    Java's output goes to `spark.log` in the settings' folder. Raises UnavailableError if Java is missing or
+    unusable, or the connector cannot be downloaded.
     """
     settings.folder.mkdir(parents=True, exist_ok=True)
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # a cluster's default may be another Python, or none
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # a cluster's default may be another Python
     os.environ.update(absolute_folders(os.environ, here=str(Path.cwd())))
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     packages = None if submitted else connector(_jars(), __version__)
@@ -62,7 +62,7 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     )
     gateway = _launch(configuration, settings.folder / LOG_FILE, packages)
     session: SparkSession | None = None
-    # Py4J writes tracebacks into the root's log where Java ends first, of which what we ask tells.
+    # Py4J logs tracebacks if Java ends first; our calls already report that.
     logging.getLogger().addFilter(_is_not_of_py4j)
     try:
         session = _open(gateway, configuration, settings.folder / LOG_FILE, packages)
@@ -77,16 +77,16 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _jars() -> list[str]:
-    # Where SPARK_HOME is set, PySpark starts that Spark and not its own.
+    # If SPARK_HOME is set, PySpark starts that Spark.
     home = Path(os.environ.get("SPARK_HOME") or pyspark_folder())
     return [path.name for path in (home / "jars").glob("*.jar")]
 
 
 def _java() -> str:
-    """Return where Java is, with its version where its folder tells that."""
+    """Return where Java is, with its version if known."""
     home = os.environ.get("JAVA_HOME")
     place = f"{home}/bin/java" if home else shutil.which("java") or "no place"
-    with suppress(OSError, RuntimeError):  # the latter of links that lead round in a ring, on Python 3.11
+    with suppress(OSError, RuntimeError):  # RuntimeError: a cycle of links, on Python 3.11
         release = (Path(place).resolve().parent.parent / "release").read_text("utf-8", errors="replace")
         return f"{place}{java_version(release)}"
     return place
@@ -95,8 +95,8 @@ def _java() -> str:
 def _launch(configuration: SparkConf, log: Path, packages: str | None) -> Any:
     with log.open("ab") as said:
         begun_at = said.tell()
-        # Into a file: a terminal gets our words, and a failure is found in Java's. In a folder of ours: Spark
-        # makes a folder `artifacts` where it is started, and fails where it may not (SPARK-52396).
+        # Output goes to a file, in which failures are found. Spark creates a folder `artifacts` in its
+        # current folder, and fails without permission (SPARK-52396).
         process = {"stdout": said, "stderr": said, "cwd": str(log.parent)}
         try:
             return launch_gateway(configuration, process)
@@ -105,11 +105,11 @@ def _launch(configuration: SparkConf, log: Path, packages: str | None) -> Any:
 
 
 def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | None) -> SparkSession:
-    # Executors are told at their launch; a driver that spark-submit started was not.
+    # Executors get it at launch; a driver started by spark-submit does not.
     zone = gateway.jvm.java.util.TimeZone
     zone.setDefault(zone.getTimeZone("UTC"))
     try:
-        told = gateway.jvm.SparkConf()  # with what spark-submit was given, and spark-defaults.conf
+        told = gateway.jvm.SparkConf()  # with spark-submit's options and spark-defaults.conf
         theirs = [told.get(f"spark.executor.{one}JavaOptions", "") for one in ("extra", "default")]
         configuration.set("spark.executor.extraJavaOptions", executor_options(*theirs))
         with _own_interrupt():
@@ -121,21 +121,21 @@ def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | Non
 
 
 def _quieten(jvm: Any, context: SparkContext) -> None:
-    """Have Spark log what matters to us; behind another logging than its own it may say more."""
+    """Have Spark log warnings only; with another logging library it may log more."""
     with suppress(Py4JError):
         context.setLogLevel("WARN")
-    # With each plan of a reading Spark warns that others may join the group that we name: ours nobody joins.
-    with suppress(Py4JError, TypeError):  # to Py4J a class that is not there is a package
+    # For each reading, Spark warns that others may join the group; nothing joins ours.
+    with suppress(Py4JError, TypeError):  # Py4J takes a missing class for a package
         log4j = jvm.org.apache.logging.log4j
         log4j.core.config.Configurator.setLevel(_WARNS_OF_GROUPS, log4j.Level.ERROR)
-    # PySpark's server for counters prints a traceback where Java ends first, of which what we ask tells.
-    server = context._accumulatorServer  # noqa: SLF001 - nothing public quietens it
+    # PySpark's accumulator server prints a traceback if Java ends first; our calls already report that.
+    server = context._accumulatorServer  # noqa: SLF001 - there is no public function
     setattr(server, "handle_error", lambda _request, _address: None)  # noqa: B010 - it is a method
 
 
 @contextmanager
 def _own_interrupt() -> Iterator[None]:
-    """Keep what Ctrl-C does: PySpark's way asks Java from within another question, which fails at times."""
+    """Keep our Ctrl-C handler: PySpark's calls Java during another call, which may fail."""
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -152,17 +152,17 @@ def _said(log: Path, begun_at: int) -> str:
 
 def _close(gateway: Any, session: SparkSession | None) -> None:
     with suppress(Py4JError, PySparkException, OSError), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # Java may be gone, which is what is wanted
+        warnings.simplefilter("ignore", RuntimeWarning)  # Java may have ended already
         if session is not None:
             session.stop()
     with suppress(Py4JError, OSError):
         gateway.shutdown()
-    # PySpark keeps what it launched for the next context, which would find it closed.
+    # PySpark would reuse the closed gateway for the next context.
     SparkContext._gateway = None  # noqa: SLF001
     SparkContext._jvm = None  # noqa: SLF001
     process = getattr(gateway, "proc", None)
     if process is not None:
-        process.stdin.close()  # at this Java ends
+        process.stdin.close()  # ends Java
         try:
             process.wait(_GRACE_S)
         except TimeoutExpired:

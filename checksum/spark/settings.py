@@ -1,7 +1,7 @@
-"""What Spark is started with: the connector that fits, quiet logs, no open port, one time zone.
+"""The properties with which Spark starts: connector, quiet logs, no open port, one time zone.
 
-The connector's coordinates follow from the installed PySpark alone (its version, and the Scala version in the
-name of its own jars), so that they are never written twice and cannot drift apart.
+The connector's coordinates follow from the installed PySpark (its version, and the Scala version of its
+jars), so they always match.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 CONNECTOR: Final = "spark-sql-kafka-0-10"
-DRIVER_MEMORY: Final = "1g"  # of Spark's Java on this machine, where nobody says how much
-COLLECTOR: Final = "-XX:+UseParallelGC"  # to G1 each fetch is a large object: twice the time
+DRIVER_MEMORY: Final = "1g"  # default for Spark's Java process on this machine
+COLLECTOR: Final = "-XX:+UseParallelGC"  # G1 takes twice the time, as each fetch is a large object
 
-# Java's time zone shifts instants before 1900 when Spark makes its own timestamps of Java's, and two sites
-# may have different ones.
+# Java's time zone shifts timestamps before 1900 when Spark converts them, and two sites may have different
+# zones.
 _TIME_ZONE: Final = "-Duser.timezone=UTC"
-# Ivy has no time-out of its own: a repository that is silent would hold us for ever.
+# Ivy has no timeout: a silent repository would block forever.
 _TIME_OUTS: Final = "-Dsun.net.client.defaultConnectTimeout=10000 -Dsun.net.client.defaultReadTimeout=60000"
 _SHOWN: Final = 300
 _READ_BY_JAVA: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-# Spark puts extraJavaOptions behind them, which are the operator's.
+# Spark appends the user's extraJavaOptions.
 DRIVER_OPTIONS: Final = "spark.driver.defaultJavaOptions"
 _OURS: Final = frozenset(
     {"spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive", "spark.sql.legacy"}
@@ -39,9 +39,9 @@ _OURS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """How to start Spark: `folder` takes its scratch files and its log, `extra` is the operator's own.
+    """How to start Spark: `folder` is for temporary files and the log, `extra` are the user's properties.
 
-    `extra` is shown to every user of the machine, on Spark's command line: no secret belongs there.
+    `extra` is visible to every user of the machine on Spark's command line: it must not contain secrets.
     """
 
     folder: Path
@@ -51,7 +51,7 @@ class SparkSettings:
 
 
 def pyspark_folder() -> Path:
-    """Return the folder of the installed PySpark; raises UnavailableError where there is none."""
+    """Return the folder of the installed PySpark; raises UnavailableError if there is none."""
     found = _pyspark()
     if found is None:
         raise UnavailableError(
@@ -67,9 +67,9 @@ def _pyspark() -> Path | None:
 
 
 def check_spark_home(environ: Mapping[str, str]) -> None:
-    """Raise UnavailableError where SPARK_HOME names no Spark, and Spark is to be started from there.
+    """Raise UnavailableError if SPARK_HOME has no Spark, and Spark must be started from there.
 
-    A driver of spark-submit has its Java already.
+    Under spark-submit, Java already runs.
     """
     home = environ.get("SPARK_HOME")
     if home is None or "PYSPARK_GATEWAY_PORT" in environ:
@@ -83,15 +83,15 @@ def check_spark_home(environ: Mapping[str, str]) -> None:
 
 
 def java_version(release: str) -> str:
-    """Return the version in the file `release` of Java's folder, in brackets; empty where there is none."""
+    """Return the version from the file `release` of Java's folder, in brackets, or empty."""
     found = re.search(r'^JAVA_VERSION="?([\w.+-]{1,30})"?\s*$', release, re.MULTILINE)
     return f" ({found[1]})" if found else ""
 
 
 def connector(jars: Iterable[str], version: str) -> str | None:
-    """Return the Maven coordinates of the Kafka connector, or None where these jars hold it already.
+    """Return the Maven coordinates of the Kafka connector, or None if these jars contain it.
 
-    `jars` are the names in PySpark's folder of jars, `version` is PySpark's.
+    `jars` are the file names in PySpark's jars folder, `version` is PySpark's.
     """
     names = list(jars)
     if any(name.startswith(CONNECTOR) for name in names):
@@ -101,7 +101,7 @@ def connector(jars: Iterable[str], version: str) -> str | None:
 
 
 def told_to_java(environ: Mapping[str, str]) -> str:
-    """Return what the environment, and spark-defaults.conf of a driver, tell Java by themselves."""
+    """Return the Java options of the environment and of spark-defaults.conf."""
     told = [environ.get(name, "") for name in _READ_BY_JAVA]
     home = environ.get("SPARK_HOME") or _pyspark()
     folder = environ.get("SPARK_CONF_DIR") or (home and Path(home, "conf"))
@@ -113,25 +113,23 @@ def told_to_java(environ: Mapping[str, str]) -> str:
 
 
 def collector(told: str) -> str:
-    """Return the option for a collector; empty where `told` names one, since Java starts with no two."""
+    """Return the garbage collector option; empty if `told` has one, because Java accepts only one."""
     return "" if re.search(r"-XX:[+]Use\w+GC\b", told) else COLLECTOR
 
 
 def executor_options(extra: str, default: str) -> str:
-    """Return `spark.executor.extraJavaOptions` with ours beside the operator's `extra`.
+    """Return `spark.executor.extraJavaOptions` with our options and the user's `extra`.
 
-    `default` is what Spark puts before them. Our time zone stands last, so that it holds.
+    `default` is what Spark puts before them. Our time zone is last, so that it wins.
     """
     return " ".join(filter(None, (collector(f"{default} {extra}"), extra, _TIME_ZONE)))
 
 
 def spark_configuration(settings: SparkSettings, *, packages: str | None, told: str = "") -> dict[str, str]:
-    """Return Spark's properties; those of the operator go before ours, but for what the hash rests on.
+    """Return Spark's properties; the user's override ours, except those that the hashes depend on.
 
-    `told` is what Java is told beside them (told_to_java). Executors are given their options once Spark has
-    read what the operator gives them (executor_options).
-
-    Raises ConfigurationError for one that would change the hashes.
+    `told` are other Java options (told_to_java). Executors get theirs once Spark has read the user's
+    (executor_options). Raises ConfigurationError for a property that would change the hashes.
     """
     wrong = sorted(key for key in settings.extra if any(key.startswith(ours) for ours in _OURS))
     if wrong:
@@ -148,10 +146,10 @@ def spark_configuration(settings: SparkSettings, *, packages: str | None, told: 
         "spark.log.level": "WARN",
         "spark.redaction.regex": "(?i)secret|passw|token|jaas|credential|[.]key$|access[.]?key",
         "spark.sql.redaction.options.regex": "(?i)secret|passw|token|jaas|credential|[.]key$|url",
-        "spark.sql.shuffle.partitions": "32",  # cells are few; adaptive execution joins small ones
-        # The newer reader makes Spark's rows straight of Kafka's records, the older goes by Java objects.
+        "spark.sql.shuffle.partitions": "32",  # few cells; adaptive execution joins small ones
+        # The newer reader converts Kafka records directly to Spark rows, without Java objects.
         "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
-        # What was fetched beyond a slice's end waits for the next slice, but not for longer: it is memory.
+        # Data fetched beyond a slice is kept for the next slice, but not longer, to save memory.
         "spark.kafka.consumer.fetchedData.cache.timeout": "30s",
         "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "10s",
         "spark.kafka.consumer.cache.timeout": "60s",
@@ -175,6 +173,6 @@ def spark_configuration(settings: SparkSettings, *, packages: str | None, told: 
 
 
 def _retrying(master: str) -> str:
-    """Let a local master try a task three times, as a cluster does: a broker may be away for a moment."""
+    """Let a local master try a task three times, as a cluster does: a broker may be away briefly."""
     found = re.fullmatch(r"local\[(\d+|\*)\]", master)
     return f"local[{found[1]},3]" if found else "local[1,3]" if master == "local" else master

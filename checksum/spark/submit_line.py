@@ -1,7 +1,7 @@
-"""The spark-submit line that runs a command of the checksum on any master.
+"""The spark-submit command for a run, on any master.
 
-The driver runs where the line is typed, with the Python that mirrorwatch is installed for. Executors need
-neither: no function of Python sees a record (digest/query.py), so what they need is the connector alone.
+The driver runs where the command is typed, with Mirrorwatch's Python. Executors need only the connector: no
+Python function handles a record (digest/query.py).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def submit_line(
     packages: str | None,
     environ: Mapping[str, str] = os.environ,
 ) -> str:
-    """Return the line, quoted for a shell; `script` runs the command with `arguments` by `python`.
+    """Return the command, quoted for a shell; `script` runs the command with `arguments` by `python`.
 
-    `packages` are Maven coordinates, None where Spark has the connector among its own jars. Where `environ`,
-    or the spark-defaults.conf that it leads to, names a collector for Java, the line names none.
+    `packages` are Maven coordinates, None if Spark's jars contain the connector. The command sets no garbage
+    collector if `environ` or spark-defaults.conf does.
     """
     words = ["spark-submit", "--master", master, "--driver-memory", driver_memory]
-    # --driver-java-options would take the place of the operator's own, of spark-defaults.conf.
+    # --driver-java-options would replace the user's options in spark-defaults.conf.
     ours = collector(told_to_java(environ)) if master.startswith("local") else ""
     words += ["--conf", f"{DRIVER_OPTIONS}={ours}"] if ours else []
     words += ["--packages", packages] if packages is not None else []
@@ -46,10 +46,10 @@ def submit_line(
 
 
 def packages_to_submit(environ: Mapping[str, str], master: str) -> str | None:
-    """Return the connector's coordinates for the Spark that `spark-submit` starts; None where it has it.
+    """Return the connector's coordinates for the Spark that `spark-submit` starts; None if it has it.
 
-    That is the Spark at SPARK_HOME, else the PySpark beside mirrorwatch; where neither is on this machine,
-    the one that mirrorwatch asks for. What is among its jars is of no use to the machines of another master.
+    That is the Spark at SPARK_HOME, or the installed PySpark, or the required version of PySpark. Jars of
+    this machine are of no use to other machines.
     """
     for home in _homes(environ):
         jars = [path.name for path in (home / "jars").glob("*.jar")]
@@ -60,7 +60,7 @@ def packages_to_submit(environ: Mapping[str, str], master: str) -> str | None:
 
 
 def pinned_version(requirements: Iterable[str]) -> str:
-    """Return the version of PySpark among the requirements of a package, as its metadata spells them."""
+    """Return the version of PySpark among a package's requirements."""
     found = (re.match(r"pyspark\s*\(?==\s*([^\s;)]+)", one) for one in requirements)
     return next(one[1] for one in found if one is not None)
 
