@@ -25,11 +25,13 @@ def observed_cadence_ms(windows: MirrorWindows, configured_ms: int, floor_ms: in
     busy = filled >= 4
     if not busy.any():
         return configured_ms
-    gaps = np.diff(windows.rings.committed_ms[:count][busy], axis=1).astype(np.float64)
-    missing = windows.rings.length - filled[busy]
-    gaps[np.arange(gaps.shape[1]) < missing[:, None]] = np.nan
-    usual = np.nanmedian(np.maximum(gaps, 0), axis=1)
-    longest_but_one = np.sort(np.nan_to_num(gaps, nan=-1.0), axis=1)[:, -2]
+    gaps = np.maximum(np.diff(windows.rings.committed_ms[:count][busy], axis=1), 0)
+    known = filled[busy].astype(np.intp) - 1  # gaps; those before them sort last
+    gaps[np.arange(gaps.shape[1]) < gaps.shape[1] - known[:, None]] = np.iinfo(gaps.dtype).max
+    gaps.sort(axis=1)
+    row = np.arange(len(gaps))
+    usual = (gaps[row, (known - 1) // 2] + gaps[row, known // 2]) / 2
+    longest_but_one = gaps[row, known - 2]
     longest_but_one[filled[busy] < SURE_OF_SHORT] = configured_ms
     usual = np.where(usual < configured_ms, np.clip(longest_but_one, usual, configured_ms), usual)
     shortest = float(usual.min())
