@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from alerts.objectives.burn import longest_window_s
 from alerts.objectives.objective import DEFAULT_PERIOD_S, ObjectiveKind
 from fleet.quantity import duration_text
-from runtime.config.values import Duration, Number, Section
+from runtime.config.values import Duration, Number, Reload, Section, declared
 
 Percent = Annotated[Number, Field(ge=0, lt=100)]
 """A share in percent; 100 would leave no error budget."""
@@ -22,12 +22,41 @@ class ObjectiveConfig(Section):
     `good_minutes` counts minutes instead of probes: a minute is good if this percentage of its probes is.
     """
 
-    flow: str = Field(default="*", min_length=1, max_length=300)
-    kind: ObjectiveKind
-    target: Percent | None = None
-    period: Duration = Field(default=DEFAULT_PERIOD_S, le=400 * 86_400)
-    limit: Duration | None = Field(default=None, gt=0)
-    good_minutes: Percent | None = None
+    flow: str = Field(
+        default="*",
+        min_length=1,
+        max_length=300,
+        description=(
+            "name of a flow, or a shell pattern such as `A->*`; the last entry of a flow and kind counts"
+        ),
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
+    kind: ObjectiveKind = Field(
+        description="what the objective is about",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
+    target: Percent | None = Field(
+        default=None,
+        description="share of good records or time; not for `loss`",
+        json_schema_extra=declared(Reload.AT_ONCE, default="`99.9` for availability, else `99`"),
+    )
+    period: Duration = Field(
+        default=DEFAULT_PERIOD_S,
+        le=400 * 86_400,
+        description="time over which the target must be met; longer than `3d`",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
+    limit: Duration | None = Field(
+        default=None,
+        gt=0,
+        description="what `replication_lag`, `recovery_point` or `audit_age` must stay within",
+        json_schema_extra=declared(Reload.AT_ONCE, default="`5m`; `26h` for `audit_age`"),
+    )
+    good_minutes: Percent | None = Field(
+        default=None,
+        description="count minutes instead of probes: a minute is good if this share of its probes is",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
 
     @field_validator("target")
     @classmethod
@@ -81,6 +110,18 @@ Link = Annotated[str, AfterValidator(_address)]
 class LinksConfig(Section):
     """Addresses of other tools, for links on pages, in alerts and in the API."""
 
-    prometheus: Link | None = None
-    grafana: Link | None = None
-    runbooks: Link | None = None
+    prometheus: Link | None = Field(
+        default=None,
+        description="address of Prometheus",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
+    grafana: Link | None = Field(
+        default=None,
+        description="address of Grafana; alerts link to its dashboards",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
+    runbooks: Link | None = Field(
+        default=None,
+        description="address of a copy of the runbooks; without it, alerts link to those of the service",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )

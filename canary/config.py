@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from runtime.config.sections import Count, Duration, Flag, Section
+from runtime.config.values import Count, Duration, Flag, Reload, Section, declared
 
 
 class CanaryMode(StrEnum):
@@ -21,15 +21,69 @@ class CanaryMode(StrEnum):
 class CanaryConfig(Section):
     """How the canary probes; durations in seconds."""
 
-    mode: CanaryMode = CanaryMode.CREATE
-    topic: str = "mirrorwatch-canary"
-    interval: Duration = Field(default=1.0, ge=0.01, le=3600)
-    threshold: Duration = Field(default=5.0, gt=0)
-    horizon: Duration = Field(default=60.0, gt=0, le=86400)
-    max_partitions: Count = Field(default=64, ge=1, le=1000)
-    max_rate: Count = Field(default=1000, ge=1, le=100_000)  # probes per second over all sources
-    grow: Flag = False  # add partitions to a topic that has fewer than the plan
-    per_partition: Flag = False  # tell the outcomes of each partition as series of their own
+    mode: CanaryMode = Field(
+        default=CanaryMode.CREATE,
+        description=(
+            "`create` makes missing canary topics; `precreated` only uses them; `off` sends no probes"
+        ),
+        json_schema_extra=declared(Reload.NEXT_START),
+    )
+    topic: str = Field(
+        default="mirrorwatch-canary",
+        description=(
+            "the canary topic on every source cluster; MirrorMaker must not treat its name as internal"
+        ),
+        json_schema_extra=declared(Reload.NEXT_START),
+    )
+    interval: Duration = Field(
+        default=1.0,
+        ge=0.01,
+        le=3600,
+        description="time between two probes of a partition",
+        json_schema_extra=declared(Reload.ALL_FLOWS),
+    )
+    threshold: Duration = Field(
+        default=5.0,
+        gt=0,
+        description="latency above which a probe is late; a flow may have its own",
+        json_schema_extra=declared(Reload.ITS_FLOWS),
+    )
+    horizon: Duration = Field(
+        default=60.0,
+        gt=0,
+        le=86400,
+        description="time after which a probe that has not arrived is overdue; at least the threshold",
+        json_schema_extra=declared(Reload.ALL_FLOWS),
+    )
+    max_partitions: Count = Field(
+        default=64,
+        ge=1,
+        le=1000,
+        description="most partitions of a canary topic that Mirrorwatch creates",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
+    max_rate: Count = Field(
+        default=1000,
+        ge=1,
+        le=100_000,
+        description=(
+            "most probes per second over all source clusters; every interval is stretched beyond it"
+        ),
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
+    grow: Flag = Field(
+        default=False,
+        description=(
+            "in mode `create`, add partitions to a canary topic that has too few; MirrorMaker "
+            "restarts its tasks then"
+        ),
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
+    per_partition: Flag = Field(
+        default=False,
+        description="expose the outcomes of each partition as series of their own",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
 
     @field_validator("topic")
     @classmethod
@@ -55,4 +109,9 @@ class CanaryConfig(Section):
 class FlowCanaryConfig(Section):
     """What one flow sets for itself under `flows.A->B.canary`."""
 
-    threshold: Duration | None = Field(default=None, gt=0)
+    threshold: Duration | None = Field(
+        default=None,
+        gt=0,
+        description="latency above which a probe of this flow is late; at most `canary.horizon`",
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="`canary.threshold`"),
+    )

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from fleet.mm2.filters import PatternList
 from fleet.quantity import bytes_text
-from runtime.config.values import Count, Duration, Rate, Section, Size
+from runtime.config.values import Count, Duration, Rate, Reload, Section, Size, declared
 
 _LEAST_BYTES_S = 1000
 
@@ -53,10 +53,50 @@ class ChecksumConfig(Section):
     cells identify more records without reading them again.
     """
 
-    topics: list[Topics] = Field(default_factory=list, max_length=10_000)
-    max_bytes: Size = Field(default=10**12, gt=0)
-    max_rate: MaxRate | None = None
-    exclude_headers: list[HeaderName] = Field(default_factory=list, max_length=1000)
-    bucket: Duration = Field(default=900.0, ge=1, le=86400)
-    cells: Count = Field(default=16, ge=1, le=65_536)
-    client_id: ClientId = "mirrorwatch-checksum"
+    topics: list[Topics] = Field(
+        default_factory=list,
+        max_length=10_000,
+        description=(
+            "topics that are compared if the command line names none: Java regular expressions for "
+            "whole names"
+        ),
+        json_schema_extra=declared(Reload.NEXT_RUN),
+    )
+    max_bytes: Size = Field(
+        default=10**12,
+        gt=0,
+        description="a plan that would read more than this from either cluster is refused",
+        json_schema_extra=declared(Reload.NEXT_RUN),
+    )
+    max_rate: MaxRate | None = Field(
+        default=None,
+        description="most bytes per second that are read from each cluster, at least `1kB/s`",
+        json_schema_extra=declared(Reload.NEXT_RUN),
+    )
+    exclude_headers: list[HeaderName] = Field(
+        default_factory=list,
+        max_length=1000,
+        description="headers that the mirror adds by design, left out of the comparison",
+        json_schema_extra=declared(Reload.NEXT_RUN),
+    )
+    bucket: Duration = Field(
+        default=900.0,
+        ge=1,
+        le=86400,
+        description="length of the time buckets in which records are counted and summed",
+        json_schema_extra=declared(Reload.NEXT_RUN),
+    )
+    cells: Count = Field(
+        default=16,
+        ge=1,
+        le=65_536,
+        description=(
+            "sums per partition and bucket; more of them name more single differences without a second read"
+        ),
+        json_schema_extra=declared(Reload.NEXT_RUN),
+    )
+    client_id: ClientId = Field(
+        default="mirrorwatch-checksum",
+        description="client id of everything that the checksum reads with, for broker quotas",
+        json_schema_extra=declared(Reload.NEXT_RUN),
+    )

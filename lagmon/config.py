@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import Field, ValidationInfo, field_validator
 
 from fleet.mm2.filters import EVERYTHING, PatternList
-from runtime.config.sections import Count, Duration, Flag, Section
+from runtime.config.values import Count, Duration, Flag, Reload, Section, declared
 
 
 class CommitsFrom(StrEnum):
@@ -21,14 +21,67 @@ class CommitsFrom(StrEnum):
 class LagConfig(Section):
     """Which groups are watched, and what is told of them."""
 
-    commits: CommitsFrom = CommitsFrom.TOPIC
-    groups: str = EVERYTHING
-    groups_exclude: str = "console-consumer-.*"
-    topics: str = EVERYTHING  # of groups: what mirrors carry is for their own filters to say
-    topics_exclude: str | None = None
-    per_partition: Flag = False  # tell the lag of each partition as a series of its own
-    max_series: Count = Field(default=100_000, ge=0, le=5_000_000)  # of each family
-    longest_transaction: Duration = Field(default=900.0, ge=1, le=7 * 86400)  # as the brokers allow
+    commits: CommitsFrom = Field(
+        default=CommitsFrom.TOPIC,
+        description=(
+            "where commits are read: `topic` reads `__consumer_offsets` and falls back to the "
+            "Admin API without Read permission; `admin` asks group by group and knows no commit "
+            "times; `off` turns the lag monitor off"
+        ),
+        json_schema_extra=declared(Reload.LAG),
+    )
+    groups: str = Field(
+        default=EVERYTHING,
+        description=(
+            "consumer groups that are watched: Java regular expressions for whole names, separated by commas"
+        ),
+        json_schema_extra=declared(Reload.LAG),
+    )
+    groups_exclude: str = Field(
+        default="console-consumer-.*",
+        description=(
+            "consumer groups that are not watched: Java regular expressions for whole names, "
+            "separated by commas"
+        ),
+        json_schema_extra=declared(Reload.LAG),
+    )
+    topics: str = Field(
+        default=EVERYTHING,
+        description=(
+            "topics on which groups are watched: Java regular expressions, separated by commas; "
+            "mirrors are not affected"
+        ),
+        json_schema_extra=declared(Reload.LAG),
+    )
+    topics_exclude: str | None = Field(
+        default=None,
+        description="topics on which groups are not watched: Java regular expressions, separated by commas",
+        json_schema_extra=declared(Reload.LAG),
+    )
+    per_partition: Flag = Field(
+        default=False,
+        description="expose the lag of groups and mirrors for each partition as series of their own",
+        json_schema_extra=declared(Reload.LAG),
+    )
+    max_series: Count = Field(
+        default=100_000,
+        ge=0,
+        le=5_000_000,
+        description=(
+            "most series of each family of the lag monitor; `series_dropped_total` counts those left out"
+        ),
+        json_schema_extra=declared(Reload.LAG),
+    )
+    longest_transaction: Duration = Field(
+        default=900.0,
+        ge=1,
+        le=7 * 86400,
+        description=(
+            "the brokers' `transaction.max.timeout.ms`: a transaction that is open for longer is "
+            "reported as hanging"
+        ),
+        json_schema_extra=declared(Reload.LAG),
+    )
 
     @property
     def on(self) -> bool:

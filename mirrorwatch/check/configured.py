@@ -138,8 +138,8 @@ def offsets_of(flow: Flow, source: LagSource) -> str:
         return source.lag_from if source.group is None else f"commits of {source.group}"
     if source.topic is None:
         return "unknown topic (see the warnings)" if flow.on_connect else "unknown topic"
-    status = source.status_topic or flow.status_storage_topic
-    configs = source.config_topic or flow.config_storage_topic
+    status = source.worker_topics.get("status_topic") or flow.status_storage_topic
+    configs = source.worker_topics.get("config_topic") or flow.config_storage_topic
     beside = ", ".join(topic for topic in (status, configs) if topic)
     return f"{source.topic} on {source.kafka_cluster}" + (f" (tasks: {beside})" if beside else "")
 

@@ -3,6 +3,7 @@
 sections        the sections of the configuration that belong to no part
 reading         read a configuration
 configuration   what a configuration comes to
+reference       the reference of all keys as Markdown
 text            the bytes of a configuration, as Mirrorwatch's own YAML or as an mm2.properties
 forms           in which form a file describes a mirror
 validation      validate the sections of a YAML file

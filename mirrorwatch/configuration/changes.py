@@ -6,32 +6,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mirrorwatch.lag.orders import lag_orders
+from runtime.config.values import Reload, reload_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from canary.flows import CanaryFlow
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.lag.orders import LagOrders
+    from runtime.config.values import Section
     from runtime.kafka.properties.client_settings import ClientSettings
 
-# What a running service cannot change: by its key, how to find it.
-FIXED: tuple[tuple[str, Callable[[Configuration], object]], ...] = (
-    ("canary.mode", lambda config: config.canary.mode),
-    ("canary.topic", lambda config: config.canary.topic),
-    ("http.listen", lambda config: config.http.listen),
-    ("http.web_config_file", lambda config: config.http.web_config_file),
-    ("store.keep", lambda config: config.store.keep),
-    ("store.replica", lambda config: config.store.replica),
-    ("store.url", lambda config: config.store.url),
-)
 # In the file of http.web_config_file, as long as that is the same one.
 _TLS = "tls_server_config"
 _USERS = "basic_auth_users"
-# Keys of the canary that take effect at once: who sees to topics and to the rate asks for the newest section.
-_AT_ONCE = ("grow", "max_partitions", "max_rate", "per_partition")
-# Those that change no flow by themselves: a threshold shows in the flows that have it.
-_OF_NO_FLOW = {"mode", "topic", "threshold", *_AT_ONCE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +69,7 @@ def what_changes(old: Configuration, new: Configuration) -> Changes:
     before = {flow.name: flow for flow in old.canary_flows}
     after = {flow.name: flow for flow in new.canary_flows}
     anew = any(
-        getattr(old.canary, key) != getattr(new.canary, key)
-        for key in type(new.canary).model_fields
-        if key not in _OF_NO_FLOW
+        getattr(old.canary, key) != getattr(new.canary, key) for key in _keys_of(new.canary, Reload.ALL_FLOWS)
     )
     same = set() if anew else {name for name, flow in after.items() if before.get(name) == flow}
     opened, closed, renewed = _clusters(old.touched, new.touched)
@@ -118,7 +104,7 @@ def _clusters(
 
 def at_the_next_start(running: Configuration, asked: Configuration) -> tuple[str, ...]:
     """Return a sentence for each key that differs and that a running service cannot change."""
-    keys = [key for key, of in FIXED if of(running) != of(asked)]
+    keys = _changed(running, asked, ("canary", "http", "store"), Reload.NEXT_START)
     if _same_web_file(running, asked):
         before, after = running.web_config, asked.web_config
         keys += [_TLS] if before.tls_settings != after.tls_settings else []
@@ -164,13 +150,8 @@ def _followed(before: LagOrders | None, after: LagOrders | None, same: set[str])
 
 
 def _settings(old: Configuration, new: Configuration) -> tuple[str, ...]:
-    found = [f"canary.{key}" for key in _AT_ONCE if getattr(old.canary, key) != getattr(new.canary, key)]
-    found += [
-        f"http.{key}" for key in ("tokens", "reload") if getattr(old.http, key) != getattr(new.http, key)
-    ]
-    found += [
-        f"lag.{key}" for key in type(new.lag).model_fields if getattr(old.lag, key) != getattr(new.lag, key)
-    ]
+    found = _changed(old, new, ("canary", "http"), Reload.AT_ONCE)
+    found += _changed(old, new, ("lag",), Reload.LAG)
     kept = old.burrow_names.keys() & new.burrow_names.keys()
     found += [
         f"clusters.{alias}.burrow_name"
@@ -182,3 +163,18 @@ def _settings(old: Configuration, new: Configuration) -> tuple[str, ...]:
     if old.web_config.users != new.web_config.users:
         found.append(_USERS)
     return tuple(found)
+
+
+def _changed(old: Configuration, new: Configuration, sections: tuple[str, ...], reload: Reload) -> list[str]:
+    """Return the keys of these sections that differ and whose change takes effect like this."""
+    return [
+        f"{name}.{key}"
+        for name in sections
+        for key in _keys_of(getattr(new, name), reload)
+        if getattr(getattr(old, name), key) != getattr(getattr(new, name), key)
+    ]
+
+
+def _keys_of(section: Section, reload: Reload) -> list[str]:
+    fields = type(section).model_fields
+    return sorted(key for key, field in fields.items() if reload_of(field) is reload)

@@ -31,17 +31,15 @@ class LagSource:
 
     `lag_from` is connect-offsets, group, equal-offsets or offset-syncs. `group` is a pattern of names, for
     the second alone; `kafka_cluster` and `topic` are where offsets are kept, for the first: the topic is None
-    where nothing says its name. `status_topic` is where on that cluster its worker tells the states of tasks,
-    and `config_topic` where it tells what they carry, where the operator says so. `topics_read` is whether
-    the mirror's own configuration says which topics it carries.
+    where nothing says its name. `worker_topics` are the others of its worker that the operator names, by key
+    of OffsetsSection. `topics_read` is whether the mirror's own configuration says which topics it carries.
     """
 
     lag_from: str
     group: str | None = None
     kafka_cluster: str | None = None
     topic: str | None = None
-    status_topic: str | None = None
-    config_topic: str | None = None
+    worker_topics: Mapping[str, str] = field(default_factory=dict)
     topics_read: bool = False
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _CONNECT = "connect-offsets"
 _SYNCS = "offset-syncs"
-_OF_TASKS = ("status_topic", "config_topic")  # in which a worker tells of its tasks
 _UNKNOWN = (
     "unknown topic: a connector does not name the one in which its Connect worker stores offsets; write the"
     " worker's offset.storage.topic, for example offsets: {topic: connect-offsets}"
@@ -79,17 +78,15 @@ def sources_of_lag(
             found[flow.name] = LagSource(lag_from, section.group)
             continue
         topic, home = flow.offset_storage_topic, flow.offset_storage_cluster or flow.target
-        told = {} if section.offsets is None else {key: getattr(section.offsets, key) for key in _OF_TASKS}
+        told = {} if section.offsets is None else section.offsets.worker_topics
         read = flow.on_connect or flow.status_storage_topic is not None
         found[flow.name] = LagSource(
-            _CONNECT, None, home, topic, **told, topics_read=read and section.topics is None
+            _CONNECT, None, home, topic, told, topics_read=read and section.topics is None
         )
         if flow.on_connect and topic is None:
             warnings.append(where(("flows", flow.name, "offsets"), f"{_UNKNOWN} {written}".rstrip()))
         if not _is_named(flow):
-            warnings += [
-                where(("flows", flow.name, "offsets", key), _NAMELESS) for key, name in told.items() if name
-            ]
+            warnings += [where(("flows", flow.name, "offsets", key), _NAMELESS) for key in told]
     return found, warnings
 
 

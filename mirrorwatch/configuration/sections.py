@@ -18,10 +18,29 @@ from fleet.mm2.replication import major_version
 from fleet.topic_name import LONGEST_TOPIC, is_topic_name
 from lagmon.config import LagConfig
 from mirrorwatch.configuration.connect_url import rest_address
-from runtime.config.sections import HttpConfig, Section, SiblingError, StoreConfig
+from runtime.config.sections import HttpConfig, StoreConfig
+from runtime.config.values import Key, Reload, Section, SiblingError, declared
 
 BURROW_NAME = "burrow_name"
 """The one key of a cluster that is ours, among those of its Kafka client."""
+
+CLUSTER_KEYS = (
+    Key(
+        "clusters.A.aws_region",
+        "by the address, else `AWS_REGION`",
+        "",
+        "region of the cluster, for IAM of AWS MSK",
+        Reload.ITS_FLOWS,
+    ),
+    Key(
+        f"clusters.A.{BURROW_NAME}",
+        "the alias",
+        "",
+        "name of the cluster under `/v3`, Burrow's API",
+        Reload.AT_ONCE,
+    ),
+)
+"""Keys of a cluster that are not Kafka's."""
 
 
 def spelled(name: str) -> str:
@@ -44,10 +63,28 @@ FlowName = Annotated[str, BeforeValidator(_flow_name)]
 class ConnectSection(Section):
     """A Kafka Connect worker that runs the mirror; without `connectors` all of MirrorMaker's are taken."""
 
-    url: str
-    connectors: list[str] | None = Field(default=None, min_length=1, max_length=10_000)
-    username: str | None = Field(default=None, min_length=1)
-    password: SecretStr | None = None
+    url: str = Field(
+        description="its REST address, such as `http://connect:8083`",
+        json_schema_extra=declared(Reload.ITS_FLOWS),
+    )
+    connectors: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=10_000,
+        description="which connectors are read",
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="all of MirrorMaker's"),
+    )
+    username: str | None = Field(
+        default=None,
+        min_length=1,
+        description="user, if the worker requires one",
+        json_schema_extra=declared(Reload.ITS_FLOWS),
+    )
+    password: SecretStr | None = Field(
+        default=None,
+        description='password of that user, as `"${env:NAME}"`',
+        json_schema_extra=declared(Reload.ITS_FLOWS),
+    )
 
     @field_validator("url")
     @classmethod
@@ -77,10 +114,37 @@ class OffsetsSection(Section):
     `config.storage.topic`, on one cluster.
     """
 
-    topic: str
-    kafka_cluster: str | None = Field(default=None, min_length=1)
-    status_topic: str | None = None
-    config_topic: str | None = None
+    topic: str = Field(
+        description="the worker's `offset.storage.topic`",
+        json_schema_extra=declared(Reload.ITS_FLOWS),
+    )
+    kafka_cluster: str | None = Field(
+        default=None,
+        min_length=1,
+        description="alias of the cluster with that topic",
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="the flow's target"),
+    )
+    status_topic: str | None = Field(
+        default=None,
+        description=(
+            "the worker's `status.storage.topic` on the same cluster: which tasks have failed, and why"
+        ),
+        json_schema_extra=declared(Reload.ITS_FLOWS),
+    )
+    config_topic: str | None = Field(
+        default=None,
+        description=(
+            "the worker's `config.storage.topic` on the same cluster: which task is assigned which "
+            "partitions; its passwords are not kept"
+        ),
+        json_schema_extra=declared(Reload.ITS_FLOWS),
+    )
+
+    @property
+    def worker_topics(self) -> dict[str, str]:
+        """Return the topics of the worker's tasks that are named, by key."""
+        keys = [key for key in type(self).model_fields if key.endswith("_topic")]
+        return {key: name for key in keys if (name := getattr(self, key)) is not None}
 
     @field_validator("topic", "status_topic", "config_topic")
     @classmethod
@@ -99,14 +163,57 @@ class OffsetsSection(Section):
 class FlowSection(Section):
     """What is said of one flow; what is left out comes from the mm2 file, or is MirrorMaker's default."""
 
-    topics: str | None = None
-    policy: Literal["default", "identity", "legacy"] | None = None
-    separator: str | None = Field(default=None, min_length=1, max_length=20)
-    delivery: Literal["at_least_once", "exactly_once"] | None = None
-    canary: FlowCanaryConfig = FlowCanaryConfig()
-    lag_from: Literal["connect-offsets", "group", "equal-offsets", "offset-syncs"] | None = None
-    group: str | None = None
-    offsets: OffsetsSection | None = Field(default=None)
+    topics: str | None = Field(
+        default=None,
+        description="topics that the flow replicates: Java regular expressions, separated by commas",
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="the mm2 file's, else `.*`"),
+    )
+    policy: Literal["default", "identity", "legacy"] | None = Field(
+        default=None,
+        description="how topics are named on the target",
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="the mm2 file's, else `default`"),
+    )
+    separator: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=20,
+        description="text between the source alias and the topic, 1 to 20 characters",
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="the mm2 file's, else `.`"),
+    )
+    delivery: Literal["at_least_once", "exactly_once"] | None = Field(
+        default=None,
+        description="`exactly_once` makes every duplicate a finding",
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="the mm2 file's, else `at_least_once`"),
+    )
+    canary: FlowCanaryConfig = Field(
+        default=FlowCanaryConfig(),
+        description="settings of the canary for this flow",
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="see below"),
+    )
+    lag_from: Literal["connect-offsets", "group", "equal-offsets", "offset-syncs"] | None = Field(
+        default=None,
+        description=(
+            "how the lag monitor knows the mirror's progress: `connect-offsets` for MirrorMaker 2, "
+            "`group` for a consumer group, `equal-offsets` for a copy with the same offsets, or "
+            "`offset-syncs`"
+        ),
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="`connect-offsets`"),
+    )
+    group: str | None = Field(
+        default=None,
+        description=(
+            "with `lag_from: group`, the mirror's consumer group on the source: Java regular "
+            "expressions for whole names"
+        ),
+        json_schema_extra=declared(Reload.ITS_FLOWS),
+    )
+    offsets: OffsetsSection | None = Field(
+        default=None,
+        description=(
+            "where the mirror's Connect worker stores its offsets; with it, the flow is in Connect mode"
+        ),
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="known from the mirror's configuration"),
+    )
 
     @field_validator("group")
     @classmethod
@@ -133,18 +240,74 @@ class FlowSection(Section):
 class RootSection(Section):
     """The whole file."""
 
-    mm2: str | None = Field(default=None, min_length=1)
-    connect: ConnectSection | None = Field(default=None)
-    mirror_version: str | None = None
-    clusters: dict[str, dict[str, str]] = Field(default_factory=dict, max_length=200)  # with BURROW_NAME
-    flows: dict[FlowName, FlowSection] = Field(default_factory=dict, max_length=1000)
-    canary: CanaryConfig = CanaryConfig()
-    http: HttpConfig = HttpConfig()
-    store: StoreConfig = Field(default_factory=StoreConfig)
-    lag: LagConfig = LagConfig()
-    checksum: ChecksumConfig = ChecksumConfig()
-    objectives: list[ObjectiveConfig] | None = Field(default=None, min_length=1, max_length=1000)
-    links: LinksConfig = LinksConfig()
+    mm2: str | None = Field(
+        default=None,
+        min_length=1,
+        description="path of the mirror's `mm2.properties`, or of another file that is accepted as it is",
+        json_schema_extra=declared(Reload.ITS_FLOWS),
+    )
+    connect: ConnectSection | None = Field(
+        default=None,
+        description="the Kafka Connect worker that runs the mirror, instead of `mm2`",
+        json_schema_extra=declared(Reload.ITS_FLOWS),
+    )
+    mirror_version: str | None = Field(
+        default=None,
+        description="MirrorMaker's version, such as `4.3`",
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="not known"),
+    )
+    clusters: dict[str, dict[str, str]] = Field(
+        default_factory=dict,
+        max_length=200,
+        description=(
+            "by alias: Kafka client properties in Java's or librdkafka's spelling; each overrides "
+            "that of the mm2 file, and an empty value removes it"
+        ),
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="those of the mm2 file"),
+    )
+    flows: dict[FlowName, FlowSection] = Field(
+        default_factory=dict,
+        max_length=1000,
+        description="by name: settings of one flow",
+        json_schema_extra=declared(Reload.ITS_FLOWS, default="those of the mm2 file"),
+    )
+    canary: CanaryConfig = Field(
+        default=CanaryConfig(),
+        description="the probes",
+        json_schema_extra=declared(Reload.AT_ONCE, default="see below"),
+    )
+    http: HttpConfig = Field(
+        default=HttpConfig(),
+        description="pages, API and `/metrics`",
+        json_schema_extra=declared(Reload.AT_ONCE, default="see below"),
+    )
+    store: StoreConfig = Field(
+        default_factory=StoreConfig,
+        description="the database",
+        json_schema_extra=declared(Reload.NEXT_START, default="see below"),
+    )
+    lag: LagConfig = Field(
+        default=LagConfig(),
+        description="consumer groups and mirrors, judged from their offsets",
+        json_schema_extra=declared(Reload.AT_ONCE, default="see below"),
+    )
+    checksum: ChecksumConfig = Field(
+        default=ChecksumConfig(),
+        description="comparison of whole topics",
+        json_schema_extra=declared(Reload.NEXT_RUN, default="see below"),
+    )
+    objectives: list[ObjectiveConfig] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=1000,
+        description="list of objectives; with it, only these are used",
+        json_schema_extra=declared(Reload.AT_ONCE, default="[defaults](alerts.md#objectives)"),
+    )
+    links: LinksConfig = Field(
+        default=LinksConfig(),
+        description="addresses of other tools",
+        json_schema_extra=declared(Reload.AT_ONCE, default="see below"),
+    )
 
     @property
     def properties(self) -> dict[str, dict[str, str]]:

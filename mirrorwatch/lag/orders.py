@@ -107,9 +107,8 @@ def mirror_orders(config: Configuration) -> list[MirrorOrder]:
                     topic=source.topic,
                     lag_from=source.lag_from,
                     group=source.group,
-                    status_topic=source.status_topic,
-                    config_topic=source.config_topic,
                     topics_read=source.topics_read,
+                    **source.worker_topics,
                 )
             )
     return found

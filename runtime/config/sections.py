@@ -11,7 +11,17 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from runtime.config.problems import problems_of
-from runtime.config.values import Count, Duration, Flag, Number, Section, SiblingError, Size
+from runtime.config.values import (
+    Count,
+    Duration,
+    Flag,
+    Number,
+    Reload,
+    Section,
+    SiblingError,
+    Size,
+    declared,
+)
 from runtime.store.address import check_address, resolve_address
 
 if TYPE_CHECKING:
@@ -67,8 +77,21 @@ def address_of(text: str) -> Address:
 class TokensConfig(Section):
     """Bearer tokens for what changes something; None refuses it to everyone."""
 
-    audit: SecretStr | None = None
-    operator: SecretStr | None = None
+    audit: SecretStr | None = Field(
+        default=None,
+        description=(
+            "bearer token of `POST /api/v1/checksums`, which takes in the results of runs elsewhere"
+        ),
+        json_schema_extra=declared(Reload.AT_ONCE, default="none: nobody may"),
+    )
+    operator: SecretStr | None = Field(
+        default=None,
+        description=(
+            "bearer token of an operator, who may resume a latched canary; `POST /-/reload` "
+            "requires it too if it is set"
+        ),
+        json_schema_extra=declared(Reload.AT_ONCE, default="none: nobody may"),
+    )
 
     @field_validator("audit", "operator")
     @classmethod
@@ -81,12 +104,43 @@ class TokensConfig(Section):
 class HttpConfig(Section):
     """The section `http`. The fields stand in this order because `insecure` is judged by those before it."""
 
-    listen: str = "127.0.0.1:9699"
-    external_url: str | None = None
-    tokens: TokensConfig = TokensConfig()
-    web_config_file: str | None = Field(default=None, min_length=1)
-    insecure: Flag = False
-    reload: Flag = False
+    listen: str = Field(
+        default="127.0.0.1:9699",
+        description=(
+            "`HOST:PORT`; if other machines can reach it, `web_config_file` or `insecure: true` is "
+            "required; port 0 takes a free one"
+        ),
+        json_schema_extra=declared(Reload.NEXT_START),
+    )
+    external_url: str | None = Field(
+        default=None,
+        description="address at which people open the pages; alerts and the API link to it",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
+    tokens: TokensConfig = Field(
+        default=TokensConfig(),
+        description="bearer tokens for requests that change something",
+        json_schema_extra=declared(Reload.AT_ONCE, default="see below"),
+    )
+    web_config_file: str | None = Field(
+        default=None,
+        min_length=1,
+        description=(
+            "path of a file with `tls_server_config` and `basic_auth_users`, in the form of "
+            "Prometheus' exporters"
+        ),
+        json_schema_extra=declared(Reload.NEXT_START),
+    )
+    insecure: Flag = Field(
+        default=False,
+        description="let other machines reach `listen` without TLS and users",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
+    reload: Flag = Field(
+        default=False,
+        description="let `POST /-/reload` reload this file; SIGHUP always does",
+        json_schema_extra=declared(Reload.AT_ONCE),
+    )
 
     @property
     def address(self) -> Address:
@@ -141,17 +195,51 @@ _LONGEST_KEPT_S = 100 * 365 * 86400.0
 class KeepConfig(Section):
     """For how long the store keeps what, in seconds."""
 
-    minutes: Duration = Field(default=400 * 86400.0, gt=0, le=_LONGEST_KEPT_S)
-    syncs: Duration = Field(default=30 * 86400.0, gt=0, le=_LONGEST_KEPT_S)
-    findings: Duration = Field(default=400 * 86400.0, gt=0, le=_LONGEST_KEPT_S)
+    minutes: Duration = Field(
+        default=400 * 86400.0,
+        gt=0,
+        le=_LONGEST_KEPT_S,
+        description="for how long the counts of each minute are kept",
+        json_schema_extra=declared(Reload.NEXT_START),
+    )
+    syncs: Duration = Field(
+        default=30 * 86400.0,
+        gt=0,
+        le=_LONGEST_KEPT_S,
+        description="for how long MirrorMaker's offset syncs are kept, ever fewer with age",
+        json_schema_extra=declared(Reload.NEXT_START),
+    )
+    findings: Duration = Field(
+        default=400 * 86400.0,
+        gt=0,
+        le=_LONGEST_KEPT_S,
+        description=(
+            "for how long lost, altered and repeated records, runs of the checksum and their counts are kept"
+        ),
+        json_schema_extra=declared(Reload.NEXT_START),
+    )
 
 
 class StoreConfig(Section):
     """The section `store`; `replica` names this process among several that share one store."""
 
-    url: SecretStr = SecretStr("sqlite:///mirrorwatch.db")
-    replica: str = Field(default_factory=socket.gethostname, min_length=1, max_length=200)
-    keep: KeepConfig = KeepConfig()
+    url: SecretStr = Field(
+        default=SecretStr("sqlite:///mirrorwatch.db"),
+        description="the database: `sqlite:///FILE`, or `postgresql://USER:PASSWORD@HOST/DATABASE`",
+        json_schema_extra=declared(Reload.NEXT_START),
+    )
+    replica: str = Field(
+        default_factory=socket.gethostname,
+        min_length=1,
+        max_length=200,
+        description="name of this process among several that share a store",
+        json_schema_extra=declared(Reload.NEXT_START, default="the machine's name"),
+    )
+    keep: KeepConfig = Field(
+        default=KeepConfig(),
+        description="for how long the store keeps what; older rows are deleted once an hour",
+        json_schema_extra=declared(Reload.NEXT_START, default="see below"),
+    )
 
     def database_url(self, directory: Path) -> StoreAddress:
         """Return the database's address; a relative SQLite path is taken from `directory`."""

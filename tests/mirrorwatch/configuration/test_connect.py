@@ -91,8 +91,7 @@ async def test_a_real_workers_mirror(tmp_path):
             None,
             "B",
             "connect-offsets",
-            "connect-status",
-            "connect-configs",
+            {"status_topic": "connect-status", "config_topic": "connect-configs"},
             topics_read=True,
         )
     }

@@ -1,82 +1,64 @@
-"""docs/reference/configuration.md has every key of the models, with the default that the models have."""
+"""The reference of keys is generated from the sections, and each key declares what the reference needs."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from types import UnionType
-from typing import get_args, get_origin
 
-from pydantic import BaseModel, SecretStr
+import pytest
 
-from alerts.config import ObjectiveConfig
-from mirrorwatch.configuration.sections import BURROW_NAME, RootSection
-from runtime.config.values import measured
+from mirrorwatch.configuration.reference import configuration_keys_page, every_key
+from mirrorwatch.configuration.sections import BURROW_NAME
+from runtime.config.values import Reload
 from runtime.kafka.properties.msk import OWN_KEYS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "configuration-keys.md"
+KEYS = {key.path: key for key in every_key()}
 
 
-def keys_of(model, prefix=""):
-    """Yield every key with its field, sections included; a flow's stand under flows.A->B."""
-    for name, field in model.model_fields.items():
-        yield prefix + name, field
-        annotation = field.annotation
-        if get_origin(annotation) is UnionType:
-            annotation = next(filter(is_section, get_args(annotation)), annotation)
-        if is_section(annotation):
-            yield from keys_of(annotation, f"{prefix}{name}.")
-        elif get_origin(annotation) is dict:
-            inner = get_args(annotation)[1]
-            if is_section(inner):
-                yield from keys_of(inner, f"{prefix}{name}.A->B.")
+def test_the_page_is_that_of_today():
+    command = "python -m mirrorwatch.configuration.reference > docs/reference/configuration-keys.md"
+    assert PAGE.read_text(encoding="utf-8") == configuration_keys_page(), command
 
 
-def is_section(kind):
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
+def test_keys_of_a_cluster_that_are_ours_are_in_it():
+    ours = {path for path in KEYS if path.startswith("clusters.A.")}
+    assert ours == {f"clusters.A.{name}" for name in (BURROW_NAME, *OWN_KEYS)}
 
 
-KEYS = dict(keys_of(RootSection))
-ROWS = {
-    key: (default, meaning)
-    for key, default, meaning in re.findall(r"^\| `([^`]+)` \| (.*?) \| (.*) \|$", PAGE, re.MULTILINE)
-}
+@pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: key.path)
+def test_each_key_says_what_it_means(key):
+    assert key.meaning
+    assert "|" not in key.meaning + key.default + key.values
+    assert not key.meaning.endswith(".")
 
 
-def test_the_page_has_every_key_and_no_other():
-    ours = {f"clusters.A.{name}" for name in (BURROW_NAME, *OWN_KEYS)}  # the others of a cluster are Kafka's
-    entries = {f"objectives[].{name}" for name in ObjectiveConfig.model_fields}
-    assert set(ROWS) == set(KEYS) | ours | entries
-
-
-def test_defaults_are_those_of_the_models():
-    checked = 0
-    for key, field in KEYS.items():
-        default = field.default
-        if isinstance(default, SecretStr):
-            default = default.get_secret_value()
-        if (
-            field.is_required()
-            or field.default_factory is not None
-            or default is None
-            or isinstance(default, BaseModel)
-        ):
-            continue
-        written = ROWS[key][0]
-        if isinstance(default, bool):
-            expected = "true" if default else "false"
-        elif isinstance(default, (int, float)):
-            expected = (
-                measured(default, field.metadata).replace(" ", "").replace("1min", "60s").replace("min", "m")
-            )
-        else:
-            expected = str(getattr(default, "value", default))
-        assert written == f"`{expected}`", key
-        checked += 1
-    assert checked >= 13
-
-
-def test_every_unit_is_said():
-    for key, field in KEYS.items():
-        if any("_duration" in str(remark) for remark in field.metadata):
-            assert "duration" in ROWS[key][1], key
+@pytest.mark.parametrize(
+    ("path", "default", "values", "reload"),
+    [
+        ("canary.interval", "`1s`", "duration, 0.01 s to 1 h", Reload.ALL_FLOWS),
+        ("canary.horizon", "`1m`", "duration, more than 0 s, at most 1 d", Reload.ALL_FLOWS),
+        ("canary.mode", "`create`", "`create`, `precreated`, `off`", Reload.NEXT_START),
+        ("canary.grow", "`false`", "`true` or `false`", Reload.AT_ONCE),
+        ("flows.A->B.canary.threshold", "`canary.threshold`", "duration, more than 0 s", Reload.ITS_FLOWS),
+        (
+            "flows.A->B.policy",
+            "the mm2 file's, else `default`",
+            "`default`, `identity`, `legacy`",
+            Reload.ITS_FLOWS,
+        ),
+        ("flows.A->B.offsets.topic", "required", "", Reload.ITS_FLOWS),
+        ("connect.connectors", "all of MirrorMaker's", "list", Reload.ITS_FLOWS),
+        ("checksum.max_rate", "none", "rate", Reload.NEXT_RUN),
+        ("lag.max_series", "`100000`", "whole number, 0 to 5000000", Reload.LAG),
+        (
+            "objectives[].target",
+            "`99.9` for availability, else `99`",
+            "number, at least 0, less than 100",
+            Reload.AT_ONCE,
+        ),
+        ("store.url", "`sqlite:///mirrorwatch.db`", "", Reload.NEXT_START),
+    ],
+)
+def test_a_row_is_what_the_section_declares(path, default, values, reload):
+    key = KEYS[path]
+    assert (key.default, key.values, key.reload) == (default, values, reload)
