@@ -85,7 +85,7 @@ async def test_from_the_main_page_to_a_groups_pictures(url, page):
         await field.locator(part).first.evaluate(
             "path => [path.getBBox().y, path.getBBox().height, getComputedStyle(path).stroke]"
         )
-        for part in (".line.of-log-end", ".of-standing")
+        for part in (".line.of-log-end", ".of-idle")
     ]
     assert log[1] > 100
     assert standing[1] == 0

@@ -368,7 +368,7 @@ def service(
             )
             for alias in aliases
         ),
-        flows=tuple(sorted(flows, key=lambda each: each.standing.rank)),
+        flows=tuple(sorted(flows, key=lambda each: each.status.rank)),
         problems=problems,
     )
 

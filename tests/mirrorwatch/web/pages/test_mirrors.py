@@ -98,7 +98,7 @@ async def test_a_flow_is_shown_partition_by_partition_with_its_numbers(client, f
     end = flow.ends["orders", 1]
     assert f"{end - 500:,}" in markup.text
     assert f"{end:,}" in markup.text
-    assert "the next that the mirror copies" in markup.text
+    assert "committed offset of the mirror" in markup.text
     assert "1 to 100 of 123, worst first" in markup.text
     following = next(a["href"] for a in markup.all("a") if a.get("rel") == "next")
     assert following == "/flows/A-%3EB/offsets?offset=100"
