@@ -18,14 +18,14 @@ TIMEOUT_S = 4
 def problem(url: str) -> str | None:
     """Return what is wrong with the service behind `url` in one sentence, or None when it is alive."""
     if not url.startswith(("http://", "https://")):
-        return f"MIRRORWATCH_HEALTH_URL is '{url}': write an address with http:// or https://"
+        return f"MIRRORWATCH_HEALTH_URL: invalid address '{url}'; write one with http:// or https://"
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT_S):  # noqa: S310 - the scheme is checked above
             return None
     except urllib.error.HTTPError as error:
         return None if error.code == 401 else f"{url} answers {error.code}"
     except http.client.InvalidURL as error:
-        return f"MIRRORWATCH_HEALTH_URL is '{url}', which is no address: {error}"
+        return f"MIRRORWATCH_HEALTH_URL: invalid address '{url}'; {error}"
     except http.client.HTTPException as error:
         return f"{url} does not answer by HTTP: {type(error).__name__}"
     except OSError as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deploy.drills.result import Result
 
 _HEAD: Final = (
-    "| drill | fault | expected | said | cause | seconds | run (s) | records | right |\n"
+    "| drill | fault | expected | reported | cause | seconds | run (s) | records | right |\n"
     "|---|---|---|---|---|---|---|---|---|"
 )
 
@@ -86,22 +86,22 @@ def section(results: Mapping[str, Result]) -> str:
     return f"""
 ## By the checksum
 
-Each on a topic of its own with two partitions and {RATE_PER_S:g} records a second, a twentieth of them
-tombstones, and a service with neither canary nor offsets: what it says comes from `mirrorwatch checksum run`
-(Spark with two cores), which is typed once the fault is mended and the target stands still (before it is
-mended, where the loss or what proves its cause goes with the fault: {before}).
-'Seconds' count from the order to begin the fault to when the service told what the run had found, which it
-looks for every 30 s; 'run' is the command alone. The records are by the checksum's own verdicts; where none
-of them can show that the fault was there, something else that it changes stands beside them, as it was before
-and after.
+Each drill has its own topic with two partitions and {RATE_PER_S:g} records/s, 5 % of them tombstones. The
+service has neither canary nor offsets: its verdict comes from `mirrorwatch checksum run` (Spark with two
+cores). The run starts when the fault has ended and the target is idle. In these drills it starts before
+the end of the fault, because the loss or the proof of its cause ends with the fault: {before}.
+
+'Seconds' is the time from the order to inject the fault to the service's verdict; the service polls for
+runs every 30 s. 'Run' is the duration of the command. Records are counted by the checksum's verdicts. If
+none of them shows the fault, the table also has a value that the fault changes, before and after it.
 
 {table(results)}
 
-A row is right only if what is expected was said, if everything was verified, with exit status 1 where
-something was to be found and 0 where not, if the fault shows, and if nothing else was counted: second copies
-only where the mirror or the target was started again, or there are two mirrors.
+A row is right only if the expected verdict was reported, everything was verified, the exit status is 1
+for a finding and 0 otherwise, the fault shows, and nothing else was counted. Duplicates are allowed only
+if the mirror or the target restarted, or if there are two mirrors.
 
-Second copies under at-least-once and records of aborted transactions are counted and no alarm; that two
-mirrors run on one flow the canary tells. A target that stamps records itself is compared without times: that
-it does so is told by the offsets.
+Duplicates under at-least-once delivery and records of aborted transactions are counted, without an alarm.
+The canary finds a second mirror on the flow. A target that sets timestamps itself is compared without
+timestamps; the offsets find it.
 """

@@ -60,12 +60,12 @@ def section(result: Result) -> str:
     took = sorted(seconds for seconds, _, _ in result.said)
     compared, findings = result.books["records"], result.books["findings"]
     return f"""
-## The checksum of a mirror that is well
+## The checksum of a healthy mirror
 
 {len(result.said)} checksums of all topics in a row (`mirrorwatch checksum run --all`, Spark with two
-cores), each of what was new since the one before, with traffic of {_rate():g} records a second during all
-of them: {compared:,} records of each side compared, {findings} findings, {took[0]:.0f} to {took[-1]:.0f} s
-each. Right: {f"**no**: {wrong(result)}" if wrong(result) else "yes"}.
+cores), each of records that are newer than the run before, with traffic of {_rate():g} records/s:
+{compared:,} records of each side compared, {findings} findings, {took[0]:.0f} to {took[-1]:.0f} s each.
+Right: {f"**no**: {wrong(result)}" if wrong(result) else "yes"}.
 """
 
 

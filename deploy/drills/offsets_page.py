@@ -16,29 +16,34 @@ def section(table: str) -> str:
     return f"""\
 ## Without a canary, by offsets alone
 
-The same stack, and a service with `canary: {{mode: off}}`: what it says of a flow comes from the offsets that
-the mirror's worker writes, from both logs and from the topics' ids. The mirror has MirrorMaker's own defaults
-here: offset flush 60 s, refresh of topics and groups 600 s, checkpoints 60 s. Only {named(_soon)} have
-a refresh of topics each 5 s, as they are about what it finds, and {named(_quick)} have the
-quick settings of above. So a standstill shows after two flushes and two looks at the logs at the latest:
-144 s after the mirror's last offsets, which it may write up to a flush after the fault was begun, when the
-seconds start. That offsets are not written while records come shows after as long again.
+The same stack, with `canary: {{mode: off}}`: the service judges a flow by the committed offsets of the
+mirror's worker, both logs, and topic ids. The mirror has MirrorMaker's defaults here: offset flush 60 s,
+refresh of topics and groups 600 s, checkpoints 60 s. There are two exceptions:
+
+- {named(_soon)} have a refresh of topics of 5 s, because they test it.
+- {named(_quick)} have the quick settings above.
+
+A stall shows after two flushes and two polls of the logs at the latest: 144 s after the last committed
+offsets. The mirror may commit up to one flush after the start of the fault, when 'Seconds' starts.
+Missing commits while records arrive show after the same time again.
 
 {table}
 
-Where no alarm is expected, a row is right only if nothing but `unknown` or a cause that stands as 'on the
-way' was said, and no suspicion but the expected one. What was deleted unread of a mirror that stands is
-`stalled` as `overtaken` at first and `losing` as well; a mirror that has passed it is `losing` once the
-number is certain. While the target is away nothing tells where the mirror is, because it keeps its offsets
-there: that is `unknown`. Records that are left out in the middle of a topic are listed as a suspicion, which
-leaves the verdict alone.
+If no alarm is expected, a row is right only if nothing but `unknown` or a cause 'on the way' was
+reported, and no suspicion but the expected one.
 
-After `offsets-kill-target` Connect may give the mirror's tasks to nobody for five minutes
-(`scheduled.rebalance.max.delay.ms`): the target is back, and the mirror stands, which is `stalled`,
-`mirror_down`, 144 s after its last offsets. So it has a mirror of its own. A mirror that is paused still
-writes the offsets of what it had copied, up to a minute later: it stands from then on
-(`offsets-pause-mirror`). Of `offsets-exclude-topic` the settings of the mirror change and not those that the
-service was given: that no task carries the topic any more tells why it stands.
+- Records deleted before a hanging mirror read them are first `stalled` with `overtaken`, and `losing` as
+  well. A mirror that has passed them is `losing` once the number is certain.
+- While the target is down the mirror's position is unknown, because the mirror stores its offsets there:
+  `unknown`.
+- Records that are missing in the middle of a topic are a suspicion, which does not change the verdict.
+- After `offsets-kill-target`, Connect may leave the mirror's tasks unassigned for five minutes
+  (`scheduled.rebalance.max.delay.ms`): the target is back but the mirror hangs, which is `stalled` with
+  `mirror_down` 144 s after its last offsets. So this drill has its own mirror.
+- A paused mirror still commits offsets of replicated records, up to a minute later, and hangs from then
+  on (`offsets-pause-mirror`).
+- In `offsets-exclude-topic` the settings of the mirror change, but not those of the service: the missing
+  task assignment of the topic shows the cause.
 """
 
 

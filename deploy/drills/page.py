@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 _USUAL = {"expected", "settled", "good", "concluded", "delivered", "in_flight"}
 _HEAD = (
-    "| drill | fault | expected | said | cause | seconds | alerts (s) | came back (s) | books beside good"
-    " | right |\n|---|---|---|---|---|---|---|---|---|---|"
+    "| drill | fault | expected | reported | cause | seconds | alerts (s) | came back (s) |"
+    " counters besides good | right |\n|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
-_OFFSETS_HEAD = _HEAD.replace("books beside good", "lost: stated, true")
+_OFFSETS_HEAD = _HEAD.replace("counters besides good", "lost: stated, true")
 
 _ACCEPTED = """\
-Where several causes are right, or one on the way, each is true while it is told:
+Some faults have several right causes, or one 'on the way'. Each is true while it is reported:
 
-- A quota holds the mirror's tasks back, all of them or one: for seconds nothing comes, which is `stalled` as
-  `mirror_down` or `task_stuck`, and then all at once, so that no verdict of `late` need be between. From the
-  second time on, and of one task always, the sentence says that it may be held back by a quota: quotas of the
-  mirror's clients are not read yet.
-- Behind a link that takes 8 s there and back nothing comes for longer than the threshold, and until the first
-  late one has come nothing tells that mirror from one that stands.
-- A mirror that is restarted, or gets other settings and restarts for them, stands meanwhile; so does one that
-  was killed to be overtaken. A broker that is restarted is away meanwhile.
-- A source topic that was deleted and is there again was made anew, which its flow is told until its first
-  probes have come.
-- Where the target's topic refuses a record, the mirror's tasks fail, so it stands; that its settings are why
-  is known once they were read again, which takes up to 7.5 s. Where it drops such records and runs on,
-  nothing else is told before."""
+- A quota holds back all tasks of the mirror, or one. For seconds nothing arrives (`stalled`,
+  `mirror_down` or `task_stuck`), then many records at once, so a verdict of `late` is not certain. From
+  the second time on, and always for a single task, the reason says that a quota may be the cause:
+  Mirrorwatch does not read the quotas of the mirror's clients yet.
+- Behind a link with a round trip of 8 s nothing arrives for longer than the threshold. Until the first
+  late record arrives, the mirror looks like a hanging one.
+- A mirror that restarts hangs meanwhile, also after new settings or a kill. A broker that restarts is
+  down meanwhile.
+- A source topic that was deleted and created again is reported as re-created until its first probes
+  arrive.
+- If the target's topic refuses a record, the mirror's tasks fail, so the mirror hangs. The topic's
+  settings are known as the cause after the next poll, within 7.5 s. If the mirror drops such records and
+  continues, nothing else is reported before that."""
 
 
 def table(results: Mapping[str, Result], *, by_offsets: bool = False) -> str:
@@ -127,39 +127,45 @@ def page(results: Mapping[str, Result]) -> str:
     made = " to ".join([*days[:1], *days[1:][-1:]]) or "no day yet"
     return f"""# Drills
 
-Each fault below was made to happen by another process on two real {kafka} brokers and a dedicated
-MirrorMaker 2 with two tasks (offset flush 1 s, refresh of topics 2 s unless the fault is about it), with
-traffic of 390 records a second and a canary of one probe a second and partition, a threshold of 5 s and a
-horizon of 60 s (10 s in
-{named(_quick)}).
-The service runs with `lag: {{commits: off}}`: what stands here the canary finds by itself. It was asked ten
-times a second what it makes of the flow. 'Seconds' count from the order to begin the fault to the first time
-that the verdict and cause were told, so the time that the fault itself takes is among them. 'Came back'
-counts from the order to mend it until the verdict was healthy, or the one in brackets: what was lost, changed
-or repeated holds for a quarter of an hour. Made by `make drills` on {made}.
+Another process injects each fault below into two real {kafka} brokers and a dedicated MirrorMaker 2 with
+two tasks. MirrorMaker has an offset flush of 1 s and a refresh of topics of 2 s, unless the fault is
+about them. Traffic is 390 records/s. The canary sends one probe per second and partition. Its threshold
+is 5 s and its horizon 60 s; the horizon is 10 s in {named(_quick)}.
+
+The service runs with `lag: {{commits: off}}`, so these are findings of the canary alone. The test polls
+the verdict ten times a second. Made by `make drills` on {made}.
+
+- 'Seconds' is the time from the order to inject the fault to the expected verdict and cause. It includes
+  the time of the fault itself.
+- 'Came back' is the time from the order to end the fault to the verdict healthy, or to the one in
+  brackets. Lost, altered and repeated records keep their verdict for 15 minutes.
 
 {table(results)}
 
-A row is right only if what is expected was said before the order to mend the fault (of `overtake` after it,
-since what is lost shows only when the mirror runs again), and if nothing else was said: at no time another
-alarm or that the prober is at fault, until the order to mend no cause but the expected one, `unexplained` and
-those that stand as 'on the way', and where no alarm is expected no probe called lost, be it as `lost` or as
-`confirmed`.
+A row is right only if the service reported the expected verdict before the order to end the fault, and
+nothing else:
 
-A Prometheus with the rendered rules scrapes the service of each drill meanwhile, and an Alertmanager with the
-rendered routes gets its alerts. 'Alerts' are those that fired, without their prefix `Mirrorwatch`; the
-receiver of pages got those in bold, the others open tickets or were muted. Where a fault is expected to show,
-all times of the rules are divided by {DIVISOR:g}, so that an alert fires within the drill; limits and
-thresholds are not. A row is right only if the expected alert fired and nothing else paged. Where no alarm is
-expected the rules are those of users, and nothing may fire that pages, muted or not.
+- `overtake` counts after that order, because the loss shows only when the mirror runs again.
+- No other alarm, and never a fault of the prober.
+- Until the order to end the fault: no cause but the expected one, `unexplained`, and those 'on the way'.
+- If no alarm is expected: no probe counted as `lost` or `confirmed`.
 
-What the verdict was on the way: a restart or an outage is `stalled` only while the silence lasts. To the
-canary a failed or paused connector looks like a mirror that stands: which of them it is, the mirror's own
-states tell, and a canary does not read those. A target that stamps its own time changes no byte that the
-canary compares: that is for the audit. Records that were routed into another topic are missing to a canary
-that reads its own. A source topic that is re-created under a stopped mirror ends the warm-up of the flow:
-what the mirror then skips of the new topic was sent as warm-up, stands in the books as that, and is for the
-inventory to tell.
+A Prometheus with the rendered rules scrapes the service during each drill, and an Alertmanager with the
+rendered routes gets its alerts. 'Alerts' are the fired ones without their prefix `Mirrorwatch`. Those in
+bold paged; the others open tickets or were muted. For an expected fault all times of the rules are
+divided by {DIVISOR:g}, so that an alert fires within the drill; limits and thresholds stay. A row is
+right only if the expected alert fired and nothing else paged. If no alarm is expected, the rules have
+their normal times, and no alert that pages may fire, muted or not.
+
+Limits of the canary alone:
+
+- A restart or an outage is `stalled` only while nothing arrives.
+- A failed or paused connector looks like a hanging mirror; the canary does not read the states of
+  connectors.
+- A target that sets its own timestamps changes no byte that the canary compares; the checksum finds it.
+- Records that were routed to another topic are missing for the canary.
+- A re-created source topic under a stopped mirror restarts the warm-up of the flow. Probes that the
+  mirror then skips count as warm-up; the inventory finds these losses.
 
 {_ACCEPTED}
 

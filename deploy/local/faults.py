@@ -30,7 +30,7 @@ _TERM, _KILL, _STOP, _CONT = signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP, sig
 FAULTS: tuple[Fault, ...] = (
     Fault(
         name="freeze-mirror",
-        sentence="MirrorMaker is frozen (SIGSTOP): its connections stay open and its states say RUNNING.",
+        sentence="MirrorMaker is frozen (SIGSTOP): its connections stay open and its states are RUNNING.",
         begin=acts.send("mirror", _STOP),
         end=acts.send("mirror", _CONT),
     ),
@@ -97,7 +97,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="fail-task",
-        sentence="A record of a topic makes its task fail: the state says FAILED and the whole task stands.",
+        sentence="A record of a topic makes its task fail: its state is FAILED and the whole task stops.",
         begin=acts.switch("fail"),
         end=acts.switch_off_and_restart,
     ),
@@ -115,7 +115,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="freeze-target",
-        sentence="The target's broker is frozen (SIGSTOP): it takes connections and never answers.",
+        sentence="The target's broker is frozen (SIGSTOP): it accepts connections and never answers.",
         begin=acts.send("B", _STOP),
         end=acts.send("B", _CONT),
     ),
@@ -139,7 +139,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="freeze-source",
-        sentence="The source's broker is frozen (SIGSTOP): it takes connections and never answers.",
+        sentence="The source's broker is frozen (SIGSTOP): it accepts connections and never answers.",
         begin=acts.send("A", _STOP),
         end=acts.send("A", _CONT),
     ),
@@ -151,7 +151,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="overtake",
-        sentence="While MirrorMaker is down, records that it has not copied are deleted on the source.",
+        sentence="While MirrorMaker is down, records that it has not replicated are deleted on the source.",
         begin=acts.overtake,
         end=acts.start("mirror"),
     ),
@@ -171,7 +171,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="add-partitions",
-        sentence="A topic on the source gets one partition more.",
+        sentence="A topic on the source gets one more partition.",
         begin=acts.add_partition,
         end=acts.nothing,
         topic="page-views",

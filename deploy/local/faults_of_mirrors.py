@@ -23,25 +23,25 @@ def _delete_own_topics(stage: Stage, _topic: str) -> None:
 MIRROR_FAULTS: tuple[Fault, ...] = (
     Fault(
         name="fail-one-task",
-        sentence="One of several tasks of the mirror fails on a record; the others go on.",
+        sentence="One of several tasks of the mirror fails on a record; the others continue.",
         begin=acts_topics.fail_partition,
         end=acts.switch_off_and_restart,
     ),
     Fault(
         name="hang-one-task",
-        sentence="One of several tasks of the mirror stands, its state says RUNNING; the others go on.",
+        sentence="One of several tasks of the mirror hangs, its state is RUNNING; the others continue.",
         begin=acts.switch("hang", partition=1),
         end=acts.switch_off,
     ),
     Fault(
         name="second-mirror",
-        sentence="A second mirror with its own storage runs on the same flow: every record comes twice.",
+        sentence="A second mirror with its own storage runs on the same flow: every record arrives twice.",
         begin=acts.start("second"),
         end=acts.finish("second", _TERM),
     ),
     Fault(
         name="way-back",
-        sentence="A mirror of the way back keeps the names of topics too: records go round for ever.",
+        sentence="A mirror in the other direction keeps topic names too: records loop forever.",
         begin=acts.start("way-back"),
         end=acts.finish("way-back", _KILL),
     ),
@@ -105,7 +105,7 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="forget-offsets",
-        sentence="The mirror's own offsets are lost: after a restart it copies everything once more.",
+        sentence="The mirror's own offsets are lost: after a restart it replicates everything again.",
         begin=acts_topics.forget_offsets,
         end=acts.nothing,
     ),
@@ -117,7 +117,7 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="cut-source",
-        sentence="The mirror's connections to the source are reset; everybody else reaches it.",
+        sentence="The mirror's connections to the source are reset; other clients reach it.",
         begin=acts.order_proxy("reset"),
         end=acts.order_proxy("pass"),
     ),
@@ -129,13 +129,13 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="quota",
-        sentence="A quota on the target lets each client write 20 kB a second only.",
+        sentence="A quota on the target limits each client to 20 kB/s.",
         begin=acts_topics.quota("B", 20_000),
         end=acts_topics.quota("B", None),
     ),
     Fault(
         name="neighbour",
-        sentence="Another installation of Mirrorwatch probes by the same topic.",
+        sentence="Another installation of Mirrorwatch uses the same canary topic.",
         begin=acts.start("neighbour"),
         end=acts.finish("neighbour", _TERM),
         topic=CANARY_TOPIC,

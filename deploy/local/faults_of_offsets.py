@@ -10,20 +10,20 @@ from deploy.local.fault import Fault
 OFFSET_FAULTS: tuple[Fault, ...] = (
     Fault(
         name="overtake-frozen",
-        sentence="While MirrorMaker is frozen, records that it has not copied are deleted on the source.",
+        sentence="While MirrorMaker is frozen, records that it has not replicated are deleted on the source.",
         begin=acts_records.overtake_frozen,
         end=acts.send("mirror", signal.SIGCONT),
         topic="orders",
     ),
     Fault(
         name="take-over",
-        sentence="A frozen worker of MirrorMaker wakes after another one of its group took over.",
+        sentence="A frozen worker of MirrorMaker continues after another one of its group took over.",
         begin=acts_topics.freeze_beside("worker"),
         end=acts.send("mirror", signal.SIGCONT),
     ),
     Fault(
         name="overtake-killed",
-        sentence="While MirrorMaker is down, many records that it has not copied are deleted on the source.",
+        sentence="While MirrorMaker is down, many unreplicated records are deleted on the source.",
         begin=acts_records.overtake_killed,
         end=acts.start("mirror"),
         topic="orders",
@@ -36,7 +36,7 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="recreate-away",
-        sentence="While the mirror is stopped, a source topic is deleted, and made longer 80 s later.",
+        sentence="While the mirror is stopped, a source topic is deleted, and re-created longer 80 s later.",
         begin=acts_records.recreate(900, away_s=80.0),
         end=acts.nothing,
     ),
@@ -48,7 +48,7 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="recreate-target-after-burst",
-        sentence="A mirrored topic is re-created on the target as soon as a burst of records is copied.",
+        sentence="A mirrored topic is re-created on the target as soon as a burst of records is replicated.",
         begin=acts_records.recreate_target_after_burst,
         end=acts.nothing,
         topic="page-views",
@@ -61,7 +61,7 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="refuse-offsets",
-        sentence="The mirror copies on, and the topic of its own offsets takes no record any more.",
+        sentence="The mirror continues, but the topic of its own offsets refuses records.",
         begin=acts_topics.alter_offsets({"max.message.bytes": "50"}),
         end=acts_topics.alter_offsets({"max.message.bytes": None}),
     ),
@@ -80,13 +80,13 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="compact-unread",
-        sentence="Compaction takes most of what is written while the mirror is stopped in an orderly way.",
+        sentence="Compaction removes most records that are written while the mirror is stopped.",
         begin=acts_records.compact_unread,
         end=acts.nothing,
     ),
     Fault(
         name="transactions",
-        sentence="Transactions are written, half of them given up: the log ends in markers and dead records.",
+        sentence="Transactions are written, half of them aborted: the log ends in unreadable records.",
         begin=acts_records.write_transactions,
         end=acts.nothing,
     ),

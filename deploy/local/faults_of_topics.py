@@ -37,31 +37,31 @@ TOPIC_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="reject-large",
-        sentence="The target's topic takes smaller records only: the task fails on the first larger one.",
+        sentence="The target's topic refuses large records: the task fails on the first one.",
         begin=acts_topics.alter("B", _TOO_SMALL, "A."),
         end=acts_topics.in_turn(acts_topics.alter("B", _USUAL, "A."), acts.restart("mirror")),
     ),
     Fault(
         name="reject-large-quietly",
-        sentence="The target's topic takes smaller records only; errors.tolerance=all drops larger ones.",
+        sentence="The target's topic refuses large records; errors.tolerance=all drops them.",
         begin=acts_topics.alter("B", _TOO_SMALL, "A."),
         end=acts_topics.alter("B", _USUAL, "A."),
     ),
     Fault(
         name="stamp-anew",
-        sentence="The target's topic writes its own time into records (LogAppendTime).",
+        sentence="The target's topic sets timestamps itself (LogAppendTime).",
         begin=acts_topics.alter("B", {"message.timestamp.type": "LogAppendTime"}, "A."),
         end=acts_topics.alter("B", {"message.timestamp.type": None}, "A."),
     ),
     Fault(
         name="too-few-in-sync",
-        sentence="The target's topic asks for two replicas in sync and has one: Kafka 4 takes one as enough.",
+        sentence="The target's topic requires two replicas in sync and has one: Kafka 4 accepts that.",
         begin=acts_topics.alter("B", {"min.insync.replicas": "2"}, "A."),
         end=acts_topics.alter("B", {"min.insync.replicas": None}, "A."),
     ),
     Fault(
         name="source-refuses",
-        sentence="The source's topic takes smaller records only: it refuses the canary's own.",
+        sentence="The source's topic refuses large records, including canary records.",
         begin=acts_topics.alter("A", _TOO_SMALL),
         # The mirror copies settings to its own topic, and its task fails on what was written before.
         end=acts_topics.in_turn(
@@ -70,7 +70,7 @@ TOPIC_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="expire-quickly",
-        sentence="Source and target keep a topic's records for a second or two; the mirror and we keep up.",
+        sentence="Source and target keep a topic's records for a second or two; mirror and canary keep up.",
         begin=acts_topics.in_turn(acts_topics.alter("A", _BRIEF), acts_topics.alter("B", _BRIEF, "A.")),
         end=acts_topics.in_turn(acts_topics.alter("A", _LONG), acts_topics.alter("B", _LONG, "A.")),
     ),

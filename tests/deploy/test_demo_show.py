@@ -93,19 +93,19 @@ def played(stack, clock, *, typed=(), rounds=("drop-some",), monkeypatch):
 
 def test_a_verdict_that_stays_is_told_once(clock, monkeypatch):
     _, said = played(Stack(LOSING, LOSING), clock, monkeypatch=monkeypatch)
-    assert sum("mirrorwatch says losing" in line for line in said) == 1
+    assert sum("mirrorwatch reports losing" in line for line in said) == 1
     assert any("lost is lost" in line for line in said)
 
 
 def test_one_that_has_become_another_is_told_again(clock, monkeypatch):
     later = Said("losing", "misrouted", "It routes records.")
     _, said = played(Stack(LOSING, later), clock, monkeypatch=monkeypatch)
-    assert [line.split("says ")[1] for line in said if "says" in line] == [str(LOSING), str(later)]
+    assert [line.split("reports ")[1] for line in said if "reports" in line] == [str(LOSING), str(later)]
 
 
 def test_what_is_typed_during_a_round_is_done_after_it(clock, monkeypatch):
     told, said = played(Stack(LOSING, HEALTHY), clock, typed=[None, "2"], monkeypatch=monkeypatch)
-    assert sum("one thing at a time" in line for line in said) == 1
+    assert sum("one fault at a time" in line for line in said) == 1
     assert told._choice(1000.0) == show.ROUNDS[1]
     assert told._choice(1000.0) == show.ROUNDS[2]  # and it is forgotten then
     assert clock.now > 1000.0
@@ -120,18 +120,18 @@ def show_with(stack, clock):
 @pytest.mark.parametrize(
     ("status", "how"),
     [
-        (-9, "was killed by somebody (SIGKILL)"),
-        (143, "was killed by somebody (SIGTERM)"),
-        (1, "ended by itself with status 1"),
+        (-9, "was killed (SIGKILL)"),
+        (143, "was killed (SIGTERM)"),
+        (1, "ended with status 1"),
     ],
 )
 def test_what_somebody_kills_is_told_and_started_anew_half_a_minute_later(clock, name, status, how):
     stack = Stack(STALLED, HEALTHY, gone=(name,), status=status)
     told, said = show_with(stack, clock)
     assert told._choice(1000.0) == show.ROUNDS[0]
-    assert said[0] == f"{name} (pid 71) {how}; it is started anew in 30 s"
-    assert "mirrorwatch says stalled (mirror_down)" in said[1]
-    assert said[2:4] == [f"  {name} is started anew", "  A->B is healthy, after 0.0 s"]
+    assert said[0] == f"{name} (pid 71) {how}; it restarts in 30 s"
+    assert "mirrorwatch reports stalled (mirror_down)" in said[1]
+    assert said[2:4] == [f"  {name} restarted", "  A->B is healthy, after 0.0 s"]
     assert said[4].startswith(f"Next is {show.ROUNDS[0]} in 1000 s")
     assert stack.started == [(name, pytest.approx(130.0, abs=0.5))]
     assert clock.now == pytest.approx(1130.0, abs=0.5)  # the whole of the wait comes after that
@@ -148,7 +148,7 @@ def test_what_is_gone_while_a_fault_goes_on_belongs_to_the_fault(clock, monkeypa
 def test_what_ends_again_as_soon_as_it_was_started_ends_the_demo(clock):
     stack = Stack(STALLED, HEALTHY, gone=("mirror",), status=1, stays=False)
     told, _ = show_with(stack, clock)
-    with pytest.raises(SystemExit, match=r"mirror \(pid 71\) ended by itself .*cannot go on\. .*mirror\.log"):
+    with pytest.raises(SystemExit, match=r"mirror \(pid 71\) ended with status .*cannot continue\. .*mirror\.log"):
         told._choice(1000.0)
     assert len(stack.started) == 1
 
@@ -159,4 +159,4 @@ def test_it_may_be_killed_again_later(clock):
     told._choice(60.0)
     stack.processes[1].running = False
     told._choice(60.0)
-    assert sum("is started anew in" in line for line in said) == 2
+    assert sum("it restarts in" in line for line in said) == 2

@@ -149,8 +149,8 @@ def test_a_service_that_answers_with_an_error_is_not_well():
     ("url", "sentence"),
     [
         ("http://127.0.0.1:1/-/healthy", "does not answer: [Errno 111] Connection refused"),
-        ("file:///etc/passwd", "write an address with http:// or https://"),
-        ("http://127.0.0.1:96x9/", "which is no address: nonnumeric port: '96x9'"),
+        ("file:///etc/passwd", "invalid address http:// or https://"),
+        ("http://127.0.0.1:96x9/", "nonnumeric port: '96x9'"),
     ],
 )
 def test_a_service_that_cannot_be_asked_is_told_in_a_sentence(url, sentence):

@@ -22,16 +22,18 @@ if TYPE_CHECKING:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make demo", description="Two real clusters, watched and broken.")
+    parser = argparse.ArgumentParser(
+        prog="make demo", description="Watch two real clusters, and inject faults."
+    )
     parser.add_argument("--dir", type=Path, default=Path(".demo"), help="the folder for all files (.demo)")
     parser.add_argument("--every", type=float, default=60.0, help="seconds between two faults (60)")
-    parser.add_argument("--seconds", type=float, help="end by itself after so many seconds")
-    parser.add_argument("--script", help="play these faults, separated by commas, and end")
+    parser.add_argument("--seconds", type=float, help="stop after this many seconds")
+    parser.add_argument("--script", help="inject these faults, separated by commas, and stop")
     chosen = parser.parse_args()
     chosen.names = chosen.script.split(",") if chosen.script else []
     unknown = [name for name in chosen.names if name not in BY_NAME]
     if unknown:
-        parser.error(f"there is no fault {', '.join(unknown)}; there are {', '.join(BY_NAME)}")
+        parser.error(f"unknown fault {', '.join(unknown)}; known: {', '.join(BY_NAME)}")
     return chosen
 
 
@@ -80,7 +82,7 @@ def main() -> int:
     finally:
         _say("Stopping everything ...")
         stack.stop()
-        _say(f"Nothing runs any more. Logs and data are in {stack.folder}.")
+        _say(f"Stopped. Logs and data are in {stack.folder}.")
     return 0
 
 
@@ -89,7 +91,7 @@ def _run(stack: DemoStack, chosen: argparse.Namespace, begun: float) -> None:
     ends_at = begun + chosen.seconds if chosen.seconds else None
     show = Show(stack, Keys(), _say, ends_at=ends_at)
     show.wait_healthy()
-    _say(f"Ready after {time.monotonic() - begun:.0f} s. What is where:")
+    _say(f"Ready after {time.monotonic() - begun:.0f} s. Addresses:")
     _tell_places(stack)
     if chosen.names:
         for name in chosen.names:
@@ -111,9 +113,9 @@ def _tell_places(stack: DemoStack) -> None:
     for name, place in places:
         print(f"          {name:14} {place}", flush=True)
     if stack.service.port != USUAL_PORT:
-        _say(f"Port {USUAL_PORT} is taken, so mirrorwatch listens on {stack.service.port}.")
+        _say(f"Port {USUAL_PORT} is taken, so Mirrorwatch listens on {stack.service.port}.")
     if stack.monitoring.absent:
-        _say(f"Not installed, so left out: {', '.join(stack.monitoring.absent)}.")
+        _say(f"Not installed, so not started: {', '.join(stack.monitoring.absent)}.")
 
 
 if __name__ == "__main__":

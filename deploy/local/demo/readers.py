@@ -93,7 +93,7 @@ def main() -> None:
     try:
         read = run({alias: broker["client"] for alias, broker in brokers.items()}, stop)
     except KafkaException as error:
-        raise SystemExit(f"The readers cannot go on: {error}") from None
+        raise SystemExit(f"The readers cannot continue: {error}") from None
     print(", ".join(f"{group} has read {count} records" for group, count in read.items()), flush=True)
 
 

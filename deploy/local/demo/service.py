@@ -20,7 +20,7 @@ USUAL_PORT = 9699
 
 # Quicker than the defaults (1 s, 5 s, 60 s), so that a round takes seconds and not minutes.
 _CONFIGURATION = """\
-# The demo's configuration: all that the service is told.
+# The configuration of the demo.
 mm2: mm2.properties
 mirror_version: "{version}"
 canary: {{interval: 500ms, threshold: 3s, horizon: 20s}}

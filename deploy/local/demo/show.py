@@ -64,14 +64,14 @@ class Show:
         said = self._watch(lambda said: said.verdict in (Verdict.HEALTHY, *_STAYING), deadline_s=_NOTICE_S)
         after = f"after {time.monotonic() - begun:.1f} s"
         if said is None:
-            self._say(f"  mirrorwatch does not call {FLOW} healthy within {_NOTICE_S:.0f} s")
+            self._say(f"  {FLOW} is not healthy within {_NOTICE_S:.0f} s")
         elif said.verdict == Verdict.HEALTHY:
             self._say(f"  {FLOW} is healthy, {after}")
         else:
             if told is None or (said.verdict, said.cause) != (told.verdict, told.cause):
-                self._say(f"  {after} mirrorwatch says {said}")
-            self._say(f"  '{said.verdict}' stays for 15 minutes after its last evidence: lost is lost.")
-            self._say("  For the next round the service starts anew with an empty store.")
+                self._say(f"  {after} mirrorwatch reports {said}")
+            self._say(f"  '{said.verdict}' stays for 15 minutes after its last evidence.")
+            self._say(" For the next round the service restarts with an empty store.")
             self._stack.service.forget()
             self._stack.service.start()
             self._watch(lambda said: said.verdict == Verdict.HEALTHY, deadline_s=_NOTICE_S)
@@ -93,18 +93,18 @@ class Show:
         if said is None:
             self._say(f"  mirrorwatch saw nothing within {_NOTICE_S:.0f} s")
         else:
-            self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {said}")
+            self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch reports {said}")
             now = time.monotonic()
             said = self._watch_changes(said, begun, until=now + _HOLD_S, paged_until=now + _PAGED_S)
         self._act("end", fault)
         self._broken = False
-        self._say("  mended")
+        self._say("  fault ended")
         self.wait_healthy(said)
 
     def _menu(self, every_s: float) -> str:
         choices = ", ".join(f"{number} {name}" for number, name in enumerate(ROUNDS, 1))
         how = "a key" if self._keys.terminal else "a line on standard input"
-        return f"Next is {ROUNDS[self._next]} in {every_s:.0f} s, or on {how} ({choices}); Ctrl-C ends it."
+        return f"Next is {ROUNDS[self._next]} in {every_s:.0f} s, or on {how} ({choices}); Ctrl-C to stop."
 
     def _choice(self, every_s: float) -> str:
         due = time.monotonic() + every_s
@@ -146,7 +146,7 @@ class Show:
             self._show_alerts(begun)
             now = self._stack.service.says(FLOW)
             if now is not None and (now.verdict, now.cause) != (said.verdict, said.cause):
-                self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {now}")
+                self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch reports {now}")
                 said = now
             self._keep_typed()
         return said
@@ -174,14 +174,14 @@ class Show:
             time.sleep(0.05)
         if acting.running or acting.exit_status != 0:
             acting.kill()
-            self._say(f"  it could not {act}: {acting.logged().strip()[-300:]}")
+            self._say(f" cannot {act} the fault: {acting.logged().strip()[-300:]}")
 
     def _keep_typed(self) -> None:
         """Let a moment pass, and keep what was typed for when this round is over."""
         typed = self._tick()
         if typed is not None:
             self._typed = typed
-            self._say("  one thing at a time: what was typed is done when this is over")
+            self._say(" one fault at a time: your choice follows after this one")
 
     def _tick(self) -> str | None:
         """Let a fifth of a second pass; return what was typed. Raises Ended when the time is over."""
@@ -205,20 +205,20 @@ class Show:
         what = f"{process.name} (pid {process.pid}) {_ended(process.exit_status)}"
         if begun - self._anew_at.get(process.name, -_ANEW_S) < _AT_ONCE_S:
             raise SystemExit(
-                f"{what} as soon as it was started; the demo cannot go on. Its log: {process.log}"
+                f"{what} right after its start; the demo cannot continue. Its log: {process.log}"
             )
-        self._say(f"{what}; it is started anew in {_ANEW_S:.0f} s")
+        self._say(f"{what}; it restarts in {_ANEW_S:.0f} s")
         self._broken = True
         said = self._watch(lambda said: said.verdict in BAD, deadline_s=_ANEW_S)
         if said is None:
             self._say(f"  mirrorwatch saw nothing within {_ANEW_S:.0f} s")
         else:
-            self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {said}")
+            self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch reports {said}")
             said = self._watch_changes(said, begun, until=begun + _ANEW_S)
         process.start()
         self._anew_at[process.name] = time.monotonic()
         self._broken = False
-        self._say(f"  {process.name} is started anew")
+        self._say(f" {process.name} restarted")
         self.wait_healthy(said)
 
 
@@ -226,6 +226,6 @@ def _ended(status: int | None) -> str:
     """Say how a process ended: by which signal, whether it died of it or ended in order, or by itself."""
     number = 0 if status is None else -status if status < 0 else status - 128  # Java's own for SIGTERM is 143
     try:
-        return f"was killed by somebody ({signal.Signals(number).name})"
+        return f"was killed ({signal.Signals(number).name})"
     except ValueError:
-        return f"ended by itself with status {status}"
+        return f"ended with status {status}"

@@ -44,12 +44,12 @@ class DemoStack:
         self.pair.start()
         for broker in self.pair.brokers.values():
             broker.wait_ready()
-        say("Two brokers answer.")
+        say("Two brokers are up.")
         self.traffic.start()
         self.readers.start()
         self.service.start()
         self.mirror.wait_ready()
-        say("MirrorMaker copies.")
+        say("MirrorMaker replicates.")
         self.monitoring.start()  # last, or it would alert on what has not started yet
 
     def all_processes(self) -> list[Process]:

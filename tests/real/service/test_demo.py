@@ -127,7 +127,7 @@ def test_a_round_is_seen_by_the_service_and_by_prometheus_and_nothing_is_left(de
     alerts = re.search(r"Alertmanager +(\S+)", demo.text)[1]
     offsets_are_on_the_pages(demo.text)
     demo.types("freeze-mirror")
-    demo.says(r"after +[\d.]+ s mirrorwatch says stalled", 60)
+    demo.says(r"after +[\d.]+ s mirrorwatch reports stalled", 60)
     demo.says(r"after +[\d.]+ s Mirrorwatch(ReplicationStalled|NoRecordsArrive) fires: .* A->B", 60)
     routed = eventually(lambda: names_of(asked(alerts)), 30, what="an alert")
     assert routed <= {"MirrorwatchReplicationStalled", "MirrorwatchNoRecordsArrive", "MirrorwatchWatchdog"}
@@ -152,7 +152,7 @@ def test_a_taken_port_is_said_and_a_second_interrupt_ends_at_once(tmp_path):
             taken.listen()
         demo = Demo(tmp_path / "demo")
         try:
-            demo.says(r"Port 9699 is taken, so mirrorwatch listens on \d+", 90)
+            demo.says(r"Port 9699 is taken, so Mirrorwatch listens on \d+", 90)
             demo.process.send_signal(signal.SIGINT)
             demo.says("Stopping everything", 10)
             demo.process.send_signal(signal.SIGINT)
