@@ -130,10 +130,12 @@ def page(results: Mapping[str, Result]) -> str:
 Another process injects each fault below into two real {kafka} brokers and a dedicated MirrorMaker 2 with
 two tasks. MirrorMaker has an offset flush of 1 s and a refresh of topics of 2 s, unless the fault is
 about them. Traffic is 390 records/s. The canary sends one probe per second and partition. Its threshold
-is 5 s and its horizon 60 s; the horizon is 10 s in {named(_quick)}.
+is 5 s and its horizon 60 s; the horizon is 10 s in:
+{named(_quick)}.
 
 The service runs with `lag: {{commits: off}}`, so these are findings of the canary alone. The test polls
-the verdict ten times a second. Made by `make drills` on {made}.
+the verdict ten times a second.
+Made by `make drills` on {made}.
 
 - 'Seconds' is the time from the order to inject the fault to the expected verdict and cause. It includes
   the time of the fault itself.

@@ -71,7 +71,7 @@ class Show:
             if told is None or (said.verdict, said.cause) != (told.verdict, told.cause):
                 self._say(f"  {after} mirrorwatch reports {said}")
             self._say(f"  '{said.verdict}' stays for 15 minutes after its last evidence.")
-            self._say(" For the next round the service restarts with an empty store.")
+            self._say("  For the next round the service restarts with an empty store.")
             self._stack.service.forget()
             self._stack.service.start()
             self._watch(lambda said: said.verdict == Verdict.HEALTHY, deadline_s=_NOTICE_S)
@@ -174,14 +174,14 @@ class Show:
             time.sleep(0.05)
         if acting.running or acting.exit_status != 0:
             acting.kill()
-            self._say(f" cannot {act} the fault: {acting.logged().strip()[-300:]}")
+            self._say(f"  cannot {act} the fault: {acting.logged().strip()[-300:]}")
 
     def _keep_typed(self) -> None:
         """Let a moment pass, and keep what was typed for when this round is over."""
         typed = self._tick()
         if typed is not None:
             self._typed = typed
-            self._say(" one fault at a time: your choice follows after this one")
+            self._say("  one fault at a time: your choice follows after this one")
 
     def _tick(self) -> str | None:
         """Let a fifth of a second pass; return what was typed. Raises Ended when the time is over."""
@@ -218,7 +218,7 @@ class Show:
         process.start()
         self._anew_at[process.name] = time.monotonic()
         self._broken = False
-        self._say(f" {process.name} restarted")
+        self._say(f"  {process.name} restarted")
         self.wait_healthy(said)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from deploy.drills.page import page
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "drills.md"
-_OF_THE_RUN = ("Listed, and not run for this page", "or repeated holds for a quarter of an hour. Made by")
+_OF_THE_RUN = ("Listed, and not run for this page", "Made by `make drills`")
 
 
 def prose(text):
