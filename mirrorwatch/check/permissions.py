@@ -1,25 +1,42 @@
-"""The permissions that `run` needs on each cluster, and kafka-acls commands that grant only these. Pure.
+"""The permissions of `run`, the lag monitor and the checksum, and kafka-acls commands that grant them. Pure.
 
 Kafka's StandardAuthorizer: Read and Write imply Describe. An idempotent producer needs only Write (KIP-679,
 brokers since 3.0). Assigned partitions need no permission on a group, and describing the cluster needs none.
+Describe on a topic allows to read log start and end offsets, ids and partitions. The Admin API returns group
+offsets to principals with Describe on the group and on the topics.
+
+The permissions of the checksum follow from the configuration, not from the visible topics: a principal
+without permissions sees none, and topics that are created later need them too. A filter entry becomes a name,
+a prefix (`orders.*` becomes `orders`), or every topic if it has no certain prefix.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
 from canary.site.control import TOPIC as CONTROL_TOPIC
+from fleet.mm2.filters import split_list
+from lagmon.config import CommitsFrom
+from lagmon.mirrors.answers.orders import COMMITS_TOPIC
+from lagmon.syncs.orders import sync_orders
+from mirrorwatch.lag.orders import mirror_orders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from canary.config import CanaryConfig
     from canary.flows import CanaryFlow
+    from fleet.verdicts.flow import Flow
+    from mirrorwatch.configuration.configuration import Configuration
 
+EVERY = "*"
 ORDER = ("Describe", "Read", "Write", "Create", "Alter", "DescribeConfigs")
+_BEGINNING = re.compile(r"(?:[A-Za-z0-9_.-]|\\[._-])*")
+_COMPARED = ("Read", "DescribeConfigs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +54,7 @@ class Permission:
 def permissions(
     clusters: Iterable[str], flows: Iterable[CanaryFlow], canary: CanaryConfig
 ) -> tuple[Permission, ...]:
-    """Return the least permissions, by cluster, each topic once; `clusters` are those of flows."""
+    """Return the least permissions of `run`, by cluster, each topic once; `clusters` are those of flows."""
     found: dict[tuple[str, str], tuple[set[str], list[str]]] = {}
 
     def need(cluster: str, topic: str, operations: set[str], purpose: str) -> None:
@@ -95,3 +112,103 @@ def acl_command(
         f"  --{permission.resource} {shlex.quote(permission.name)}{prefixed} \\",
         " " + "".join(f" --operation {operation}" for operation in permission.operations),
     )
+
+
+def lag_permissions(config: Configuration) -> tuple[Permission, ...]:
+    """Return the least permissions of the lag monitor, by cluster in the configuration's order."""
+    if not config.lag.on:
+        return ()
+    order = list(config.clients)
+    return tuple(sorted(joined(_needed_for_lag(config)), key=lambda one: order.index(one.cluster)))
+
+
+def optional_lag_permissions(config: Configuration) -> tuple[Permission, ...]:
+    """Return the permissions that the lag monitor can do without."""
+    if not config.lag.on:
+        return ()
+    found = []
+    for cluster in config.clients:
+        if any(cluster in (flow.source, flow.target) for flow in config.topology.flows):
+            found.append(
+                Permission(cluster, EVERY, ("DescribeConfigs",), "retention and timestamps of topics")
+            )
+        found.append(Permission(cluster, EVERY, ("Read",), "transaction markers at log ends"))
+        found += [
+            Permission(cluster, order.status_topic, ("Read",), f"errors of tasks of {order.name}")
+            for order in mirror_orders(config)
+            if order.status_topic and order.offsets_cluster == cluster
+        ]
+    return joined(found)
+
+
+def optional_task_permissions(config: Configuration) -> tuple[Permission, ...]:
+    """Return optional permissions on topics that also hold passwords: which task has which partitions."""
+    if not config.lag.on:
+        return ()
+    return joined(
+        Permission(order.offsets_cluster, order.config_topic, ("Read",), f"tasks of {order.name}")
+        for order in mirror_orders(config)
+        if order.config_topic and order.offsets_cluster in config.clients
+    )
+
+
+def _needed_for_lag(config: Configuration) -> Iterator[Permission]:
+    for cluster in config.clients:
+        yield Permission(cluster, EVERY, ("Describe",), "log start and log end offsets")
+        if config.lag.commits is CommitsFrom.TOPIC:
+            yield Permission(cluster, COMMITS_TOPIC, ("Read",), "commits of groups")
+        else:
+            yield Permission(cluster, EVERY, ("Describe",), "commits of groups", "group")
+    for order in mirror_orders(config):
+        if order.offsets_topic and order.offsets_cluster in config.clients:
+            if order.offsets_topic == COMMITS_TOPIC and config.lag.commits is CommitsFrom.ADMIN:
+                continue
+            yield Permission(
+                order.offsets_cluster, order.offsets_topic, ("Read",), f"committed offsets of {order.name}"
+            )
+    kinds = {name: source.lag_from for name, source in config.lag_sources.items()}
+    for sync in sync_orders(config.topology.flows, kinds):
+        if sync.kafka_cluster in config.clients:
+            yield Permission(sync.kafka_cluster, sync.topic, ("Read",), f"offset syncs of {sync.flow}")
+
+
+def checksum_permissions(config: Configuration) -> tuple[Permission, ...]:
+    """Return the least permissions of a run over `checksum.topics`, by default over all topics."""
+    order = list(config.clients)
+    return tuple(sorted(joined(_needed_for_checksum(config)), key=lambda one: order.index(one.cluster)))
+
+
+def names_of(entry: str) -> tuple[str, str]:
+    """Return the name or prefix that a filter entry matches, and the pattern type of its ACL."""
+    beginning = _BEGINNING.match(entry)
+    found = "" if beginning is None or "|" in entry else beginning[0]
+    plain = found.replace("\\", "")
+    if found == entry and plain:
+        return plain, "literal"
+    if entry[len(found) : len(found) + 1] in ("*", "?", "+", "{"):  # the letter before it may be missing
+        plain = plain[:-1]
+    return (plain, "prefixed") if plain else (EVERY, "literal")
+
+
+def _needed_for_checksum(config: Configuration) -> Iterator[Permission]:
+    for flow in config.topology.flows:
+        for name, pattern in _compared(config, flow):
+            why = f"topics of {flow.name}"
+            yield Permission(flow.source, name, _COMPARED, why, pattern=pattern)
+            if name != EVERY:
+                yield Permission(flow.target, flow.remote_topic(name), _COMPARED, why, pattern=pattern)
+            elif prefix := flow.remote_topic(""):
+                yield Permission(flow.target, prefix, _COMPARED, why, pattern="prefixed")
+            else:
+                yield Permission(flow.target, EVERY, _COMPARED, why)
+    kinds = {name: source.lag_from for name, source in config.lag_sources.items()}
+    for sync in sync_orders(config.topology.flows, kinds):
+        if sync.kafka_cluster in config.clients:
+            yield Permission(sync.kafka_cluster, sync.topic, ("Read",), f"offset syncs of {sync.flow}")
+
+
+def _compared(config: Configuration, flow: Flow) -> tuple[tuple[str, str], ...]:
+    """Return names and patterns, each once; only `*` if one of the entries may match any topic."""
+    texts = config.checksum.topics or [flow.topic_filter.include]
+    found = dict.fromkeys(names_of(entry) for text in texts for entry in split_list(text))
+    return ((EVERY, "literal"),) if (EVERY, "literal") in found else tuple(found)

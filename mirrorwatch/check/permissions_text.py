@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 from canary.config import CanaryMode
 from lagmon.config import CommitsFrom
 from lagmon.mirrors.answers.orders import COMMITS_TOPIC
-from mirrorwatch.check.permissions import Permission, acl_command, joined, optional_permissions, permissions
-from mirrorwatch.check.permissions_checksum import checksum_permissions
-from mirrorwatch.check.permissions_lag import (
+from mirrorwatch.check.permissions import (
     EVERY,
+    Permission,
+    acl_command,
+    checksum_permissions,
+    joined,
     lag_permissions,
     optional_lag_permissions,
+    optional_permissions,
     optional_task_permissions,
+    permissions,
 )
 
 if TYPE_CHECKING:

@@ -105,8 +105,11 @@ def report(
     found = read_config(context, config)
     import time  # noqa: PLC0415 - see the module's docstring
 
-    from mirrorwatch.history.reconciling import reconciled  # noqa: PLC0415 - see the module's docstring
-    from mirrorwatch.history.reporting import make_report, texts_of  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.history.reporting import (  # noqa: PLC0415 - see the module's docstring
+        make_report,
+        reconciled,
+        texts_of,
+    )
     from runtime.process.loop import run_to_end  # noqa: PLC0415 - see the module's docstring
 
     log_if_asked(context)

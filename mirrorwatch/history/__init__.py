@@ -6,8 +6,7 @@ minute_keeping    stores the state of each flow for each minute
 budget_keeping    error budgets for `/metrics`
 tallying          reads the counts of objectives from the store
 excluding         exclusions in the store
-reporting         makes a report from the store
-reconciling       queries Prometheus for the SLIs of a report
+reporting         makes a report from the store, compares it with Prometheus
 replaying         replays alerts over the minutes in the store
 suggesting        suggests targets of objectives
 openslo_files     objectives as OpenSLO v1 files

@@ -1,9 +1,11 @@
-"""Makes a report from the store of a configuration."""
+"""Makes a report from the store of a configuration, and compares it with Prometheus."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from alerts.incident_tables import incidents_between
 from alerts.minutes.tables import exclusions
@@ -15,10 +17,13 @@ from alerts.reports import (
     figures_of,
     markdown,
 )
+from alerts.reports.reconciling import difference_text, queries_of, reconciled_of
+from fleet.errors import MalformedError, UnavailableError
 from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
 from mirrorwatch.history.tallying import first_minute, last_final_minute, tallies_of
 from mirrorwatch.service.store_parts import opened
 from mirrorwatch.web.pages.page import Page
+from runtime.http.client import get
 from runtime.store.store import Store
 
 if TYPE_CHECKING:
@@ -114,3 +119,37 @@ async def figures_by_flow(
     """Return the figures of one flow's objectives within spans."""
     tallies = await tallies_of(store, objectives, spans)
     return [figures_of(one, each, spans) for one, each in zip(objectives, tallies, strict=True)]
+
+
+async def reconciled(report: Report, address: str) -> Report:
+    """Return the report with notes about differences from Prometheus, or about a failed query."""
+    period_s = (report.until - report.first) * MINUTE_S
+    notes: list[str] = []
+    for one in report.objectives:
+        values: dict[str, float | None] = {}
+        try:
+            for name, query in queries_of(one.objective, period_s).items():
+                values[name] = await _value(address, query, report.until * MINUTE_S)
+        except (UnavailableError, MalformedError) as error:
+            why = f"{address}: {error}" if isinstance(error, MalformedError) else str(error)
+            note = f"Nothing more was compared with Prometheus: {why}"
+            return replace(report, notes=(*report.notes, *notes, note))
+        notes.append(difference_text(one, reconciled_of(one, values)))
+    if report.exclusions:
+        notes.append("Prometheus counts excluded time too.")
+    return replace(report, notes=(*report.notes, *notes))
+
+
+async def _value(address: str, query: str, at: float) -> float | None:
+    """Return the single sample of a query at a time; None if there is none."""
+    parameters = {"query": [query], "time": [f"{at:.0f}"]}
+    answer = await get(f"{address}/api/v1/query", parameters=parameters)
+    try:
+        document: Any = json.loads(answer.body)
+        if document["status"] != "success":
+            raise MalformedError(f"it refuses the query: {str(document.get('error'))[:200]}")
+        result = document["data"]["result"]
+        found = float(result[0]["value"][1]) if result else None
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise MalformedError(f"it does not answer as Prometheus does (status {answer.status})") from error
+    return found if found is not None and math.isfinite(found) else None

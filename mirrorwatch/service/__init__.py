@@ -10,8 +10,7 @@ viewing              creates the view
 unreached            brokers that no probe of a flow reaches
 samples              the samples behind `/metrics`, collected from each part
 metrics              renders samples for Prometheus
-event_log            events to log
-verdict_lines        log lines about verdicts
+event_log            log lines about events and verdicts
 resolved_problems    problems about things that are no longer watched
 latching             latches of the prober and of the store
 duplicate_processes  other processes with this name on the store

@@ -9,7 +9,7 @@ from fleet.verdicts import checksum as rules_checksum
 from fleet.verdicts import offsets as rules_offsets
 from fleet.verdicts.evidence import CanaryState, ClusterEvidence, Control
 from fleet.verdicts.judgement import follow, follow_calm
-from mirrorwatch.service.verdict_lines import lines_of
+from mirrorwatch.service.event_log import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fleet.verdicts.evidence import FlowEvidence, LagEvidence
     from fleet.verdicts.vocabulary import FlowVerdict
     from mirrorwatch.lag.collected import Unanswered
-    from mirrorwatch.service.verdict_lines import Line
+    from mirrorwatch.service.event_log import Line
 
     # Evidence of offsets by flow; None if they are not watched.
     LagOf = Callable[[str], LagEvidence | None]

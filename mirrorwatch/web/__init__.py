@@ -1,9 +1,8 @@
 """HTTP: pages, JSON documents, and the texts that both share.
 
-documents           the JSON documents of /api/v1
-incident_documents  the documents of /api/v1/incidents
-linking             addresses of pages, runbooks and dashboards
-texts               texts that the pages and `mirrorwatch status` share
-pages               contents of pages, and their charts
-routes              the routes, by subject
+documents  the JSON documents of /api/v1
+linking    addresses of pages, runbooks and dashboards
+texts      texts that the pages and `mirrorwatch status` share
+pages      contents of pages, and their charts
+routes     the routes, by subject
 """

@@ -148,7 +148,9 @@ def test_what_is_gone_while_a_fault_goes_on_belongs_to_the_fault(clock, monkeypa
 def test_what_ends_again_as_soon_as_it_was_started_ends_the_demo(clock):
     stack = Stack(STALLED, HEALTHY, gone=("mirror",), status=1, stays=False)
     told, _ = show_with(stack, clock)
-    with pytest.raises(SystemExit, match=r"mirror \(pid 71\) ended with status .*cannot continue\. .*mirror\.log"):
+    with pytest.raises(
+        SystemExit, match=r"mirror \(pid 71\) ended with status .*cannot continue\. .*mirror\.log"
+    ):
         told._choice(1000.0)
     assert len(stack.started) == 1
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from alerts.incidents import Bar, Incident
     from mirrorwatch.service.flow_status import FlowState
     from mirrorwatch.service.view import FlowView, ObjectiveView, ServiceView
-    from mirrorwatch.web.incident_documents import Budgets
+    from mirrorwatch.web.documents import Budgets
 
 OF_FLOW = 20  # incidents on a flow's page
 _NARROWEST = 150  # a bad column is at least this fraction of a bar wide

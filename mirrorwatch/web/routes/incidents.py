@@ -13,7 +13,7 @@ from fleet.dialect import chosen
 from fleet.errors import UnavailableError
 from mirrorwatch.api.incidents import GET_INCIDENT, LIST_INCIDENTS
 from mirrorwatch.api.operations import route
-from mirrorwatch.web.incident_documents import budgets_of, incident_document, incidents_document
+from mirrorwatch.web.documents import budgets_of, incident_document, incidents_document
 from mirrorwatch.web.pages.groups import AT_ONCE
 from mirrorwatch.web.pages.incidents import (
     OF_FLOW,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from alerts.objectives import FlowFacts, Objective
     from mirrorwatch.history.incident_keeping import IncidentKeeping
     from mirrorwatch.service.view import FlowView, ServiceView
-    from mirrorwatch.web.incident_documents import Budgets
+    from mirrorwatch.web.documents import Budgets
     from mirrorwatch.web.pages.page import Page
 
     PageHandler = Callable[[web.Request], Awaitable[web.Response]]

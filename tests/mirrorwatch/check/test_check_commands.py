@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from fleet.verdicts.flow import Flow
-from mirrorwatch.check.permissions_checksum import names_of
+from mirrorwatch.check.permissions import names_of
 from tests.mirrorwatch.check.test_check import MM2, YAML, commands_of, same_as
 
 

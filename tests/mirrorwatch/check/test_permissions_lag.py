@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorwatch.check.permissions import acl_command
-from mirrorwatch.check.permissions_lag import (
+from mirrorwatch.check.permissions import (
+    acl_command,
     lag_permissions,
     optional_lag_permissions,
     optional_task_permissions,

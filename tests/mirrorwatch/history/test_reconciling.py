@@ -12,7 +12,7 @@ from alerts.objectives.objective import Objective, ObjectiveKind
 from alerts.reports import Figures, ObjectiveReport, Report, figures_of
 from alerts.reports.reconciling import queries_of
 from alerts.reports.tally import Tally
-from mirrorwatch.history.reconciling import reconciled
+from mirrorwatch.history.reporting import reconciled
 
 START = 20_000 * 1440
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet.verdicts.vocabulary import Also, Cause, FlowVerdict, Verdict
-from mirrorwatch.service.verdict_lines import Line, lines_of
+from mirrorwatch.service.event_log import Line, lines_of
 
 V = Verdict
 STALL = Also(V.STALLED, Cause.MIRROR_DOWN, "It stands.", 7.0)
