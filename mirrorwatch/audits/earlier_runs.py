@@ -2,7 +2,7 @@
 
 A run stores its result before it reports it, and does not read verified records again. If its command ends in
 between, the next command prints the finding, writes it to its outputs and takes over the exit status. A
-command with --tell first posts the results that the service has not received yet.
+command with --post first posts the results that the service has not received yet.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def post_earlier(desk: Desk, state: State, flows: Iterable[Flow]) -> Telling:
             desk.sheet.say(f"{about}: {ended(unheard.why)} {NEVER}", indent=0)
             refused = True
         else:
-            desk.sheet.say(f"{about}: {ended(unheard.why)} A later run with --tell posts it.", indent=0)
+            desk.sheet.say(f"{about}: {ended(unheard.why)} A later run with --post posts it.", indent=0)
             return Telling(refused=refused, away=True)
         state.heard([one.run])
     return Telling(refused=refused)

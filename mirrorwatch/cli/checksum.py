@@ -32,7 +32,7 @@ _PAGE = click.option(
     help="Also write the result to this file, as a self-contained web page.",
 )
 _TELL = click.option(
-    "--tell",
+    "--post",
     metavar="URL",
     help="Post the result to the service at URL, with the token in MIRRORWATCH_TOKEN.",
 )
@@ -157,7 +157,7 @@ def run(
     counts_only: bool,
     json_file: Path | None,
     page: Path | None,
-    tell: str | None,
+    post: str | None,
     print_submit: bool,
     **_log: str,
 ) -> int:
@@ -170,7 +170,7 @@ def run(
     from mirrorwatch.checksums.run import run_all  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
-    desk = _desk(context, config, page=page, tell=tell)
+    desk = _desk(context, config, page=page, post=post)
     chosen = desk.chosen(flows, topics, everything=everything)
     with spark_for(
         desk, master=master, driver_memory=driver_memory, folder=folder, keeps=not counts_only
@@ -235,7 +235,7 @@ def compare(
     driver_memory: str,
     json_file: Path | None,
     page: Path | None,
-    tell: str | None,
+    post: str | None,
     **_log: str,
 ) -> int:
     """Compare two digests of one plan. Differences are read again on both clusters."""
@@ -243,7 +243,7 @@ def compare(
     from mirrorwatch.checksums.sites import compare_digests  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
-    desk = _desk(context, config, page=page, tell=tell)
+    desk = _desk(context, config, page=page, post=post)
     check_master(master, target, "--target")
     with spark_for(
         desk, master=master, driver_memory=driver_memory, folder=source, option="--source"
@@ -251,7 +251,7 @@ def compare(
         return compare_digests(desk, plan_file, source, target, spark=spark, json_file=json_file)
 
 
-def _desk(context: click.Context, path: Path, *, page: Path | None = None, tell: str | None = None) -> Desk:
+def _desk(context: click.Context, path: Path, *, page: Path | None = None, post: str | None = None) -> Desk:
     from mirrorwatch.checksums.desk import make_desk  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.progress import shows_in  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.results.outlets import outlets, service_at  # noqa: PLC0415 - see the module's docstring
@@ -267,5 +267,5 @@ def _desk(context: click.Context, path: Path, *, page: Path | None = None, tell:
         desk,
         shows=shows_in(console, desk.clock) if quiet else None,
         outlets=outlets(page),
-        service=service_at(tell, os.environ),
+        service=service_at(post, os.environ),
     )

@@ -1,4 +1,4 @@
-"""Report the result of a checksum run to a running service: `checksum run --tell URL`.
+"""Report the result of a checksum run to a running service: `checksum run --post URL`.
 
 A service stores a run once, however often it is sent. So failed requests are retried a few times, and
 rejected ones are not. Some rejections concern one run only (invalid, unknown flow, too large): sending it
@@ -138,7 +138,7 @@ def _token(environ: Mapping[str, str]) -> str:
 
 
 def _wrong(sentence: str) -> ConfigurationError:
-    return ConfigurationError([Problem("the command line", "--tell", sentence)])
+    return ConfigurationError([Problem("the command line", "--post", sentence)])
 
 
 def _is_for_good(answer: Answer) -> bool:

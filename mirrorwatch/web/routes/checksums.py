@@ -212,7 +212,7 @@ async def _body(request: web.Request) -> bytes:
             size,
             text=(
                 f"the document: larger than {MOST_BYTES // 2**20} MiB; post the runs of a file one by one, or"
-                " use --tell, which shortens long lists."
+                " use --post, which shortens long lists."
             ),
         )
     return bytes(body)

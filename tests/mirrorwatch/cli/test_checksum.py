@@ -221,7 +221,7 @@ def test_counts_only_and_page_are_passed_on(typed, config, monkeypatch, installe
     assert (status, asked) == (3, [(1, None)]), said
 
 
-@pytest.mark.parametrize("arguments", [("--page", "/no/such/folder/x.html"), ("--tell", "http://here:9699")])
+@pytest.mark.parametrize("arguments", [("--page", "/no/such/folder/x.html"), ("--post", "http://here:9699")])
 def test_an_outlet_that_can_never_be_used_is_status_2(typed, config, installed, monkeypatch, arguments):
     monkeypatch.delenv("MIRRORWATCH_TOKEN", raising=False)
     status, said = typed("run", config, "--all", *arguments)

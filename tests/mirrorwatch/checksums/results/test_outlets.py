@@ -102,7 +102,7 @@ def test_a_flow_that_was_not_compared_is_none_to_tell_of(stage, told):
     ("page", "url", "environ", "sentence"),
     [
         ("/no/such/folder/page.html", None, TOKEN, "--page: folder /no/such/folder does not exist"),
-        (None, "invalid address", TOKEN, "--tell: "),
+        (None, "invalid address", TOKEN, "--post: "),
         (None, URL, {}, "MIRRORWATCH_TOKEN in the environment is not set"),
     ],
 )
@@ -165,7 +165,7 @@ def test_a_service_that_is_away_again_is_told_of_no_more_of_what_it_is_owed(stag
     assert run(found) == 4
     assert len(heard) == 2
     assert heard[0][1]["run"] != heard[1][1]["run"]
-    assert "nothing listens there. A later run with --tell posts it." in found.said
+    assert "nothing listens there. A later run with --post posts it." in found.said
 
 
 def test_a_service_that_comes_back_meanwhile_is_told_all_at_the_end(stage, told, monkeypatch):

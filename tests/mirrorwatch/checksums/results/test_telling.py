@@ -180,7 +180,7 @@ async def test_where_nobody_listens():
 def test_what_is_no_address_is_said_before_hours_of_work(url, sentence):
     with pytest.raises(ConfigurationError) as told:
         check_telling(url, OURS)
-    assert str(told.value).startswith(f"the command line: --tell: {sentence}")
+    assert str(told.value).startswith(f"the command line: --post: {sentence}")
     assert "secret" not in str(told.value)
 
 

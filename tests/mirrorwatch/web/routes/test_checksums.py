@@ -292,7 +292,7 @@ async def test_too_much_is_refused_whether_it_says_how_much_or_not(scene, monkey
     status, answer = await tell(scene, body)
     assert status == 413
     assert answer["detail"] == (
-        "the document: larger than 1 MiB; post the runs of a file one by one, or use --tell, which shortens"
+        "the document: larger than 1 MiB; post the runs of a file one by one, or use --post, which shortens"
         " long lists."
     )
 
