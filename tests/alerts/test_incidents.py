@@ -169,7 +169,7 @@ def test_what_arrives_with_the_sample_that_ends_the_bad_time_counts():
     assert stored.all[0].counts == Counts(9, 2, 9, 9, 0)
 
 
-def test_it_tells_conditions_causes_and_evidence_in_the_order_in_which_they_came():
+def test_it_reports_conditions_causes_and_evidence_in_the_order_in_which_they_came():
     stored = Stored()
     also = Also(Verdict.STALLED, Cause.MIRROR_DOWN, "No records.", START, START, (row("stalled row"),))
     played(
@@ -198,7 +198,7 @@ def test_it_tells_conditions_causes_and_evidence_in_the_order_in_which_they_came
     assert found.symptoms[3].evidence == (row("stalled row"),)
 
 
-def test_an_incident_of_a_flow_that_nobody_watches_is_closed_without_an_end():
+def test_an_incident_of_a_flow_that_no_one_watches_is_closed_without_an_end():
     stored = Stored()
     played(stored, line((10, "late")))
     incident_tables.keep(stored.connection, {}, observer="one", now_at=START + UNWATCHED_S)
@@ -210,7 +210,7 @@ def test_an_incident_of_a_flow_that_nobody_watches_is_closed_without_an_end():
     assert found.lasted_s == Bounds(9, None)
 
 
-def test_bad_time_a_day_after_nobody_watched_is_another_incident():
+def test_bad_time_a_day_after_no_one_watched_is_another_incident():
     stored = Stored()
     played(stored, line((10, "late")))
     later = UNWATCHED_S + 1000
@@ -346,7 +346,7 @@ def test_a_column_shows_bad_time_however_short_and_else_what_most_of_it_was():
         st.tuples(st.integers(-50, 260), st.integers(0, 90), st.sampled_from(list(Verdict))), max_size=12
     )
 )
-def test_a_bar_counts_every_minute_once_and_says_healthy_only_of_what_was_seen(rows):
+def test_a_bar_counts_every_minute_once_and_shows_healthy_only_of_what_was_seen(rows):
     spans = [Span(first, first + more, state) for first, more, state in rows]
     bar = bar_of(spans, until_minute=200, minutes=200, columns=20)
     assert sum(count for _, count in bar.minutes) == 200

@@ -26,7 +26,7 @@ async def store(request, tmp_path):
     await found.close()
 
 
-def test_a_minute_is_told_once_with_its_worst_when_it_is_over():
+def test_a_minute_is_reported_once_with_its_worst_when_it_is_over():
     recorder = MinuteRecorder()
     for second, lag_s in ((0, 1.0), (5, 9.0), (10, None), (55, 2.0)):
         sample = Sample(lag_s=lag_s, recovery_point_s=3.0 if second else None, audited_at=100.0 - second)

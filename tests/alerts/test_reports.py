@@ -168,7 +168,7 @@ def test_a_run_of_minutes_counts_as_its_minutes(first, count, audited):
         ),
     ],
 )
-def test_what_is_said_first(minutes, length, said):
+def test_what_is_shown_first(minutes, length, said):
     found = report_of(objective(), minutes, length=length)
     assert found.first_line == said
     assert said in markdown(found).replace("\\", "")

@@ -102,7 +102,7 @@ def test_the_cases_that_are_rendered_for_users_pass(tmp_path):
     check(tmp_path, OBJECTIVES, cases)
 
 
-def test_every_alert_has_what_somebody_who_is_woken_needs():
+def test_every_alert_has_what_someone_who_is_woken_needs():
     for alert in alerts_of():
         assert re.fullmatch(r"Mirrorwatch[A-Z][A-Za-z]+", alert.name)
         assert len(re.sub(r"\{\{.*?\}\}", "X", alert.summary).split()) <= 9, alert.summary
@@ -181,7 +181,7 @@ def tickets(story):
     ],
     ids=["absent", "none", "gone", "restart"],
 )
-def test_numbers_that_say_nothing_burn_no_budget(tmp_path, values):
+def test_numbers_that_show_nothing_burn_no_budget(tmp_path, values):
     story = Story(OBJECTIVES[1], [FLOWS[1]], 60)
     for one in (
         series.CANARY_SETTLED_TOTAL,
@@ -193,7 +193,7 @@ def test_numbers_that_say_nothing_burn_no_budget(tmp_path, values):
     check(tmp_path, OBJECTIVES, [story.case(values, ("10m", ()), ("31m", ()), ("59m", ()))])
 
 
-def test_a_restart_of_the_mirror_pages_nobody(tmp_path):
+def test_a_restart_of_the_mirror_pages_no_one(tmp_path):
     story = Story(OBJECTIVES[1], [FLOWS[1]], 20)
     # Nothing arrives for 9 s, as seen by one scrape at the worst moment.
     story.play(series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, "0+15x20 " + "306 " + "330+15x58")
@@ -201,7 +201,7 @@ def test_a_restart_of_the_mirror_pages_nobody(tmp_path):
     check(tmp_path, OBJECTIVES, [story.case("restart", ("5m15s", ()), ("5m45s", ()), ("19m", ()))])
 
 
-def test_a_series_that_is_born_at_1_says_nothing_and_the_condition_says_it(tmp_path):
+def test_a_series_that_is_born_at_1_shows_nothing_and_the_condition_shows_it(tmp_path):
     story = Story(OBJECTIVES[1], [FLOWS[1]], 20)
     for outcome in ("lost", "overdue"):
         story.play(series.CANARY_PROBES_TOTAL, "_x20 1x60", outcome=outcome)

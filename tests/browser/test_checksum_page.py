@@ -58,7 +58,7 @@ async def test_it_is_read_from_the_headline_to_the_record(file, look):
     assert 8 <= mark["height"] <= 16
 
 
-async def test_each_row_says_what_it_shows(file, look):
+async def test_each_row_shows_what_it_shows(file, look):
     page = await look(file(with_everything()))
     titles = await page.locator("svg.coverage-field title").all_text_contents()
     assert len(titles) == 13
@@ -70,7 +70,7 @@ async def test_each_row_says_what_it_shows(file, look):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_the_kinds_are_told_apart_in_light_and_dark(file, look, scheme):
+async def test_the_kinds_are_distinguished_in_light_and_dark(file, look, scheme):
     page = await look(file(with_everything()), color_scheme=scheme)
     colours = set()
     for kind in ("equal", "expected", "difference", "not-verified", "left-out"):

@@ -92,7 +92,7 @@ async def test_every_page_fits_and_hostile_names_are_inert(service, page, width,
         assert await page.get_by_role("heading", level=1).inner_text()
 
 
-async def test_a_bar_tells_states_apart_by_height(service, page):
+async def test_a_bar_distinguishes_states_by_height(service, page):
     await page.goto(service.url + "/flows/A:B")
     bar = page.locator(".bar-field").first
     tops = {
@@ -119,7 +119,7 @@ async def test_an_incident_ends_on_its_page_by_itself_and_what_was_opened_stays_
     assert not await page.locator("#to-do").evaluate("details => details.open")
 
 
-async def test_a_store_that_does_not_answer_is_said_and_comes_back(service, page):
+async def test_a_store_that_does_not_answer_is_shown_and_comes_back(service, page):
     await page.goto(service.url + "/incidents")
     service.incidents.failing = True
     heading = page.get_by_role("heading", level=1)

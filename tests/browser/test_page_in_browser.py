@@ -131,7 +131,7 @@ async def test_updating_leaves_a_reader_where_he_is(service, page):
     assert await page.evaluate("document.activeElement.closest('article').id") == name
 
 
-async def test_it_says_when_the_connection_is_lost_and_recovers(service, page):
+async def test_it_shows_when_the_connection_is_lost_and_recovers(service, page):
     await page.goto(service.url)
     service.failing = True
     note = page.locator("#lost-connection")

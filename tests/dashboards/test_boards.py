@@ -70,7 +70,7 @@ def test_ids_are_unique_and_panels_do_not_overlap(document):
 
 
 @pytest.mark.parametrize("panel", PANELS)
-def test_every_panel_says_what_it_shows_in_which_unit(panel):
+def test_every_panel_shows_what_it_shows_in_which_unit(panel):
     assert panel["description"].endswith(".")
     assert panel["fieldConfig"]["defaults"].get("unit") or panel["type"] in {"state-timeline", "heatmap"}
 

@@ -170,7 +170,7 @@ def test_the_unit_tries_again_only_what_may_pass_and_not_for_ever():
     assert (unit["StartLimitIntervalSec"], unit["StartLimitBurst"]) == (["12h"], ["3"])
 
 
-def test_a_unit_that_somebody_stops_has_not_failed():
+def test_a_unit_that_someone_stops_has_not_failed():
     assert keys_of(UNIT)["SuccessExitStatus"] == [str(INTERRUPTED)]
 
 

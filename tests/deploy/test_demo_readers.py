@@ -13,7 +13,7 @@ SLOW = Reader(group="slow", cluster="A", topics=("t",), records_per_s=10)
 @pytest.mark.parametrize(
     ("elapsed_s", "read", "may"), [(0.0, 0, 0), (0.1, 0, 1), (1.0, 4, 6), (1.0, 12, 0), (3600.0, 0, 500)]
 )
-def test_nobody_reads_more_than_its_pace_and_never_much_at_once(elapsed_s, read, may):
+def test_no_one_reads_more_than_its_pace_and_never_much_at_once(elapsed_s, read, may):
     assert SLOW.may_read(elapsed_s=elapsed_s, read=read) == may
 
 

@@ -91,13 +91,13 @@ def played(stack, clock, *, typed=(), rounds=("drop-some",), monkeypatch):
     return told, said
 
 
-def test_a_verdict_that_stays_is_told_once(clock, monkeypatch):
+def test_a_verdict_that_stays_is_reported_once(clock, monkeypatch):
     _, said = played(Stack(LOSING, LOSING), clock, monkeypatch=monkeypatch)
     assert sum("mirrorwatch reports losing" in line for line in said) == 1
     assert any("after its last evidence" in line for line in said)
 
 
-def test_one_that_has_become_another_is_told_again(clock, monkeypatch):
+def test_one_that_has_become_another_is_reported_again(clock, monkeypatch):
     later = Said("losing", "misrouted", "It routes records.")
     _, said = played(Stack(LOSING, later), clock, monkeypatch=monkeypatch)
     assert [line.split("reports ")[1] for line in said if "reports" in line] == [str(LOSING), str(later)]
@@ -125,7 +125,7 @@ def show_with(stack, clock):
         (1, "ended with status 1"),
     ],
 )
-def test_what_somebody_kills_is_told_and_started_anew_half_a_minute_later(clock, name, status, how):
+def test_what_someone_kills_is_reported_and_started_again_half_a_minute_later(clock, name, status, how):
     stack = Stack(STALLED, HEALTHY, gone=(name,), status=status)
     told, said = show_with(stack, clock)
     assert told._choice(1000.0) == show.ROUNDS[0]

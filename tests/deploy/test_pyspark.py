@@ -26,7 +26,7 @@ def test_the_lock_s_lines_are_taken_with_their_hashes():
 @pytest.mark.parametrize(
     "lock", ["", LOCK.replace("py4j", "py5j"), LOCK.replace("pyspark==4.0.0 \\", "pyspark==4.0.0")]
 )
-def test_a_lock_without_a_pin_is_told(lock):
+def test_a_lock_without_a_pin_is_reported(lock):
     with pytest.raises(StackError, match="does not pin py"):
         pins(lock)
 

@@ -15,7 +15,7 @@ def configuration(service):
 
 
 @pytest.mark.parametrize(("kafka", "minor"), [("", "4.3"), ("3.9", "3.9"), ("3.9.2", "3.9")])
-def test_it_is_told_the_version_of_the_mirror_that_runs(tmp_path, monkeypatch, kafka, minor):
+def test_it_gets_the_version_of_the_mirror_that_runs(tmp_path, monkeypatch, kafka, minor):
     monkeypatch.setenv("MIRRORWATCH_KAFKA", kafka)
     assert configuration(Service(tmp_path, {}))["mirror_version"] == minor
 
@@ -36,7 +36,7 @@ def test_another_module_runs_in_its_place(tmp_path):
     assert other.command == [sys.executable, "-m", "bench.timed_service", config, folder]
 
 
-def test_the_books_are_those_of_the_orderly_end(tmp_path):
+def test_the_counters_are_those_of_the_orderly_end(tmp_path):
     service = Service(tmp_path, {})
     assert service.flows() == {}
     lines = [

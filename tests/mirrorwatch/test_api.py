@@ -109,7 +109,7 @@ def is_named_wrongly(path, schema):
     return wrong or re.fullmatch("[a-z][a-z0-9_]*", name) is None
 
 
-def test_a_name_says_what_its_value_is():
+def test_a_name_shows_what_its_value_is():
     found = [one for name, schema in SCHEMAS.items() for one in members(schema, name)]
     assert len(found) > 200
     assert [path for path, schema in found if is_named_wrongly(path, schema)] == []

@@ -50,7 +50,7 @@ def test_which_topics_of_the_mirror_are_read(changes, said, heartbeats, tasks):
     assert (found.heartbeats_topic, found.tasks_topic) == (heartbeats, tasks)
 
 
-def test_brokers_that_no_probe_passes_are_told_by_side():
+def test_brokers_that_no_probe_passes_are_reported_by_side():
     class FlowState:
         def unreached(self, name):
             assert name == "A->B"
@@ -75,7 +75,7 @@ def test_brokers_that_no_probe_passes_are_told_by_side():
     assert many.startswith("No probe passes brokers 0, 1, 2, 3, 4, 5 and 3 more of B:")
 
 
-def test_the_document_tells_all_of_it():
+def test_the_document_reports_all_of_it():
     flow = views.flow(unreached=(UnreachedView("target", "B", (4, 6)),))
     document = flow_document(flow, WITHIN)
     assert document["heartbeat_age_s"] == 1.2
@@ -89,7 +89,7 @@ def page():
     return Page()
 
 
-def test_what_is_fine_takes_no_room_and_what_is_not_is_said(page):
+def test_what_is_fine_takes_no_room_and_what_is_not_is_shown(page):
     fine = page.page(views.service(views.flow()))
     assert "No probe passes" not in fine
     assert fine.count(HEARTBEAT) == 1  # among the facts, which are folded
@@ -103,7 +103,7 @@ def test_what_is_fine_takes_no_room_and_what_is_not_is_said(page):
     assert "no heartbeat of MirrorMaker read" in none
 
 
-def test_a_latched_canary_says_once_why_and_how_to_resume(page):
+def test_a_latched_canary_shows_once_why_and_how_to_resume(page):
     sentence = "A probe came back to A. Have it go on by POST /api/v1/flows/A->B/canary/resume"
     flow = views.flow(
         verdict=Verdict.REPEATING,
@@ -122,7 +122,7 @@ def test_a_latched_canary_says_once_why_and_how_to_resume(page):
 
 
 @pytest.mark.parametrize("watched", [True, False])
-def test_what_offsets_say_of_a_flow_is_one_click_away_and_only_where_they_are_read(watched):
+def test_what_offsets_show_of_a_flow_is_one_click_away_and_only_where_they_are_read(watched):
     flow = views.flow("eu-1", "dc-west")
     parts = (("canary", "well"), ("lag", "12 partitions move."))[: 1 + watched]
     flow = replace(flow, verdict=replace(flow.verdict, parts=parts))

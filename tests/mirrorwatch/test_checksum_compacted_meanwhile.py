@@ -70,7 +70,7 @@ def test_between_the_looks_it_ends_the_run(stage):
         run(found)
 
 
-def test_before_a_run_is_typed_again_it_has_it_plan_anew(stage, tmp_path):
+def test_before_a_run_is_typed_again_it_has_it_plan_again(stage, tmp_path):
     found = stage()
 
     def killed():

@@ -58,7 +58,7 @@ def aged(folder):
     os.utime(folder / "asked.json", (at, at))
 
 
-def test_what_was_quiet_is_told_as_such_by_the_run_that_goes_on(stage, tmp_path):
+def test_what_was_quiet_is_reported_as_such_by_the_run_that_goes_on(stage, tmp_path):
     found = stage({("orders", 0): mirrored(), ("quiet", 0): mirrored()})
     assert run(found) == 0
     grown(found.clusters.mirrors["orders", 0], 100)
@@ -69,7 +69,7 @@ def test_what_was_quiet_is_told_as_such_by_the_run_that_goes_on(stage, tmp_path)
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_kept_digests_that_cannot_be_used_are_made_anew_wherever_they_are(stage, tmp_path, named):
+def test_kept_digests_that_cannot_be_used_are_recreated_wherever_they_are(stage, tmp_path, named):
     found = stage({("orders", 0): mirrored()})
     if named:  # as with `--folder`, where digests stay
         found.folder_of = lambda plan, side, **_: f"{tmp_path}/digests/{plan_id(plan)[:12]}/{side}"
@@ -90,7 +90,7 @@ def test_kept_digests_that_cannot_be_used_are_made_anew_wherever_they_are(stage,
     assert [side for side, _ in found.digests_made.read] == ["source", "source", "target"]
 
 
-def test_a_plan_that_nobody_went_on_with_for_a_week_is_made_anew(stage, tmp_path):
+def test_a_plan_that_no_one_went_on_with_for_a_week_is_recreated(stage, tmp_path):
     found = stage({("orders", 0): mirrored()})
     interrupted(found)
     (old,) = (tmp_path / "checksum").iterdir()

@@ -88,7 +88,7 @@ def test_a_configuration_that_cannot_be_used_is_blamed(typed, tmp_path):
     assert output.splitlines()[-1] == "wrong.yaml cannot be used: 1 problem."
 
 
-def test_a_folder_that_takes_no_files_is_told_before_hours_of_work(typed, monkeypatch):
+def test_a_folder_that_takes_no_files_is_reported_before_hours_of_work(typed, monkeypatch):
     monkeypatch.setattr(os, "access", lambda _path, mode: not mode & os.W_OK)  # root may write everywhere
     status, output = typed("plan", "--all", "--out", "x.json")
     assert status == 2
@@ -114,7 +114,7 @@ def test_a_signal_ends_a_plan_with_130_and_without_a_word(tmp_path, number):
 
 
 @pytest.mark.parametrize("option", ["--json", "--out"])
-def test_a_name_that_no_file_can_have_is_told(typed, option):
+def test_a_name_that_no_file_can_have_is_reported(typed, option):
     status, output = typed("plan", "--all", option, "x" * 300)
     assert status == 2
     assert output.startswith(f"the command line: {option}: cannot write to {'x' * 100}…: file name too long")

@@ -86,7 +86,7 @@ def orders_with(folder, **secrets):
 
 
 @pytest.mark.parametrize("name", ["STORE", "TOKEN", "CLIENT"])
-def test_a_secret_that_the_process_cannot_come_across_is_not_told_to_it(tmp_path, name):
+def test_a_secret_that_the_process_cannot_come_across_is_not_reported_to_it(tmp_path, name):
     before = orders_with(tmp_path)
     assert set(before.told["secrets"]) == {"one-of-mirror", "one-of-clusters", "one-of-flows"}
     assert orders_with(tmp_path, **{name: SECRETS[name].replace("one", "two")}) == before
@@ -95,13 +95,13 @@ def test_a_secret_that_the_process_cannot_come_across_is_not_told_to_it(tmp_path
 @pytest.mark.parametrize(
     ("name", "value"), [("MIRROR", "two-of-mirror"), ("A", "two-of-clusters"), ("TOPICS", "two-of-flows")]
 )
-def test_a_secret_that_the_process_can_come_across_is_told_to_it_anew(tmp_path, name, value):
+def test_a_secret_that_the_process_can_come_across_is_reported_to_it_again(tmp_path, name, value):
     before, after = orders_with(tmp_path), orders_with(tmp_path, **{name: value})
     assert after != before
     assert set(after.told["secrets"]) - set(before.told["secrets"]) == {value}
 
 
-def test_topics_that_are_left_out_are_told_to_the_process_and_change_no_flow(tmp_path):
+def test_topics_that_are_left_out_are_reported_to_the_process_and_change_no_flow(tmp_path):
     before = lag_orders(config_of(tmp_path))
     after = lag_orders(config_of(tmp_path, lag="{commits: topic, topics: 'a.*', topics_exclude: 'ab'}"))
     assert [before.told[key] for key in ("topics", "topics_exclude")] == [".*", ""]
@@ -191,7 +191,7 @@ async def test_where_nothing_changes_that_it_works_by_it_is_not_touched(played, 
     assert played.events == []
 
 
-async def test_it_tells_what_it_knows_and_the_next_begins_with_the_new_orders(played, tmp_path):
+async def test_it_reports_what_it_knows_and_the_next_begins_with_the_new_orders(played, tmp_path):
     use(played, tmp_path, clusters=THREE, flows={"A->B": "{}", "A->C": "{}"})
     assert played.lagging.evidence("B->A") is None
     assert played.lagging.evidence("A->C").verdict is Verdict.UNKNOWN
@@ -282,7 +282,7 @@ async def test_what_was_complained_of_is_no_problem_any_more_once_it_is_off(play
             await asyncio.sleep(0.01)
 
 
-async def test_what_is_told_by_orders_that_hold_no_more_is_not_believed(played, tmp_path):
+async def test_what_is_reported_by_orders_that_hold_no_more_is_not_believed(played, tmp_path):
     taken = []
     played.lagging._book.take = lambda documents, **_: taken.extend(one["flow"] for one in documents)
 
@@ -341,7 +341,7 @@ async def test_a_process_that_is_killed_in_an_exchange_is_followed_by_the_new_or
     await desk.end()
 
 
-async def test_each_process_is_told_once_what_connect_says_and_every_later_look(played, tmp_path):
+async def test_each_process_is_reported_once_what_connect_shows_and_every_later_look(played, tmp_path):
     async def told(count):
         await played.lagging._look()
         assert worker(played).heard.count("connect_states") == count
@@ -358,7 +358,7 @@ async def test_each_process_is_told_once_what_connect_says_and_every_later_look(
     await told(3)
 
 
-async def test_what_connect_says_cannot_be_told_and_the_flows_are_asked_all_the_same(played):
+async def test_what_connect_shows_cannot_be_reported_and_the_flows_are_asked_all_the_same(played):
     real, asked = worker(played).ask, []
 
     async def ask(question, **details):
@@ -374,7 +374,7 @@ async def test_what_connect_says_cannot_be_told_and_the_flows_are_asked_all_the_
     assert asked.count("flows") == asked.count("connect_states") >= 2
 
 
-async def test_an_answer_that_is_none_is_told_and_does_not_end_the_looks(played):
+async def test_an_answer_that_is_none_is_reported_and_does_not_end_the_looks(played):
     async def ask(_question, **_details):
         raise MalformedError("A question or a head is not JSON.")
 

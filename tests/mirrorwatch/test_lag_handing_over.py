@@ -148,7 +148,7 @@ class Played:
         self.heard.append("closed")
 
 
-async def test_the_process_is_told_to_end_only_when_it_has_told_what_it_knows(tmp_path, monkeypatch):
+async def test_the_process_is_reported_to_end_only_when_it_has_reported_what_it_knows(tmp_path, monkeypatch):
     monkeypatch.setattr(lag_monitor, "Worker", Played)
     store = Store(f"sqlite:///{tmp_path}/mw.db", migrations=snapshot_store.MIGRATIONS)
     await store.open()

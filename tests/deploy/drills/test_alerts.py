@@ -69,7 +69,7 @@ def test_an_alert_is_as_late_as_in_its_slowest_drill():
     assert first_seconds(results) == {"MirrorwatchNoRecordsArrive": measured}
 
 
-def test_a_line_without_alerts_is_of_a_drill_that_nobody_watched_for_them():
+def test_a_line_without_alerts_is_of_a_drill_that_no_one_watched_for_them():
     said = [(5.6, "stalled", "mirror_down")]
     whole = Result(
         "freeze-mirror", said=said, healed_s=1.0, fired=[SILENT, GROWING], paged=[(17.0, SILENT[1])]

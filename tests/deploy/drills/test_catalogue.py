@@ -148,7 +148,7 @@ def test_a_probe_called_lost_is_wrong_where_no_alarm_is_expected(called):
     assert result.wrong(BENIGN) == "probes were called lost"
 
 
-def test_a_fault_that_left_no_trace_in_the_books_did_not_happen():
+def test_a_fault_that_left_no_trace_in_the_counters_did_not_happen():
     neighbour = Drill(name="neighbour", verdict=None, counted="foreign")
     assert Result("x", said=[WELL], healed_s=1.0).wrong(neighbour) == "nothing was counted as foreign"
     assert Result("x", said=[WELL], healed_s=1.0, books={"foreign": 9}).wrong(neighbour) == ""

@@ -90,7 +90,7 @@ def test_so_are_those_of_before(bench, after_failing):
     assert bench.pair.mirror.restarts == 2
 
 
-def test_a_broker_that_is_away_is_no_target_that_stands_still(bench, monkeypatch):
+def test_a_broker_that_is_away_is_no_target_that_hangs(bench, monkeypatch):
     monkeypatch.setattr(checksum_bench, "_STILL_S", 0.02)
     monkeypatch.setattr(checksum_bench, "_COPIED_S", 0.2)
     ends = [-1] * 20 + [7] * 1000

@@ -33,7 +33,7 @@ def test_what_is_right(result, told):
     assert ("**no**" in section(result)) is bool(told)
 
 
-def test_one_that_hangs_is_told_and_the_others_go_on(tmp_path, monkeypatch):
+def test_one_that_hangs_is_reported_and_the_others_go_on(tmp_path, monkeypatch):
     def hang(command, **how):
         raise subprocess.TimeoutExpired(command, how["timeout"])
 

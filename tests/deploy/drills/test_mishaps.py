@@ -110,7 +110,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(listening, "ACT_S", 0.0)
 
 
-def test_an_act_that_takes_too_long_does_not_go_on_beside_the_next_drill(pair, impatient):
+def test_an_act_that_takes_too_long_does_not_go_on_with_the_next_drill(pair, impatient):
     slow = act("import time; time.sleep(60)")
     try:
         with pytest.raises(DrillError):
@@ -121,14 +121,14 @@ def test_an_act_that_takes_too_long_does_not_go_on_beside_the_next_drill(pair, i
         slow.wait()
 
 
-def test_an_act_that_fails_is_told(pair):
+def test_an_act_that_fails_is_reported(pair):
     failing = act("raise SystemExit(1)")
     failing.wait()
     with pytest.raises(DrillError, match="could not be made to happen"):
         listens({}).until(0.0, pair, failing, ends=lambda: True)
 
 
-def test_an_act_that_is_done_is_listened_to_as_long_as_told(pair):
+def test_an_act_that_is_done_is_listened_to_as_long_as_reported(pair):
     done = act("")
     done.wait()
     told = listens({"verdict": "healthy", "cause": None, "events": []})

@@ -32,7 +32,7 @@ def heard_by(stage, status=0):
     return heard
 
 
-def test_the_next_run_tells_what_a_killed_one_wrote(stage, tmp_path):
+def test_the_next_run_reports_what_a_killed_one_wrote(stage, tmp_path):
     killed_at(tmp_path, "written")
     found = stage()
     heard, path = heard_by(found), tmp_path / "result.json"
@@ -50,7 +50,7 @@ def test_the_next_run_tells_what_a_killed_one_wrote(stage, tmp_path):
     assert "each is reported once" not in found.said
 
 
-def test_it_is_told_once(stage, tmp_path):
+def test_it_is_reported_once(stage, tmp_path):
     killed_at(tmp_path, "written")
     assert run(stage()) == 1
     again = stage()
@@ -60,7 +60,7 @@ def test_it_is_told_once(stage, tmp_path):
     assert "was not reported" not in again.said
 
 
-def test_a_run_that_told_is_not_told_by_the_next(stage, tmp_path):
+def test_a_run_that_reported_is_not_reported_by_the_next(stage, tmp_path):
     assert run(stage()) == 1
     again = stage()
     assert run(again) == 0
@@ -72,7 +72,7 @@ def test_a_kill_before_the_outlets_have_it_leaves_it_to_the_next(stage, tmp_path
     assert run(stage()) == 1
 
 
-def test_it_is_told_before_hours_of_work_and_again_where_those_end_as_the_first_did(stage, tmp_path):
+def test_it_is_reported_before_hours_of_work_and_again_where_those_end_as_the_first_did(stage, tmp_path):
     killed_at(tmp_path, "written")
     one = lossy()
     one.write(50)
@@ -132,7 +132,7 @@ def more_to_read():
         ([], {"max_bytes": 10}, "the plan of A->B reads about"),
     ],
 )
-def test_a_command_that_is_refused_tells_it_with_its_refusal_and_none_tells_it_again(
+def test_a_command_that_is_refused_reports_it_with_its_refusal_and_none_reports_it_again(
     stage, tmp_path, topics, settings, said
 ):
     killed_at(tmp_path, "written")
@@ -150,14 +150,14 @@ def test_a_command_that_is_refused_tells_it_with_its_refusal_and_none_tells_it_a
     assert (heard, again.said) == ([], "")
 
 
-def test_a_command_that_is_refused_before_it_told_it_leaves_it_to_the_next(stage, tmp_path):
+def test_a_command_that_is_refused_before_it_reported_it_leaves_it_to_the_next(stage, tmp_path):
     killed_at(tmp_path, "written")
     with pytest.raises(ConfigurationError, match=r"--json: folder .* does not exist"):
         run(stage(), json_file=tmp_path / "gone" / "result.json")
     assert run(stage()) == 1
 
 
-def test_of_a_run_whose_differences_were_not_told_apart_the_next_one_says_so(stage, tmp_path):
+def test_of_a_run_whose_differences_were_not_distinguished_the_next_one_shows_so(stage, tmp_path):
     assert run(stage()) == 1
     with closing(connect(tmp_path / "mirrorwatch.db")) as store, store:
         store.execute("UPDATE checksum_runs SET findings = 0")
@@ -167,7 +167,7 @@ def test_of_a_run_whose_differences_were_not_told_apart_the_next_one_says_so(sta
 
 
 @pytest.mark.parametrize("step", ["service", "written"])
-def test_the_service_hears_of_it_also_where_the_next_run_tells_none(stage, tmp_path, step):
+def test_the_service_hears_of_it_also_where_the_next_run_reports_none(stage, tmp_path, step):
     killed_at(tmp_path, step)
     heard = []
 
@@ -196,7 +196,7 @@ def test_a_service_that_is_away_then_is_owed_what_a_command_without_one_found(st
     assert [one["status"] for one in heard] == [1, 0, 0]
 
 
-def test_another_flow_s_run_does_not_tell_it(stage, tmp_path):
+def test_another_flow_s_run_does_not_report_it(stage, tmp_path):
     killed_at(tmp_path, "written")
     other = stage(config=TWO_FLOWS)
     object.__setattr__(other, "chosen", lambda *_topics: other.desk.chosen(["A:C"], (), everything=True))
@@ -213,7 +213,7 @@ def test_a_count_leaves_it_to_the_next_run(stage, tmp_path):
     assert run(stage()) == 1
 
 
-def test_of_a_document_that_cannot_be_read_the_status_is_told(stage, tmp_path):
+def test_of_a_document_that_cannot_be_read_the_status_is_reported(stage, tmp_path):
     killed_at(tmp_path, "written")
     with closing(connect(tmp_path / "mirrorwatch.db")) as store, store:
         store.execute("UPDATE checksum_runs SET document = x'00'")
@@ -228,12 +228,12 @@ def test_of_a_document_that_cannot_be_read_the_status_is_told(stage, tmp_path):
 @pytest.mark.parametrize(
     ("status", "said"), [(0, "nothing new"), (3, "no difference in 0 records, but not everything")]
 )
-def test_a_run_that_compared_nothing_is_told_as_one(status, said):
+def test_a_run_that_compared_nothing_is_reported_as_one(status, said):
     row = RunRow("r", "A->B", "p", "", 0, 0, status, False, 1.0, 0, 0, 0)
     assert found_text(row).startswith(said)
 
 
-def test_a_healthy_run_that_was_not_told_says_so(stage, tmp_path):
+def test_a_healthy_run_that_was_not_reported_shows_so(stage, tmp_path):
     killed_at(tmp_path, "written")
     with closing(connect(tmp_path / "mirrorwatch.db")) as store, store:
         store.execute("UPDATE checksum_runs SET status = 3, findings = 0")

@@ -68,7 +68,7 @@ def test_a_cause_that_is_known_of_few_goes_before_none():
     assert one.cause is Cause.TRANSFORMED
 
 
-def test_rows_are_bounded_and_what_the_document_does_not_show_is_told_as_at_least():
+def test_rows_are_bounded_and_what_the_document_does_not_show_is_reported_as_at_least():
     document = run(findings=[finding(number=number) for number in range(30)])
     document["findings"]["count"] = 40
     one = run_summary(read_run(document), ended_at=ENDED_AT, exactly_once=False).found[0]
@@ -85,7 +85,7 @@ def test_rows_are_bounded_and_what_the_document_does_not_show_is_told_as_at_leas
         (block(lacking=3, certain=False), None, None),
     ],
 )
-def test_what_was_not_told_apart_is_evidence_of_what_counts_alone_prove(one, at_least_once, exactly_once):
+def test_what_was_not_distinguished_is_evidence_of_what_counts_alone_prove(one, at_least_once, exactly_once):
     for once, verdict in ((False, at_least_once), (True, exactly_once)):
         seen = found(exactly_once=once, blocks=[one])
         assert [each.verdict for each in seen] == ([] if verdict is None else [verdict])
@@ -100,7 +100,7 @@ def test_without_a_run_there_is_nothing():
     assert standing() is None
 
 
-def test_the_newest_run_is_the_one_that_ended_last_whenever_it_was_told():
+def test_the_newest_run_is_the_one_that_ended_last_whenever_it_was_reported():
     old, new = gist("old"), gist("new", ended_at=ENDED_AT + NIGHT_S)
     for order in ((old, new), (new, old)):
         told = standing(*order)
@@ -209,7 +209,7 @@ def test_a_topic_stands_as_the_last_run_that_compared_it_left_it():
 
 
 @pytest.mark.parametrize(("shown", "known"), [(3, {"a", "b", "c"}), (2, {"a"}), (1, set()), (0, set())])
-def test_of_a_document_that_was_cut_only_whole_topics_are_told(shown, known):
+def test_of_a_document_that_was_cut_only_whole_topics_are_reported(shown, known):
     document = run(
         partitions=[partition("a"), partition("b"), partition("c")] if shown else [partition("a")],
         left_out=[left("z")] if shown < 3 else [],
@@ -231,7 +231,7 @@ def cut(document, shown):
     ("shown", "known"),
     [(4, {"a", "b", "c"}), (3, {"a", "b", "c"}), (2, {"a"}), (1, set()), (0, set())],
 )
-def test_where_what_is_left_out_was_cut_only_topics_before_the_end_are_told(shown, known):
+def test_where_what_is_left_out_was_cut_only_topics_before_the_end_are_reported(shown, known):
     gone = [left("a", 1), left("b", 1)]
     new = [left("a", 2, later=True), left("c", 2, later=True)]
     document = run(
@@ -273,7 +273,7 @@ RUNS = st.lists(
 
 
 @given(RUNS, st.randoms())
-def test_it_is_the_same_in_whatever_order_runs_were_told(runs, random):
+def test_it_is_the_same_in_whatever_order_runs_were_reported(runs, random):
     summaries = [gist(f"r{number}", **said) for number, said in enumerate(runs)]
     told = standing(*summaries)
     random.shuffle(summaries)

@@ -72,7 +72,7 @@ async def scene(tmp_path):
     await store.close()
 
 
-async def test_without_a_run_nothing_is_known_and_nothing_told(scene):
+async def test_without_a_run_nothing_is_known_and_nothing_reported(scene):
     await scene.following.look()
     assert scene.following.audits == {}
     assert scene.following.series is None
@@ -80,7 +80,7 @@ async def test_without_a_run_nothing_is_known_and_nothing_told(scene):
     assert scene.said == {}
 
 
-async def test_a_run_on_the_same_store_needs_to_tell_nothing(scene):
+async def test_a_run_on_the_same_store_needs_to_report_nothing(scene):
     await scene.keep(run("r1", findings=[finding()]))
     await scene.following.look()
     assert scene.runs() == ["r1"]
@@ -89,7 +89,7 @@ async def test_a_run_on_the_same_store_needs_to_tell_nothing(scene):
     assert scene.following.series is not None
 
 
-async def test_a_run_that_is_told_is_known_at_once_and_counted_once(scene):
+async def test_a_run_that_is_reported_is_known_at_once_and_counted_once(scene):
     assert await scene.tell(run("r1", findings=[finding()])) is True
     assert scene.runs() == ["r1"]
     before = scene.following.audits["A->B"]
@@ -99,7 +99,7 @@ async def test_a_run_that_is_told_is_known_at_once_and_counted_once(scene):
     assert scene.following.audits["A->B"] == before
 
 
-async def test_a_run_of_the_same_store_that_is_told_as_well_is_one(scene):
+async def test_a_run_of_the_same_store_that_is_reported_as_well_is_one(scene):
     document = run("r1")
     await scene.keep(document)
     assert await scene.tell(document) is False
@@ -168,7 +168,7 @@ async def test_no_more_runs_are_kept_than_the_newest_and_others_are_not_read(sce
 DAYS_LATE = 3 * 86_400.0
 
 
-async def test_a_finding_that_was_told_days_later_holds_from_then_on_over_restarts_too(scene):
+async def test_a_finding_that_was_reported_days_later_holds_from_then_on_over_restarts_too(scene):
     scene.clock.began_wall_s += DAYS_LATE
     await scene.tell(run("night", ended_at=ENDED_AT + DAYS_LATE), run("late", findings=[finding()]))
     assert scene.runs() == ["night", "late"]
@@ -181,7 +181,7 @@ async def test_a_finding_that_was_told_days_later_holds_from_then_on_over_restar
         assert is_quiet(checksum, told_at + HOLD_FOUND_S + 1)
 
 
-async def test_told_again_it_holds_no_longer(scene):
+async def test_reported_again_it_holds_no_longer(scene):
     await scene.tell(run("r1", findings=[finding()]))
     before = scene.following.evidence("A->B")
     scene.clock.began_wall_s += DAYS_LATE
@@ -191,7 +191,7 @@ async def test_told_again_it_holds_no_longer(scene):
 
 
 @pytest.mark.parametrize("late_last", [True, False])
-async def test_a_later_run_by_the_same_plan_clears_it_in_whatever_order_they_are_told(scene, late_last):
+async def test_a_later_run_by_the_same_plan_clears_it_in_whatever_order_they_are_reported(scene, late_last):
     scene.clock.began_wall_s += DAYS_LATE
     lossy, clean = (
         run("r1", findings=[finding()], planned_at=ENDED_AT),
@@ -203,7 +203,7 @@ async def test_a_later_run_by_the_same_plan_clears_it_in_whatever_order_they_are
     assert scene.following.evidence("A->B").found == ()
 
 
-async def test_a_finding_that_is_told_late_holds_behind_however_many_newer_runs(scene):
+async def test_a_finding_that_is_reported_late_holds_behind_however_many_newer_runs(scene):
     scene.clock.began_wall_s += DAYS_LATE
     later = [run(f"r{number:02}", ended_at=ENDED_AT + 1 + number) for number in range(KEPT_RUNS + 5)]
     await scene.keep(*later)
@@ -218,7 +218,7 @@ async def test_a_finding_that_is_told_late_holds_behind_however_many_newer_runs(
     assert len(scene.runs()) == KEPT_RUNS
 
 
-async def test_runs_of_a_file_are_settled_once_and_made_ready_beside_the_event_loop(scene, monkeypatch):
+async def test_runs_of_a_file_are_settled_once_and_made_ready_with_the_event_loop(scene, monkeypatch):
     threads = {"run_summary": [], "flow_audit": [], "ChecksumSeries": []}
     for name, came in threads.items():
         made = getattr(checksum_following, name)
@@ -237,7 +237,7 @@ async def test_runs_of_a_file_are_settled_once_and_made_ready_beside_the_event_l
     assert get_ident() not in {one for came in threads.values() for one in came}
 
 
-async def test_a_flow_that_changes_while_it_is_settled_is_read_anew(scene, monkeypatch):
+async def test_a_flow_that_changes_while_it_is_settled_is_read_again(scene, monkeypatch):
     await scene.tell(run("r1", blocks=[block(surplus=5)]), run("other", flow="B->A"))
     flow_audit, changed = checksum_following.flow_audit, [Flow("A", "B", exactly_once=True), FLOWS[1]]
 
@@ -272,7 +272,7 @@ async def test_a_pass_over_counts_proves_nothing(scene):
     assert await scene.following.document("c2") == counted("c2")
 
 
-async def test_a_run_that_cannot_be_read_is_told_and_leaves_the_others(scene):
+async def test_a_run_that_cannot_be_read_is_reported_and_leaves_the_others(scene):
     await scene.keep(run("r1"), run("odd", ended_at=ENDED_AT + 1, partitions=[partition()]) | {"records": 7})
     await scene.following.look()
     assert scene.runs() == ["r1"]
@@ -329,7 +329,7 @@ async def test_it_looks_every_half_minute_and_has_the_store_forget_each_hour(sce
     assert looks[121][1] == []
 
 
-async def test_flows_that_go_are_forgotten_and_those_that_change_stand_until_they_are_read_anew(scene):
+async def test_flows_that_go_are_forgotten_and_those_that_change_stand_until_they_are_read_again(scene):
     await scene.keep(run("r1", blocks=[block(surplus=5)], findings=[finding()]))
     await scene.following.look()
     assert scene.following.knows("A->B")
@@ -358,7 +358,7 @@ async def test_counts_are_those_of_the_store(scene):
     assert [(one.bucket_at_ms, one.source_records, one.target_records) for one in found] == [(900_000, 5, 4)]
 
 
-async def test_too_many_topics_for_metrics_are_told(scene, monkeypatch):
+async def test_too_many_topics_for_metrics_are_reported(scene, monkeypatch):
     monkeypatch.setattr(checksum_following, "MOST_SERIES", 8)
     made = checksum_following.ChecksumSeries
     monkeypatch.setattr(

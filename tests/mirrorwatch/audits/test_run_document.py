@@ -68,7 +68,7 @@ def test_what_a_run_writes_is_read():
     assert told.nothing_new == ("quiet",)
 
 
-def test_records_that_nobody_could_look_up_are_told_and_a_document_without_them_is_read_as_well():
+def test_records_that_no_one_could_look_up_are_reported_and_a_document_without_them_is_read_as_well():
     unsettled = [
         finding(RecordVerdict.UNVERIFIABLE, source=None, offset=at, number=at)
         for at in range(MOST_FINDINGS + 1)
@@ -145,7 +145,7 @@ def test_a_pass_over_counts_is_read_for_what_it_is():
         (["nothing_new"], [3], "nothing_new[0]: must be a topic name"),
     ],
 )
-def test_each_thing_that_is_wrong_is_said_with_its_place(path, value, sentence):
+def test_each_thing_that_is_wrong_is_shown_with_its_place(path, value, sentence):
     (said,) = problems(changed(path, value))
     assert said.startswith(sentence)
 
@@ -153,13 +153,13 @@ def test_each_thing_that_is_wrong_is_said_with_its_place(path, value, sentence):
 @pytest.mark.parametrize(
     "name", ["run", "flow", "plan", "begun_at", "status", "coverage", "records", "findings"]
 )
-def test_what_is_missing_is_said_once(name):
+def test_what_is_missing_is_shown_once(name):
     document = copied(FULL)
     del document[name]
     assert problems(document) == [f"{name}: missing"]
 
 
-def test_all_problems_are_said_at_once_and_no_more_than_can_be_read():
+def test_all_problems_are_shown_at_once_and_no_more_than_can_be_read():
     document = changed(["status"], 9)
     document["findings"] = {"count": 200, "shown": [{} for _ in range(200)]}
     said = problems(document)
@@ -175,7 +175,7 @@ def test_unknown_fields_are_counted_and_only_some_are_named():
     assert max(map(len, refused.value.problems)) < 700
 
 
-def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_told(monkeypatch):
+def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_reported(monkeypatch):
     good, bad = copied(FULL), changed(["status"], 9)
     bad["findings"] = {"count": 40, "shown": [{} for _ in range(4)]}
     read = []
@@ -192,7 +192,7 @@ def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_told(mo
 
 
 @pytest.mark.parametrize(("version", "told"), [(2, "2"), (None, "none"), (True, "none"), ("1", "none")])
-def test_of_another_version_nothing_else_is_said(version, told):
+def test_of_another_version_nothing_else_is_shown(version, told):
     assert problems({"version": version}) == [
         f"version: {told} is not supported (this service reads 1); use one release for both"
     ]

@@ -35,7 +35,7 @@ def of_the_mirrors(text):
     return [line for line in text.splitlines() if b"process_" not in line]
 
 
-def test_every_verdict_of_a_topic_is_told_those_of_no_record_too():
+def test_every_verdict_of_a_topic_is_reported_those_of_no_record_too():
     told = samples(ChecksumSeries([(LABELS, {"orders": topic(match=7, lost=1)})]))
     assert told.pop(("last_success_timestamp_seconds", "orders")) == 1_790_000_000.25
     assert told.pop(("coverage_ratio", "orders")) == 1

@@ -141,7 +141,7 @@ def test_findings_stand_out_and_so_do_those_of_nights_before(page):
     assert 'Earlier runs with findings: <a href="/checksums/r1">' in text
 
 
-def test_without_a_run_the_page_says_nothing_of_it(page):
+def test_without_a_run_the_page_shows_nothing_of_it(page):
     shown_of_flows = page.fragment(views.service(views.flow())).split("<footer")[0]
     assert "hecksum" not in shown_of_flows
 
@@ -154,7 +154,7 @@ def table(flow, width):
 
 
 @pytest.mark.parametrize("width", [60, 140])
-def test_the_table_says_how_the_mirror_is_by_offsets(width):
+def test_the_table_shows_how_the_mirror_is_by_offsets(width):
     flow = views.flow()
     sentence = "3 partitions stand, orders-0 for 4 min: 1,200 records behind."
     behind = replace(flow, verdict=replace(flow.verdict, parts=(*flow.verdict.parts, ("lag", sentence))))
@@ -163,7 +163,7 @@ def test_the_table_says_how_the_mirror_is_by_offsets(width):
 
 
 @pytest.mark.parametrize("width", [60, 140])
-def test_the_table_says_what_the_last_run_came_to(width):
+def test_the_table_shows_what_the_last_run_came_to(width):
     flow = views.flow()
     sentence = (
         "The last run ended 6 h ago: 100 records of the source compared, everything verified, no finding."

@@ -183,7 +183,7 @@ async def test_one_cluster_is_away(explain):
     assert away.closed == 1
 
 
-async def test_one_cluster_under_two_names_is_told(explain):
+async def test_one_cluster_under_two_names_is_reported(explain):
     one = {"A": Cluster(cluster_id="Zm9v"), "B": Cluster(cluster_id="Zm9v")}
     assert "A, B all have the id Zm9v, so they are one cluster." in flat((await explain(YAML, one))[1])
     two = {"A": Cluster(), "B": Cluster(error=UnavailableError("B is away"))}
@@ -197,7 +197,7 @@ async def test_empty_clusters_and_topics_that_have_to_be_made_by_hand(explain):
     assert code == 3
 
 
-async def test_nobody_is_asked_without_a_connection(explain):
+async def test_no_one_is_asked_without_a_connection(explain):
     code, text = await explain(YAML + "canary: {mode: 'off'}\nlag: {commits: 'off'}\n")
     same_as("not_connected", text)
     assert code == 0
@@ -213,13 +213,13 @@ async def test_without_the_lag_monitor_check_asks_for_its_list_of_topics(explain
     assert commands_of(off)[1].count("# Optional, for the list of topics in check:") == 2
 
 
-async def test_a_topic_among_the_rights_is_named_whole(explain):
+async def test_a_topic_among_the_permissions_is_named_whole(explain):
     _, text = await explain(YAML)
     assert re.search(r"^ A +mm2-offset-syncs\.B\.internal +Read +offset syncs of", text, re.MULTILINE)
     assert re.search(r"^ +A->B$", text, re.MULTILINE)  # folded, and nothing of it is cut off
 
 
-async def test_who_may_not_read_commits_is_told_what_is_done_instead(explain):
+async def test_who_may_not_read_commits_is_reported_what_is_done_instead(explain):
     said = flat((await explain(YAML))[1])
     assert "If Mirrorwatch may not read __consumer_offsets, it polls group offsets with the Admin API" in said
     assert "With lag: {commits: off} the lag monitor is off" in said
@@ -227,7 +227,7 @@ async def test_who_may_not_read_commits_is_told_what_is_done_instead(explain):
     assert "may not be read" not in by_admin
 
 
-async def test_every_warning_is_told_whole(explain):
+async def test_every_warning_is_reported_whole(explain):
     unread = MM2 + "offset.flush.interval.ms = 1000\n"
     _, text = await explain(unread)
     assert "Warnings (2)" in text
@@ -236,7 +236,7 @@ async def test_every_warning_is_told_whole(explain):
     assert "See 2 warnings above." in flat(text)
 
 
-async def test_a_refusal_is_told_and_the_rest_is_still_said(explain):
+async def test_a_refusal_is_reported_and_the_rest_is_still_shown(explain):
     a = Cluster("orders", "mirrorwatch-canary", partitions=2, brokers=3)
     b = Cluster("A.orders", refused=("A.mirrorwatch-canary",))
     code, text = await explain(YAML, {"A": a, "B": b})
@@ -248,7 +248,7 @@ async def test_a_refusal_is_told_and_the_rest_is_still_said(explain):
     assert "FAILED: B cannot be reached or refused a request" in flat(text)
 
 
-async def test_what_is_wrong_with_topics_is_told_with_what_to_do(explain):
+async def test_what_is_wrong_with_topics_is_reported_with_what_to_do(explain):
     a = Cluster(
         *("orders", "mirrorwatch-canary", "__mirrorwatch-control"),
         brokers=2,
@@ -289,7 +289,7 @@ async def test_a_setting_that_spoils_the_canary_goes_before_what_is_incomplete(e
     assert code == 2
 
 
-async def test_fewer_partitions_than_planned_are_told_and_harm_nothing(explain):
+async def test_fewer_partitions_than_planned_are_reported_and_harm_nothing(explain):
     a = Cluster("mirrorwatch-canary", brokers=3, leaders=(0, 1))
     code, text = await explain(YAML, {"A": a, "B": Cluster()})
     assert code == 0
@@ -326,7 +326,7 @@ async def test_every_hop_of_a_chain_is_paid_for(explain):
     assert "3 records/s mirrored over all hops" in said
 
 
-async def test_more_probes_than_the_greatest_rate_are_told(explain):
+async def test_more_probes_than_the_greatest_rate_are_reported(explain):
     _, text = await explain(YAML + "canary: {max_rate: 1}\n", {"A": Cluster(brokers=3), "B": Cluster()})
     assert "A probe every 3 s into each partition" in flat(text)
     assert "3 partitions every 1 s are more than 1 probe a second (canary.max_rate)" in flat(text)

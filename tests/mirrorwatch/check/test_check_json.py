@@ -28,7 +28,7 @@ def document(explain):
     return read
 
 
-async def test_it_holds_what_the_text_says(document):
+async def test_it_holds_what_the_text_shows(document):
     a = Cluster("orders", "payments", "stock.internal", "my.replica", "B.native", brokers=3)
     found = await document(MM2, {"A": a, "B": Cluster("A.orders")})
     assert (found["format"], found["result"], found["problems"]) == (1, "no_canary", [])

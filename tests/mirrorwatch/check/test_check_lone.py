@@ -22,7 +22,7 @@ OF_WRITING = [
 OF_FLOWS = ["mirror", "MirrorMaker", "lag: {commits: off}"]
 
 
-async def test_without_a_flow_nothing_is_said_of_mirrors_and_of_what_is_written(explain):
+async def test_without_a_flow_nothing_is_shown_of_mirrors_and_of_what_is_written(explain):
     code, text = await explain(LONE, {"A": Cluster("orders")})
     assert code == 0
     same_as("lone", text)
@@ -37,7 +37,7 @@ async def test_none_of_those_words_stands_there_however_commits_are_read(explain
     assert "No flows, so no probes and no control probes: Mirrorwatch writes nothing." in text
 
 
-async def test_with_the_canary_off_nothing_is_said_of_what_is_written_either(explain):
+async def test_with_the_canary_off_nothing_is_shown_of_what_is_written_either(explain):
     text = flat((await explain(YAML + "canary: {mode: 'off'}\n"))[1])
     permissions = text.partition("Permissions that run needs")[2].partition("Permissions that checksum")[0]
     assert [word for word in OF_WRITING if word in permissions and word != "DescribeConfigs"] == []
@@ -54,13 +54,13 @@ async def test_with_the_canary_off_nothing_is_said_of_what_is_written_either(exp
         ),
     ],
 )
-async def test_what_is_watched_of_a_cluster_beside_the_flows(explain, flow, said):
+async def test_what_is_watched_of_a_cluster_with_the_flows(explain, flow, said):
     text = flat((await explain(THREE.replace('canary"}', f'canary"{flow}')))[1])
     assert f"watched {said}" in text
     assert "on each of 2 clusters" in text
 
 
-async def test_one_that_cannot_be_read_is_told_and_makes_nothing_fail(explain):
+async def test_one_that_cannot_be_read_is_reported_and_makes_nothing_fail(explain):
     mirror = "clusters = A, B, C\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\nA->B.enabled = true\n"
     code, text = await explain(mirror, {"A": Cluster(), "B": Cluster()})
     assert code == 0

@@ -72,7 +72,7 @@ async def test_a_canary_that_is_switched_off_is_a_fact_and_no_finding(explain):
         assert "OK" not in text
 
 
-async def test_with_a_canary_everywhere_nothing_is_said(explain):
+async def test_with_a_canary_everywhere_nothing_is_shown(explain):
     code, text = await explain(YAML, strict=True)
     assert code == 0
     assert text.startswith("Read\n")
@@ -80,7 +80,7 @@ async def test_with_a_canary_everywhere_nothing_is_said(explain):
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_with_the_commands_it_is_said_on_standard_error(strict, tmp_path, monkeypatch):
+def test_with_the_commands_it_is_shown_on_standard_error(strict, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, commands, errors = commands_of(FILTERED, strict=strict)
     assert code == int(strict)

@@ -56,7 +56,7 @@ def test_both_directions_and_a_fan_out_name_each_topic_once():
     ]
 
 
-def test_a_topic_that_is_both_copy_and_source_has_the_rights_of_both():
+def test_a_topic_that_is_both_copy_and_source_has_the_permissions_of_both():
     keeps = replace(flow("A", "B"), target_topic=CANARY)
     found = permissions("ABC", [keeps, flow("B", "C")], CanaryConfig())
     assert Permission("B", CANARY, RWC, "replicated probes of A->B, probes") in found

@@ -50,7 +50,7 @@ def commits_of(*clusters):
         (", lag_from: offset-syncs", {_SYNCS}),
     ],
 )
-def test_by_topic_each_way_of_following_a_flow_has_its_own_rights(tmp_path, flow, more):
+def test_by_topic_each_way_of_following_a_flow_has_its_own_permissions(tmp_path, flow, more):
     assert told(tmp_path, flow=flow) == {*_ENDS, *commits_of("A", "B"), *more}
 
 
@@ -78,7 +78,9 @@ def test_without_the_lag_monitor_nothing_is_asked_for(tmp_path):
         ),
     ],
 )
-def test_why_a_task_failed_is_read_where_the_worker_tells_it_and_done_without(tmp_path, flow, cluster, topic):
+def test_why_a_task_failed_is_read_where_the_worker_reports_it_and_done_without(
+    tmp_path, flow, cluster, topic
+):
     path = tmp_path / "mirrorwatch.yml"
     path.write_text(BASE.format(commits="topic", flow=flow), encoding="utf-8")
     config = read_configuration(path, environ={})

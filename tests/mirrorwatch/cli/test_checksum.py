@@ -54,7 +54,7 @@ def installed(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "command", [("run", "--all"), ("digest", "--plan", "p", "--side", "source", "--out", "o")]
 )
-def test_without_pyspark_the_line_to_type_is_told(typed, config, command, monkeypatch):
+def test_without_pyspark_the_line_to_type_is_reported(typed, config, command, monkeypatch):
     monkeypatch.setattr("checksum.spark.settings.find_spec", lambda _name: None)
     status, said = typed(command[0], config, *command[1:])
     assert status == 4
@@ -62,7 +62,7 @@ def test_without_pyspark_the_line_to_type_is_told(typed, config, command, monkey
     assert "Traceback" not in said
 
 
-def test_a_spark_home_that_is_none_is_told_before_any_cluster_is_asked(typed, config, monkeypatch):
+def test_a_spark_home_that_is_none_is_reported_before_any_cluster_is_asked(typed, config, monkeypatch):
     monkeypatch.setenv("SPARK_HOME", "/nope")
     status, said = typed("run", config, "--all")
     assert status == 4
@@ -174,7 +174,7 @@ def test_what_a_run_is_asked_for_is_passed_on(typed, config, monkeypatch, instal
 
 
 @pytest.mark.parametrize("error", [UnavailableError("Spark did not start"), ConfigurationError([])])
-def test_scratch_goes_and_what_java_said_stays_where_it_helps(tmp_path, monkeypatch, installed, error):
+def test_scratch_goes_and_what_java_shown_stays_where_it_helps(tmp_path, monkeypatch, installed, error):
     stage = Stage(tmp_path, {("orders", 0): mirrored()}, monkeypatch)
     seen = []
 
@@ -254,7 +254,7 @@ def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch, memor
     assert shlex.split(typed(*again)[1]) == words
 
 
-def test_print_submit_says_what_another_master_needs(typed):
+def test_print_submit_shows_what_another_master_needs(typed):
     status, said = typed("run", "m.yaml", "--all", "--print-submit", "--master", "yarn")
     assert (status, "--folder: missing" in said) == (2, True)
 

@@ -160,7 +160,7 @@ def test_no_service_is_status_4():
     assert "no service answers" in ended.stderr
 
 
-def test_every_problem_of_a_configuration_is_told_before_the_count(tmp_path):
+def test_every_problem_of_a_configuration_is_reported_before_the_count(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_text(CONFIG.replace("A->B", "A->C") + "canary: {interval: 0s, treshold: 1s}\n")
     ended = mirrorwatch("run", path)
@@ -205,7 +205,7 @@ def test_closed_streams_change_nothing(config, closed):
     assert ended.stderr == b""
 
 
-def test_a_full_disk_is_told(config):
+def test_a_full_disk_is_reported(config):
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
         ended = subprocess.run(
             command("check", "--no-connect", config),
@@ -381,7 +381,7 @@ def faulty(config, *options, error="KeyError('hunter2secret')"):
     )
 
 
-def test_a_fault_of_ours_is_told_as_one_without_a_traceback(config):
+def test_a_fault_of_ours_is_reported_as_one_without_a_traceback(config):
     ended = faulty(config)
     assert ended.returncode == 70
     assert len(ended.stderr.splitlines()) == 1
@@ -400,7 +400,7 @@ def test_its_details_come_where_they_are_asked_for_and_hold_no_secret(config, op
     assert "hunter2secret" not in ended.stderr
 
 
-def test_our_own_errors_in_a_group_of_tasks_are_told_as_they_are(config):
+def test_our_own_errors_in_a_group_of_tasks_are_reported_as_they_are(config):
     group = (
         "__import__('builtins').ExceptionGroup('tasks', [__import__('fleet.errors').errors.{}('B is away')])"
     )

@@ -116,7 +116,7 @@ async def test_what_holds_now_is_printed_before_what_was_found_earlier(width, sa
 
 
 @pytest.mark.parametrize("width", [140, 60])
-async def test_a_recovery_point_that_is_a_bound_says_so(width):
+async def test_a_recovery_point_that_is_a_bound_shows_so(width):
     view = views.service(replace(views.flow(), recovery_point=RecoveryPoint(7200.0, "at_least")))
     _, text = await _ask(view, width=width, terminal=True)
     assert "at least 2 h" in " ".join(text.split())
@@ -286,7 +286,7 @@ async def test_a_server_that_speaks_another_protocol_is_a_sentence():
     assert "is not valid HTTP" in console.file.getvalue()
 
 
-async def test_https_to_a_service_without_tls_says_so():
+async def test_https_to_a_service_without_tls_shows_so():
     application = web.Application()
     application.add_routes(routes(lambda: views.service(views.flow())))
     console = _console()
@@ -374,7 +374,7 @@ async def test_a_password_in_what_is_no_address_is_never_shown(url):
     assert "%2F" in console.file.getvalue()
 
 
-async def test_what_the_environment_says_may_be_any_bytes():
+async def test_what_the_environment_shows_may_be_any_bytes():
     console = _console()
     environ = {"MIRRORWATCH_USER": "z\udcfcrich", "MIRRORWATCH_PASSWORD": "\udcff"}
     assert (
@@ -429,7 +429,7 @@ def test_any_json_is_read_or_refused_by_name(document):
         assert isinstance(answer_of(document).flows, tuple)
 
 
-def test_what_offsets_know_to_be_lost_is_shown_and_a_dash_where_nobody_can_know():
+def test_what_offsets_know_to_be_lost_is_shown_and_a_dash_where_no_one_can_know():
     for lost, kind in (
         (Bounds(1505, None), "at_least"),
         (Bounds(5, 8), "between"),
@@ -446,14 +446,14 @@ def test_what_offsets_know_to_be_lost_is_shown_and_a_dash_where_nobody_can_know(
     assert answer_of({"flows": [older]}).flows[0].losses == Bounds(17, 17)
 
 
-def test_a_number_of_lost_records_says_that_it_is_a_bound():
+def test_a_number_of_lost_records_shows_that_it_is_a_bound():
     view = views.service(views.unprobed(Verdict.LOSING, lost_records=Bounds(1505, None)))
     console = Console(file=io.StringIO(), width=200, color_system=None)
     show(answer_of(flows_document(view)), console)
     assert "at least 1,505" in console.file.getvalue()
 
 
-def test_what_the_verdict_tells_is_not_told_again_below():
+def test_what_the_verdict_reports_is_not_reported_again_below():
     view = views.flow(verdict=Verdict.STALLED, sentence="orders stands.")
     told = replace(view.verdict, parts=(("lag", "orders stands. users was made anew."),))
     console = Console(file=io.StringIO(), width=200, color_system=None)

@@ -130,7 +130,7 @@ def about(*topics, partition=3):
         (["orders", "x" * 100], f" (1 more group like this, on {'x' * 59}….)"),
     ],
 )
-def test_a_sentence_is_told_with_its_partition_and_those_that_are_alike_with_their_topics(topics, folded):
+def test_a_sentence_is_reported_with_its_partition_and_those_that_are_alike_with_their_topics(topics, folded):
     said = f"g0 on A is STOP: orders 3: 12 records to read, none for 5 min.{folded}\n"
     assert shown(about(*topics)).endswith(f"\n{said}")
 
@@ -161,7 +161,7 @@ async def test_groups_are_narrowed_by_a_part_of_their_names_and_by_cluster(monit
     assert "Groups: unknown Kafka cluster 'C'; known: A, B\n" in text
 
 
-async def test_a_service_that_watches_no_groups_says_nothing_of_them(monitored):
+async def test_a_service_that_watches_no_groups_shows_nothing_of_them(monitored):
     _, text = await asked(monitored, lag=False)
     assert "group" not in text.lower()
 
@@ -172,7 +172,7 @@ async def test_the_document_of_flows_stays_as_it_is(monitored):
     assert monitored.asked == 0
 
 
-async def test_what_is_still_read_and_a_monitor_that_is_away_are_said(monitored):
+async def test_what_is_still_read_and_a_monitor_that_is_away_are_shown(monitored):
     progress = Progress(total_records=2000, read_records=500, began_at=1.0)
     for watch in monitored.watches.values():
         watch.reader = SimpleNamespace(progress=progress)
@@ -185,7 +185,7 @@ async def test_what_is_still_read_and_a_monitor_that_is_away_are_said(monitored)
     assert "No group" not in text
 
 
-async def test_a_cluster_that_went_away_is_said_below_its_groups_as_on_the_pages(monitored):
+async def test_a_cluster_that_went_away_is_shown_below_its_groups_as_on_the_pages(monitored):
     monitored.watches["A"].lag.note_answer(NOW_S * 1000, "all brokers are down")
     _, body = await monitored.ask("groups")
     said = json.loads(body)["away"]["A"]["sentence"]
@@ -198,7 +198,7 @@ async def test_a_cluster_that_went_away_is_said_below_its_groups_as_on_the_pages
     assert f"Groups of A: {said}\n" in text
 
 
-def test_time_lags_are_told_as_what_they_are_worth():
+def test_time_lags_are_reported_as_what_they_are_worth():
     kinds = {"at_least": 95.0, "estimate": 259_200.0, "exact": 42.0, "none": None, "": 7.0}
     document = {
         "groups": [

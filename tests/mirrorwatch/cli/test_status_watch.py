@@ -92,7 +92,7 @@ async def service():
     await service.stop()
 
 
-async def test_elsewhere_tables_follow_one_another_and_an_outage_is_said_in_between(service):
+async def test_elsewhere_tables_follow_one_another_and_an_outage_is_shown_in_between(service):
     async def losing():
         service.view = views.service(views.flow(verdict=Verdict.LOSING))
 

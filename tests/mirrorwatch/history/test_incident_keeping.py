@@ -136,7 +136,7 @@ async def test_what_is_sampled_while_the_store_hangs_is_written_afterwards(scene
     assert [(each.started_at, each.bad_until_at) for each in one.open] == [(START + 2, START + 4)]
 
 
-async def test_bars_show_what_was_seen_and_what_nobody_watched(scene):
+async def test_bars_show_what_was_seen_and_what_no_one_watched(scene):
     one = scene.process("one")
     await scene.pass_time(one, 130)
     scene.now.conditions = ("late",)

@@ -81,7 +81,7 @@ async def prometheus(values):
         ),
     ],
 )
-async def test_differences_are_said(values, said):
+async def test_differences_are_shown(values, said):
     async with prometheus(values) as (address, asked):
         found = await reconciled(report_on(ObjectiveKind.AVAILABILITY), address)
     assert found.notes == (said,)

@@ -90,7 +90,7 @@ def test_two_replicas_count_each_minute_once(config):
     assert (one.figures.valid, one.figures.observed_minutes, one.met) == (60 * 60, 60, True)
 
 
-def test_an_empty_store_and_none_at_all_say_so_first(config):
+def test_an_empty_store_and_none_at_all_show_so_first(config):
     missing = made(config)
     assert missing.first_line.startswith("No data: ")
     fill(config, {})

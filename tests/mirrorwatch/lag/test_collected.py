@@ -68,7 +68,7 @@ class Told:
         return self.counts.standing("A", now_ns=int((self.now_s + after_s) * 1e9))
 
 
-def test_a_cluster_is_up_as_long_as_the_process_that_read_it_says_so():
+def test_a_cluster_is_up_as_long_as_the_process_that_read_it_shows_so():
     told = Told()
     assert told.standing() is None
     told.take(incarnation=1)
@@ -79,7 +79,7 @@ def test_a_cluster_is_up_as_long_as_the_process_that_read_it_says_so():
     assert told.standing(after_s=STALE_S + 0.1) is None  # the process is dead
 
 
-def test_a_process_that_ends_before_it_has_looked_says_of_no_cluster_that_it_is_up():
+def test_a_process_that_ends_before_it_has_looked_shows_of_no_cluster_that_it_is_up():
     told = Told()
     told.take(incarnation=1, at=1000.0)
     for incarnation in range(2, 8):
@@ -91,7 +91,7 @@ def test_a_process_that_ends_before_it_has_looked_says_of_no_cluster_that_it_is_
     assert told.counts.document("A")["last_success_at"] == {"positions": 1030.0}
 
 
-def test_what_was_known_before_it_was_switched_off_says_nothing_of_now_and_counts_stay():
+def test_what_was_known_before_it_was_switched_off_shows_nothing_of_now_and_counts_stay():
     counts = CollectedCounts()
     for before in (looks(away=20, failed=1.0), looks() | {"refused": {"A": {"since_ms": 1, "why": "no"}}}):
         counts.take(before, incarnation=1, now_ns=0)
@@ -111,7 +111,7 @@ def test_what_was_known_before_it_was_switched_off_says_nothing_of_now_and_count
 REFUSED = {"A": {"since_ms": 2_000_000, "why": "not authorised"}}
 
 
-def test_what_was_read_before_a_cluster_refused_says_nothing_of_it_later():
+def test_what_was_read_before_a_cluster_refused_shows_nothing_of_it_later():
     counts = CollectedCounts()
     counts.take(told(0.0, at=1000.0), incarnation=1, now_ns=0)
     counts.take(told(1.0, at=1000.0) | {"refused": REFUSED}, incarnation=1, now_ns=1)

@@ -162,7 +162,7 @@ def test_of_a_topic_that_waits_the_evidence_is_no_partition_that_is_copied_witho
         ("FAILED", 0, Cause.TASK_FAILED),
     ],
 )
-def test_what_keeps_a_mirror_from_moving_is_told_on_once_retention_has_overtaken_it(
+def test_what_keeps_a_mirror_from_moving_is_reported_on_once_retention_has_overtaken_it(
     running, state, task, cause
 ):
     halted = Trouble(task, state, running.flow.now, "", Start.SEEN)
@@ -189,7 +189,7 @@ def test_what_keeps_a_mirror_from_moving_is_told_on_once_retention_has_overtaken
     assert (worst.verdict, worst.cause) == (Verdict.LOSING, Cause.OVERTAKEN)
 
 
-def test_while_it_is_counted_anew_it_is_still_told(running):
+def test_while_it_is_counted_again_it_is_still_reported(running):
     overtaken(running)
     running.go(10, running.flow.copy_all)
     running.answer([running.flow.document() | {"findings": []}])
@@ -243,7 +243,7 @@ def test_what_was_found_holds_while_the_monitor_is_silent_and_when_another_proce
     assert running.evidence().findings == ()
 
 
-def test_what_another_process_finds_again_is_told_once(running):
+def test_what_another_process_finds_again_is_reported_once(running):
     overtaken(running)
     running.incarnation = 2
     running.go(10, running.flow.copy_none)
@@ -286,13 +286,13 @@ def test_findings_of_the_monitor_are_taken_over_where_they_are_proved(running):
     assert (second.cause, second.first_offset) == (Cause.RETIMED, None)
 
 
-def test_what_the_monitor_found_a_while_ago_is_told_no_more(running):
+def test_what_the_monitor_found_a_while_ago_is_reported_no_more(running):
     old = told(at_ms=running.flow.now - int(HOLD_S * 1000) - 1)
     running.answer([running.flow.document() | {"findings": [old]}])
     assert running.evidence().findings == ()
 
 
-def test_a_mirror_that_went_back_is_told_for_a_while_after_it_has_caught_up(running):
+def test_a_mirror_that_went_back_is_reported_for_a_while_after_it_has_caught_up(running):
     back = running.flow.document() | {
         "verdict": "repeating",
         "cause": "duplicating",
@@ -329,7 +329,7 @@ def test_while_a_mirror_comes_back_task_by_task_none_of_them_is_called_stuck(run
 
 
 @pytest.mark.parametrize("cause", ["task_stuck", "filtered", "unexplained"])
-def test_why_some_stand_is_not_told_before_all_of_a_mirror_had_the_time_to_come_back(running, cause):
+def test_why_some_stand_is_not_reported_before_all_of_a_mirror_had_the_time_to_come_back(running, cause):
     running.go(100, running.flow.copy_none)
     now_at = running.flow.now / 1000
     document = {**running.flow.document(), "verdict": "stalled", "cause": cause, "standstill": None}
@@ -403,7 +403,7 @@ def listing(scene, name, count=MOST_LISTED):
     scene.answer([scene.flow.document() | {"findings": found}])
 
 
-def test_of_too_many_findings_the_newest_are_kept_beside_a_step_back(running):
+def test_of_too_many_findings_the_newest_are_kept_with_a_step_back(running):
     for name in ("one", "two", "three"):
         listing(running, name)
     back = {"verdict": "repeating", "cause": "duplicating", "sentence": "It went back."}
@@ -424,7 +424,7 @@ def test_that_an_answer_lists_all_that_it_may_is_known(running):
     assert MOST_LISTED == mirror_rows.LISTED
 
 
-def test_where_retention_overtook_one_task_the_canary_s_own_offsets_tell_that_another_moves(running):
+def test_where_retention_overtook_one_task_the_canary_s_own_offsets_report_that_another_moves(running):
     def copy_probes():
         for topic, number in list(running.flow.ends):
             running.flow.write(1, topic, number, copied=topic == CANARY)

@@ -143,7 +143,7 @@ async def test_a_process_that_is_silent_leaves_what_was_kept(desk):
         sa.update(SNAPSHOTS).where(SNAPSHOTS.c.piece == 1).values(pieces=7),
     ],
 )
-async def test_a_torn_one_is_refused_in_words_and_everything_begins_anew(desk, harm):
+async def test_a_torn_one_is_refused_in_words_and_everything_begins_again(desk, harm):
     one = desk()
     await one.take(Process(**{"cluster:A": b"1", "cluster:B": b"2", "flow:A->B": b"3"}).ask)
     await desk.store.write(lambda connection: connection.execute(harm))
@@ -166,7 +166,7 @@ async def test_more_than_there_can_be_is_neither_written_nor_read(desk, monkeypa
         await desk.store.read(lambda connection: snapshot_store.kept(connection, "one"))
 
 
-async def test_a_store_that_is_away_is_told_and_keeps_nobody_from_starting(desk):
+async def test_a_store_that_is_away_is_reported_and_keeps_no_one_from_starting(desk):
     one = desk()
     await desk.store.close()
     await one.hand_over()
@@ -191,7 +191,7 @@ async def test_it_is_kept_every_minute_and_once_more_at_the_end(desk):
     assert process.asked == 4
 
 
-async def test_a_process_that_does_not_tell_in_time_does_not_hold_up_the_end(desk, monkeypatch):
+async def test_a_process_that_does_not_report_in_time_does_not_hold_up_the_end(desk, monkeypatch):
     monkeypatch.setattr(lag_keeping, "LAST_S", 0.01)
     one, stopping = desk(), asyncio.Event()
     stopping.set()
@@ -211,7 +211,7 @@ async def test_a_folder_that_was_tidied_away_is_made_again(desk):
     assert desk.said.problems == {}
 
 
-async def test_where_there_is_no_room_for_it_nothing_is_handed_over_and_that_is_told(desk, monkeypatch):
+async def test_where_there_is_no_room_for_it_nothing_is_handed_over_and_that_is_reported(desk, monkeypatch):
     def full(*_where):
         raise OSError(errno.ENOSPC, "No space left on device")
 

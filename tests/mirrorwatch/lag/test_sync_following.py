@@ -46,7 +46,7 @@ class Turning:
         self._monitor.go_on()
 
 
-async def test_the_flows_that_are_read_are_kept_and_what_was_said_of_others_is_taken_back(monkeypatch):
+async def test_the_flows_that_are_read_are_kept_and_what_was_shown_of_others_is_taken_back(monkeypatch):
     monkeypatch.setattr(sync_following, "SyncKeeper", Keeper)
     settled = []
     monitor = Monitor((True, ()), (True, ("a", "b")), (True, ("a", "b")), (False, ()), (True, ("b",)))

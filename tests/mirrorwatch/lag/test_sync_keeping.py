@@ -136,7 +136,7 @@ async def test_after_a_restart_the_topic_is_read_again_and_joined_without_double
     assert await scene.kept() == [(100, 107), (200, 207), (300, 307)]
 
 
-async def test_a_topic_that_was_made_anew_goes_on_behind_the_old_one(scene):
+async def test_a_topic_that_was_recreated_goes_on_behind_the_old_one(scene):
     keeper = scene.keeper()
     for upstream in (100, 200, 300):
         scene.topic.write(upstream)
@@ -213,7 +213,7 @@ async def test_more_than_one_answer_holds_is_asked_for_at_once(scene):
     )
 
 
-async def test_a_store_that_fails_is_told_and_written_later(scene, monkeypatch):
+async def test_a_store_that_fails_is_reported_and_written_later(scene, monkeypatch):
     keeper = scene.keeper()
     scene.topic.write(100)
 
@@ -254,7 +254,7 @@ async def test_one_that_has_not_found_the_topic_yet_changes_nothing(scene):
     assert await scene.store.read(lambda connection: cursor_of(connection, FLOW)) == Cursor(0, "one", 2)
 
 
-async def test_what_is_wrong_with_the_topic_is_told(scene):
+async def test_what_is_wrong_with_the_topic_is_reported(scene):
     keeper, where = scene.keeper(), f"offset syncs of {FLOW}"
     scene.topic.refused = "cluster A: reading mm2-offset-syncs.B.internal is refused."
     scene.topic.taken.malformed, scene.topic.taken.sample = 3, "The value of an offset sync is cut short"
@@ -272,7 +272,7 @@ async def test_what_is_wrong_with_the_topic_is_told(scene):
     assert not scene.problems
 
 
-async def test_what_the_store_did_not_take_in_time_is_told_once_with_its_number(scene):
+async def test_what_the_store_did_not_take_in_time_is_reported_once_with_its_number(scene):
     keeper = scene.keeper()
     told = []
     for gone in (0, 7, 7, 0, 0, 2):  # the lag monitor is started again after the third
@@ -412,7 +412,7 @@ async def test_ids_are_kept_from_when_to_when_they_were_seen(scene):
     assert last >= 310
 
 
-async def test_of_a_topic_made_anew_the_old_ids_last_look_is_kept_too(scene):
+async def test_of_a_topic_recreated_the_old_ids_last_look_is_kept_too(scene):
     keeper = scene.keeper()
     await watch(scene, keeper, 100, source="s1", target="t1")
     await watch(scene, keeper, 40, source="s2", target="t1")

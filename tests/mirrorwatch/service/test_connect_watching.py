@@ -87,7 +87,7 @@ async def scene(tmp_path):
         yield made
 
 
-async def test_one_request_tells_how_every_task_is(scene):
+async def test_one_request_reports_how_every_task_is(scene):
     assert await scene.look() == LOOK_S
     ((path, user),) = scene.asked
     assert path == "/connectors?expand=status"
@@ -132,7 +132,7 @@ async def test_a_secret_shows_not_even_in_part_where_a_trace_is_cut(scene):
     assert trace_of(scene) == "x" * (MAX_TRACE_CHARS - len("hunter2")) + "***"
 
 
-async def test_one_that_is_paused_or_of_another_kind_is_told_in_the_words_of_the_start(scene):
+async def test_one_that_is_paused_or_of_another_kind_is_reported_in_the_words_of_the_start(scene):
     scene.states["mirror-source"]["connector"]["state"] = "PAUSED"
     scene.states["mirror-heartbeat"]["connector"]["state"] = "FAILED"
     await scene.look()
@@ -142,7 +142,7 @@ async def test_one_that_is_paused_or_of_another_kind_is_told_in_the_words_of_the
     }
 
 
-async def test_a_connector_that_is_gone_is_told_until_it_is_there_again(scene):
+async def test_a_connector_that_is_gone_is_reported_until_it_is_there_again(scene):
     gone = scene.states.pop("mirror-source")
     await scene.look()
     assert scene.told[-1].flows == {}
@@ -198,7 +198,7 @@ async def test_an_answer_that_is_none_is_a_problem_and_takes_nothing_back_at_onc
     assert scene.said == {}
 
 
-async def test_what_was_told_long_ago_is_believed_no_more(scene):
+async def test_what_was_reported_long_ago_is_believed_no_more(scene):
     await scene.look()
     await scene.server.close()
     scene.clock.advance(STALE_S - 1)
@@ -213,7 +213,7 @@ async def test_what_was_told_long_ago_is_believed_no_more(scene):
     assert scene.told[-1].flows == {}
 
 
-async def test_another_configuration_is_looked_at_at_once_and_what_was_told_is_taken_back(scene):
+async def test_another_configuration_is_looked_at_at_once_and_what_was_reported_is_taken_back(scene):
     scene.states.pop("mirror-heartbeat")
     working = asyncio.create_task(scene.watch.keep())
     await reaches(lambda: len(scene.told) >= 1)
@@ -270,7 +270,7 @@ async def test_since_when_a_task_has_failed_is_known_but_for_what_came_in_a_sile
     assert (since_ms, is_seen) == (scene.told[-1].at_ms, True)
 
 
-def test_whatever_an_address_tells_of_tasks_can_be_handed_on():
+def test_whatever_an_address_reports_of_tasks_can_be_handed_on():
     letter = "\N{PILE OF POO}"  # twelve bytes, as JSON has it
     failed = [TaskState("mirror", task, "FAILED", MAX_TRACE_CHARS * letter) for task in range(MOST_TASKS)]
     told = {"mirror": tuple(failed)}
@@ -317,7 +317,7 @@ async def test_one_that_is_halted_is_evidence(scene):
     assert row == [None, "PAUSED", "", scene.told[-1].at_ms, True]
 
 
-async def test_what_was_asked_for_another_configuration_is_not_told(scene):
+async def test_what_was_asked_for_another_configuration_is_not_reported(scene):
     scene.watch._section = scene.config.connect
     asked = asyncio.Event()
 

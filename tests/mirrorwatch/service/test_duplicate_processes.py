@@ -49,7 +49,7 @@ def test_without_a_canary_nothing_is_probed_twice():
     assert "so each overwrites the state that the other stores; stop one" in said
 
 
-def test_one_of_another_machine_is_told_without_a_number_that_means_nothing_here():
+def test_one_of_another_machine_is_reported_without_a_number_that_means_nothing_here():
     assert told(row(process=ELSEWHERE)).startswith("a process of another machine or container also uses")
 
 
@@ -65,5 +65,5 @@ def test_one_of_another_machine_is_told_without_a_number_that_means_nothing_here
     ],
     ids=["ours", "another name", "ended", "taken over", "gone", "silent"],
 )
-def test_nothing_is_told_of_any_other(other):
+def test_nothing_is_reported_of_any_other(other):
     assert told(other) is None

@@ -34,14 +34,14 @@ def test_a_verdict_about_what_has_ended_is_past():
     assert (healthy.past.cause, healthy.worst) == (Cause.FILTERED, Verdict.LOSING)
 
 
-def test_a_condition_that_nothing_describes_is_said_without_a_sentence():
+def test_a_condition_that_nothing_describes_is_shown_without_a_sentence():
     view = views.healthy_after_losing()
     verdict = replace(view.verdict, conditions=frozenset({Verdict.LATE, Verdict.REPEATING}))
     status = flow_status.flow_status(verdict)
     assert (status.now.verdict, status.now.sentence) == (Verdict.REPEATING, "")
 
 
-def test_what_a_checksum_found_is_told_as_such():
+def test_what_a_checksum_found_is_reported_as_such():
     view = views.healthy_after_losing()
     audited = replace(view.verdict, evidence=(Evidence("checksum", "7 records are absent", 1.0),))
     assert flow_status.flow_status(audited).by_audit

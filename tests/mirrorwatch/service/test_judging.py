@@ -64,7 +64,7 @@ class Judged:
 @pytest.mark.parametrize(
     ("state", "cause"), [(CanaryState.OFF, Cause.TARGET_DOWN), (CanaryState.RUNNING, None)]
 )
-def test_of_a_flow_without_a_canary_the_lag_monitor_tells_which_cluster_is_down(state, cause):
+def test_of_a_flow_without_a_canary_the_lag_monitor_reports_which_cluster_is_down(state, cause):
     unprobed = {alias: cluster(alias, Control.UNKNOWN, sentence="canary.mode is off") for alias in "AB"}
     judged = Judged(
         lag(Verdict.STALLED, Cause.MIRROR_DOWN),
@@ -81,7 +81,7 @@ def test_of_a_flow_without_a_canary_the_lag_monitor_tells_which_cluster_is_down(
 
 
 @pytest.mark.parametrize("offsets", [None, lag(), lag(Verdict.UNKNOWN)])
-def test_a_flow_that_is_plainly_well_is_told_by_the_short_way_and_just_the_same(offsets):
+def test_a_flow_that_is_plainly_well_is_reported_by_the_short_way_and_just_the_same(offsets):
     judged = Judged(offsets)
     short = judged.judge()
     assert judged.prober.asked == 0
@@ -91,7 +91,7 @@ def test_a_flow_that_is_plainly_well_is_told_by_the_short_way_and_just_the_same(
     assert dict(short.parts).get("lag") == (None if offsets is None else offsets.sentence)
 
 
-def test_a_run_that_found_nothing_leaves_the_short_way_and_is_told():
+def test_a_run_that_found_nothing_leaves_the_short_way_and_is_reported():
     judged = Judged(lag())
     judged.checksum = audited()
     short = judged.judge()
@@ -120,7 +120,7 @@ def test_what_offsets_show_takes_the_long_way_however_calm_the_canary_is():
     assert [one.part for one in told.evidence] == ["lag"]
 
 
-def test_a_change_is_told_once_in_the_log_with_cause_and_what_stands_beside_it():
+def test_a_change_is_reported_once_in_the_log_with_cause_and_what_is_next_to_it():
     judged = Judged(lag())
     judged.judge()
     judged.lines.clear()
@@ -134,7 +134,7 @@ def test_a_change_is_told_once_in_the_log_with_cause_and_what_stands_beside_it()
     ]
 
 
-def test_a_flow_that_is_forgotten_begins_anew():
+def test_a_flow_that_is_forgotten_begins_again():
     judged = Judged(lag(Verdict.STALLED))
     judged.judge()
     judged.judging.forget(["A->B", "B->A"])
@@ -227,7 +227,7 @@ async def test_an_answer_becomes_the_evidence_of_its_flow_and_the_canarys_offset
     assert monitor.offsets == [("A->B", "abc", {0: 60, 1: 60}, 30.0)]
 
 
-async def test_a_process_that_is_silent_says_nothing_once_its_answer_is_old(monitor, answered):
+async def test_a_process_that_is_silent_shows_nothing_once_its_answer_is_old(monitor, answered):
     documents = {"flows": answered.documents()}
     gone = UnavailableError("the lag monitor does not answer: it is gone")
     await monitor.follow(documents, gone, gone)
@@ -243,7 +243,7 @@ async def test_a_process_that_is_silent_says_nothing_once_its_answer_is_old(moni
 
 
 @pytest.mark.parametrize("odd", [{"error": "no"}, {"flows": [{"flow": "A->B"}]}, {"flows": 3}])
-async def test_an_answer_that_cannot_be_read_is_told_and_leaves_the_canary_alone(monitor, answered, odd):
+async def test_an_answer_that_cannot_be_read_is_reported_and_leaves_the_canary_alone(monitor, answered, odd):
     await monitor.follow({"flows": answered.documents()}, odd)
     assert "please report this" in monitor.said["the lag monitor: flows"]
     assert monitor.lagging.evidence("A->B").verdict is Verdict.HEALTHY
@@ -280,7 +280,7 @@ async def test_a_cluster_that_it_alone_reads_is_up_while_it_answers(monitor):
     assert monitor.lagging.standing("A") is None
 
 
-async def test_clusters_are_tried_once_it_told_of_them_or_failed_itself(monitor):
+async def test_clusters_are_tried_once_it_reported_of_them_or_failed_itself(monitor):
     monitor.worker.collected = READ
     assert monitor.lagging.untried(("A", "B")) == {"A", "B"}
     await monitor.follow({"flows": []})
@@ -291,7 +291,7 @@ async def test_clusters_are_tried_once_it_told_of_them_or_failed_itself(monitor)
     assert monitor.lagging.untried(("A", "B")) == set()
 
 
-async def test_that_a_process_ended_needs_nobody_once_the_next_one_has_run_well(monitor):
+async def test_that_a_process_ended_needs_no_one_once_the_next_one_has_run_well(monitor):
     name = lag_monitor.WHAT
     monitor.lagging._tell(State(name, Phase.RUNNING))
     monitor.lagging._tell(State(name, Phase.DOWN, "it ended by itself", failures=1, retry_in_s=1.0))

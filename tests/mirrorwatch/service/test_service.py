@@ -42,7 +42,7 @@ async def test_every_instant_moves_with_a_wall_clock_that_is_set(tmp_path):
     assert service._started_at == started_at + BACK_S
 
 
-async def test_so_do_those_of_what_stands_beside_a_verdict(tmp_path):
+async def test_so_do_those_of_what_is_next_to_a_verdict(tmp_path):
     service = made(tmp_path)
     lost = finding(FindingKind.LOST, ago_s=80)
     service._judging.verdicts["A->B"] = before = follow(None, flow(*ALL_STAND, findings=(lost,)), now_at=NOW)
@@ -78,7 +78,7 @@ def written(folder, text):
         (LONE, "each overwrites"),
     ],
 )
-async def test_a_namesake_is_said_to_probe_twice_only_where_there_are_probes(
+async def test_a_namesake_is_shown_to_probe_twice_only_where_there_are_probes(
     tmp_path, monkeypatch, text, harm
 ):
     service, said = written(tmp_path, text), []

@@ -38,14 +38,14 @@ def test_a_start_without_data_is_no_warning_and_a_start_into_a_stall_is_one():
     assert [line.level for line in lines_of(None, told(V.STALLED))] == ["warning"]
 
 
-def test_another_cause_is_told_and_other_words_are_not():
+def test_another_cause_is_reported_and_other_words_are_not():
     before = told(V.STALLED, Cause.UNEXPLAINED)
     (line,) = lines_of(before, told(V.STALLED, Cause.MIRROR_DOWN))
     assert line.facts["cause"] == "mirror_down"
     assert lines_of(before, told(V.STALLED, Cause.UNEXPLAINED, sentence="It still is.")) == ()
 
 
-def test_what_stands_beside_a_verdict_is_told_when_it_begins_and_when_it_ends():
+def test_what_is_next_to_a_verdict_is_reported_when_it_begins_and_when_it_ends():
     alone, both = told(V.LOSING, Cause.FILTERED), told(V.LOSING, Cause.FILTERED, STALL)
     begun = Line("warning", "It stands.", {"flow": "A->B", "also": "stalled", "cause": "mirror_down"})
     assert lines_of(alone, both) == (begun,)
@@ -56,11 +56,11 @@ def test_what_stands_beside_a_verdict_is_told_when_it_begins_and_when_it_ends():
     assert lines_of(both, alone) == (over,)
 
 
-def test_what_stood_beside_a_verdict_and_becomes_it_has_not_ended():
+def test_what_stood_with_a_verdict_and_becomes_it_has_not_ended():
     (line,) = lines_of(told(V.LOSING, Cause.FILTERED, STALL), told(V.STALLED, Cause.MIRROR_DOWN))
     assert line.facts["verdict"] == "stalled"
 
 
-def test_both_are_told_where_both_are_new():
+def test_both_are_reported_where_both_are_new():
     lines = lines_of(None, told(V.LOSING, Cause.FILTERED, STALL))
     assert [line.level for line in lines] == ["error", "warning"]

@@ -67,7 +67,7 @@ AWAY = Unanswered(930.0, "nothing listens there")
         (site(control=Control.FAILING), AWAY, ("down", 900.0, "what the probes say")),
     ],
 )
-def test_without_control_probes_the_lag_monitor_tells_whether_a_cluster_answers(seen, unanswered, expected):
+def test_without_control_probes_the_lag_monitor_reports_whether_a_cluster_answers(seen, unanswered, expected):
     assert cluster_state(seen, told(Phase.RUNNING), NOW_AT, unanswered) == expected
 
 

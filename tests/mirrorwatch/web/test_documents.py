@@ -46,7 +46,7 @@ def test_a_flow_begins_with_the_promised_shape():
     assert list(document["parts"]) == ["canary"]
 
 
-def test_how_a_flow_is_right_now_stands_beside_a_verdict_that_holds():
+def test_how_a_flow_is_right_now_is_next_to_a_verdict_that_holds():
     assert flow_document(views.flow(), WITHIN)["also"] is None
     assert flow_document(views.stalled_beside_losing(), WITHIN)["also"] == {
         "verdict": "stalled",
@@ -56,7 +56,7 @@ def test_how_a_flow_is_right_now_stands_beside_a_verdict_that_holds():
     }
 
 
-def test_beside_it_stand_the_numbers_of_the_page():
+def test_with_it_stand_the_numbers_of_the_page():
     flow = views.flow(verdict=Verdict.LOSING)
     document = flow_document(flow, WITHIN)
     assert document["counters"] == dict(flow.books)

@@ -79,7 +79,7 @@ def test_the_scale_follows_what_was_measured(p50, p99, threshold_s, scale, label
     assert sum(tick.at_threshold for tick in chart.ticks) == 1
 
 
-def test_the_chart_is_told_in_words():
+def test_the_chart_is_reported_in_words():
     chart = _chart(_at(60, 1, 2), _at(30), _at(0, 0.5, 1))
     assert chart.summary == (
         "End-to-end latency of the last 15 minutes: 99th percentile 1.00 s now, 2.00 s at most; "
@@ -223,7 +223,7 @@ def test_twenty_clusters_and_fifty_flows_have_room():
     assert picture.width < 1400
 
 
-def test_a_cluster_that_is_down_says_so():
+def test_a_cluster_that_is_down_shows_so():
     picture = picture_of(views.service(views.flow(), down={"B": "no answer"}))
     assert _node(picture, "B").state == "down"
 

@@ -121,7 +121,7 @@ def test_what_mirrors_carry_is_counted_apart(counts, total, carried, said):
     assert headline(counts, total, {}, carried) == said
 
 
-async def test_a_carried_group_says_who_carries_it_in_the_list_and_on_its_page(page):
+async def test_a_carried_group_shows_who_carries_it_in_the_list_and_on_its_page(page):
     monitored = Monitored("A", "B", flows=[Flow("A", "B", sync_group_offsets=True)])
     monitored.topic("B", "A.orders")
     monitored.group("B", "billing", "A.orders", "stopped")
@@ -207,7 +207,7 @@ async def test_names_that_differ_in_blanks_alone_look_different(client, monitore
     assert len({ShownName.of(name).text for name in names}) == len(names)
 
 
-async def test_a_cluster_that_is_away_is_said_at_the_head_of_the_list_and_of_its_groups(client, monitored):
+async def test_a_cluster_that_is_away_is_shown_at_the_head_of_the_list_and_of_its_groups(client, monitored):
     monitored.watches["A"].lag.note_answer(NOW_S * 1000, "cluster A: nothing listens there")
     said = "A does not answer since 2026-05-28 20:26:40 UTC: cluster A: nothing listens there."
     for address in ("/groups", "/groups?kafka_cluster=A", "/groups/A/billing"):
@@ -223,7 +223,7 @@ async def test_the_list_shows_the_worst_first_with_why(client):
     assert "Statuses" in markup.text
 
 
-async def test_the_list_says_which_groups_are_not_in_it(client, monitored):
+async def test_the_list_shows_which_groups_are_not_in_it(client, monitored):
     markup = await drawn(client, "/groups")
     assert "no offsets" not in markup.text
     membership = monitored.watches["B"].lag.membership
@@ -258,7 +258,7 @@ async def test_a_partition_without_a_commit_has_its_row_and_its_picture(client, 
     assert "committed" not in picture["aria-label"]
 
 
-async def test_a_search_that_finds_nothing_says_so_and_leads_back(client):
+async def test_a_search_that_finds_nothing_shows_so_and_leads_back(client):
     markup = await drawn(client, "/groups?search=%22%3Cb%3E&kafka_cluster=A")
     assert "No group matches this search" in markup.text
     assert next(field for field in markup.all("input"))["value"] == '"<b>'
@@ -337,7 +337,7 @@ async def test_a_group_that_is_past_the_last_look_is_explained(client, monitored
     assert "Mirrorwatch polls log end offsets about every 10 s" in markup.text
 
 
-async def test_a_group_whose_offsets_are_asked_for_says_what_its_dots_and_words_are(client, monitored):
+async def test_a_group_whose_offsets_are_asked_for_shows_what_its_dots_and_words_are(client, monitored):
     said = "Mirrorwatch polls the offsets of this group with the Admin API."
     assert said not in (await drawn(client, "/groups/A/billing")).text
     assert "Admin API" not in (await drawn(client, "/groups")).text
@@ -349,7 +349,7 @@ async def test_a_group_whose_offsets_are_asked_for_says_what_its_dots_and_words_
     )
 
 
-async def test_what_is_still_read_says_how_far_it_is(client, monitored):
+async def test_what_is_still_read_shows_how_far_it_is(client, monitored):
     monitored.watches["A"].reader = SimpleNamespace(progress=READING)
     said = "A: What the groups have committed is being read: 500 of 2,000 records, 25 %."
     assert said in (await drawn(client, "/groups")).text
@@ -364,7 +364,7 @@ async def test_what_is_still_read_says_how_far_it_is(client, monitored):
     assert (answer.status, (await answer.json())["code"]) == (503, "not_ready")
 
 
-async def test_a_monitor_that_is_away_is_said_everywhere(client, monitored):
+async def test_a_monitor_that_is_away_is_shown_everywhere(client, monitored):
     monitored.away = "the lag monitor ended by itself, with status 9"
     said = "The lag monitor ended by itself, with status 9."
     for address in ("/groups", "/groups/A/billing"):
@@ -400,7 +400,7 @@ async def test_many_who_look_at_the_main_page_ask_for_the_counts_once(client, mo
     assert monitored.asked == 2
 
 
-def test_without_a_lag_monitor_the_main_page_says_nothing_of_groups(page):
+def test_without_a_lag_monitor_the_main_page_shows_nothing_of_groups(page):
     assert "Consumer groups" not in Markup(page.page(views.service(views.flow()))).text
 
 

@@ -107,7 +107,7 @@ async def test_a_flow_is_shown_partition_by_partition_with_its_numbers(client, f
     assert len(ids) == len(set(ids))
 
 
-async def test_the_head_tells_a_bound_as_the_rows_do():
+async def test_the_head_reports_a_bound_as_the_rows_do():
     flow = Mirrored()
     flow.write(1000, copied=False)  # came before the first look
     flow.commit(to=10)
@@ -145,7 +145,7 @@ async def test_names_stay_names(client):
     assert HOSTILE in markup.text
 
 
-async def test_what_retention_took_is_told_with_its_offsets(client, flow):
+async def test_what_retention_took_is_reported_with_its_offsets(client, flow):
     next_offset = flow.rest().ends["orders", 0]
     flow.write(500, partition=0, copied=False)
     flow.starts["orders", 0] = next_offset + 300
@@ -158,7 +158,7 @@ async def test_what_retention_took_is_told_with_its_offsets(client, flow):
     assert "ERR orders 0" in markup.text
 
 
-async def test_what_retention_may_have_taken_is_told_as_no_more_than_that(client, flow):
+async def test_what_retention_may_have_taken_is_reported_as_no_more_than_that(client, flow):
     def each():  # its copy is looked at while records are under way, and never at rest
         flow.write(100, "wide")
         flow.commit("wide")
@@ -179,7 +179,7 @@ async def test_what_retention_may_have_taken_is_told_as_no_more_than_that(client
     assert "deleted up to 50 records of wide-0 before they were copied" in text
 
 
-async def test_what_is_not_mirrored_is_shown_beside_a_hundred_findings_with_how_much_more_there_is(flow):
+async def test_what_is_not_mirrored_is_shown_with_a_hundred_findings_with_how_much_more_there_is(flow):
     _, body = await Monitor(flow).ask("flow", flow="A->B")
     document = json.loads(body)
     assert (document["missing"], document["missing_total"]) == ([], 0)
@@ -221,7 +221,7 @@ async def test_what_waits_to_be_mirrored_stands_on_the_page(client, flow):
     assert f"and {more} incompletely mirrored topics; the JSON has up to 100 of each" in text
 
 
-async def test_a_topic_that_was_made_anew_is_told_with_what_was_lost(client, flow):
+async def test_a_topic_that_was_recreated_is_reported_with_what_was_lost(client, flow):
     flow.flow.note_ids("B", {"A.orders": "before"}, flow.now)
     flow.go(20)
     flow.flow.note_ids("B", {"A.orders": "after"}, flow.now)
@@ -263,7 +263,7 @@ async def test_what_is_no_page_is_refused_with_a_sentence(client, query):
         assert (await client.get(address)).status == 400
 
 
-async def test_an_unknown_flow_and_a_monitor_that_is_away_are_said(client):
+async def test_an_unknown_flow_and_a_monitor_that_is_away_are_shown(client):
     assert (
         "unknown flow 'A->C'; did you mean 'A->B'?" in (await drawn(client, "/flows/A:C/offsets", 404)).text
     )

@@ -43,7 +43,7 @@ def _drawn(page, *flows, **service):
         ([V.HEALTHY, V.UNKNOWN], "1 of 2 flows is not known", "unknown 1/2"),
     ],
 )
-def test_the_first_line_says_how_things_are(page, verdicts, headline, title):
+def test_the_first_line_shows_how_things_are(page, verdicts, headline, title):
     flows = [views.flow(f"A{number}", "B", verdict) for number, verdict in enumerate(verdicts)]
     view = views.service(*flows)
     assert texts.headline(view) == headline
@@ -80,7 +80,7 @@ def test_what_holds_now_comes_first_and_what_is_past_below(page):
     assert "ecently" not in _drawn(page, views.flow(verdict=V.LOSING)).text
 
 
-def test_a_flow_that_delivers_again_says_so_first_and_is_not_green(page):
+def test_a_flow_that_delivers_again_shows_so_first_and_is_not_green(page):
     drawn = _drawn(page, views.healthy_after_losing())
     assert "✓ healthy recently ✕ losing 6 of 6 partitions deliver." in drawn.text
     assert "The flow is healthy" in drawn.text
@@ -120,14 +120,14 @@ def test_latencies_of_a_standing_flow_are_called_old(page):
     )
 
 
-def test_a_flow_that_warms_up_shows_dashes_and_says_why(page):
+def test_a_flow_that_warms_up_shows_dashes_and_shows_why(page):
     text = _drawn(page, views.flow(verdict=V.UNKNOWN)).text
     assert "it warms up until its first one arrives" in text
     assert "No measurements in the last 15 minutes." in text
     assert f"Recovery point{texts.NOTHING}" in text
 
 
-def test_a_recovery_point_says_what_its_age_is_worth(page):
+def test_a_recovery_point_shows_what_its_age_is_worth(page):
     shown = {
         kind: _drawn(page, replace(views.flow(), recovery_point=RecoveryPoint(7200.0, kind))).text
         for kind in ("exact", "at_least", "estimate")
@@ -137,7 +137,7 @@ def test_a_recovery_point_says_what_its_age_is_worth(page):
     assert "Recovery pointabout 2 h" in shown["estimate"]
 
 
-def test_a_canary_that_is_off_says_why(page):
+def test_a_canary_that_is_off_shows_why(page):
     text = _drawn(page, views.flow(canary_state="off", canary_sentence="The filter excludes it.")).text
     assert "Canary off. The filter excludes it." in text
 
@@ -155,7 +155,7 @@ def test_a_flow_without_a_canary_has_no_measures_of_one_and_what_offsets_know_to
     assert f"Lost{texts.NOTHING}" in _drawn(page, views.unprobed(Verdict.UNKNOWN, lost_records=None)).text
 
 
-def test_the_evidence_of_the_verdict_stands_before_that_of_what_is_beside_it(page):
+def test_the_evidence_of_the_verdict_stands_before_that_of_what_is_with_it(page):
     flow = views.unprobed(Verdict.LOSING, lost_records=Bounds(2, 2))
     lost = tuple(views.evidence(f"{number} was deleted unread") for number in (1, 2, 3))
     now = tuple(views.evidence(f"{number} stands") for number in (1, 2, 3))
@@ -166,13 +166,13 @@ def test_the_evidence_of_the_verdict_stands_before_that_of_what_is_beside_it(pag
     assert [said in folded for said in ("3 was deleted", "2 stands", "3 stands")] == [True] * 3
 
 
-def test_an_empty_fleet_says_what_to_do(page):
+def test_an_empty_fleet_shows_what_to_do(page):
     text = _drawn(page).text
     assert "Only consumer groups are watched" in text
     assert "flows: {A->B: {}}" in text
 
 
-def test_clusters_and_problems_stand_beside_the_first_line(page):
+def test_clusters_and_problems_are_next_to_the_first_line(page):
     text = _drawn(page, views.flow(), down={"B": "Connection refused"}, problems=(views.problem(),)).text
     assert "Cluster B is down. 1 problem, listed below." in text
     assert "Connection refused" in text
@@ -251,7 +251,7 @@ def test_an_anchor_is_safe_whatever_the_flow_is_called():
         assert re.fullmatch(r"flow-[0-9a-f]{12}", anchor(name))
 
 
-def test_books_keep_every_counter_once():
+def test_counters_keep_every_counter_once():
     counters = views.books(good=3) | {"new_one": 4}
     shown = [name for _, group in counter_groups(counters) for name, _ in group]
     assert sorted(shown) == sorted(counters)

@@ -173,7 +173,7 @@ async def test_of_a_file_with_a_run_that_cannot_be_kept_nothing_is(scene, wrong)
     assert scene.kept.documents == {}
 
 
-async def test_what_of_a_file_was_kept_before_the_store_failed_is_told(scene):
+async def test_what_of_a_file_was_kept_before_the_store_failed_is_reported(scene):
     take = scene.kept.take
 
     async def failing(said, packed):
@@ -209,7 +209,7 @@ async def test_who_may_not(scene, headers):
     assert scene.kept.documents == {}
 
 
-async def test_without_a_token_in_the_configuration_nobody_may(scene):
+async def test_without_a_token_in_the_configuration_no_one_may(scene):
     scene.http = HttpConfig()
     status, problem = await tell(scene, run())
     assert (status, problem["code"]) == (403, "forbidden")
@@ -244,7 +244,7 @@ async def test_garbage_is_refused_in_words(scene, body, sentence):
     assert scene.kept.documents == {}
 
 
-async def test_everything_that_is_wrong_is_said_at_once(scene):
+async def test_everything_that_is_wrong_is_shown_at_once(scene):
     document = run(findings=[finding()]) | {"status": 7, "coverage": "whole"}
     document["findings"]["shown"][0]["cause"] = "gremlins"
     status, answer = await tell(scene, document)
@@ -286,7 +286,7 @@ async def test_what_the_book_does_not_take_is_no_run_either(scene):
     assert (status, answer["problems"]) == (400, ["A run's who must be a string of 1 to 300 characters."])
 
 
-async def test_too_much_is_refused_whether_it_says_how_much_or_not(scene, monkeypatch):
+async def test_too_much_is_refused_whether_it_shows_how_much_or_not(scene, monkeypatch):
     monkeypatch.setattr(routes_checksums, "MOST_BYTES", 2**20)
     body = b" " * (2**20 + 1)
     status, answer = await tell(scene, body)

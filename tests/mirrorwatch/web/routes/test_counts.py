@@ -109,7 +109,7 @@ async def test_a_flow_that_is_not_known_and_a_store_that_is_away(scene):
     assert (status, problem["code"], problem["detail"]) == (503, "unavailable", "the store is away")
 
 
-async def test_too_much_at_once_is_said_and_not_cut(scene, monkeypatch):
+async def test_too_much_at_once_is_shown_and_not_cut(scene, monkeypatch):
     monkeypatch.setattr(routes_counts, "MOST_ROWS", 2)
     status, problem = await ask(scene, PATH, topic="t")
     assert (status, problem["code"]) == (400, "invalid_query")

@@ -128,7 +128,7 @@ async def test_all_flows_and_all_checksums(scene):
     assert "No flows configured" in await _text(scene, "/checksums")
 
 
-async def test_a_store_that_does_not_answer_is_said(scene):
+async def test_a_store_that_does_not_answer_is_shown(scene):
     scene.incidents.failing = True
     for path in ("/incidents", f"/incidents/{OPEN.incident}"):
         assert "the store mw.db is closed" in await _text(scene, path, 503)

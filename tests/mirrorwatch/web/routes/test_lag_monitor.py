@@ -38,7 +38,7 @@ async def client():
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_while_it_is_off_there_is_nothing_and_a_sentence_says_why(client, path):
+async def test_while_it_is_off_there_is_nothing_and_a_sentence_shows_why(client, path):
     client.lagging.on = False
     answer = await client.get(path)
     assert answer.status == 404
@@ -50,7 +50,7 @@ async def test_while_it_is_off_there_is_nothing_and_a_sentence_says_why(client, 
         assert await answer.text() == f"{sentence}\n"
 
 
-async def test_under_v3_scripts_are_told_in_burrows_json_why_there_is_no_answer(client):
+async def test_under_v3_scripts_are_reported_in_burrows_json_why_there_is_no_answer(client):
     async def ask(*_args, **_details):
         raise UnavailableError("the lag monitor does not answer: it does not listen yet")
 
@@ -116,7 +116,7 @@ async def test_it_is_switched_on_and_off_while_the_routes_stay(client):
         assert (await client.get("/api/v1/groups")).status == status
 
 
-async def test_the_page_tells_no_counts_while_it_is_off(client):
+async def test_the_page_reports_no_counts_while_it_is_off(client):
     counts = GroupCounts(client.lagging, clock=FakeClock())
     assert await counts.view() is not None
     client.lagging.on = False

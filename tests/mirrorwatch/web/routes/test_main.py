@@ -130,7 +130,7 @@ async def test_flows_come_a_page_at_a_time_with_the_fields_that_are_asked_for(cl
     assert list(await (await client.get("/api/v1/flows/A1:B?fields=flow")).json()) == ["flow"]
 
 
-async def test_all_that_is_wrong_with_a_query_is_said_at_once(client):
+async def test_all_that_is_wrong_with_a_query_is_shown_at_once(client):
     answer = await client.get("/api/v1/flows?limt=2&limit=0&offset=1&offset=2&fields=verdict,flw")
     document = await answer.json()
     assert (answer.status, document["code"]) == (400, "invalid_query")

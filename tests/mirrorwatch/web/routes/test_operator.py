@@ -100,7 +100,7 @@ async def test_who_may_not(scene, path, headers, status, words):
     assert not scene.service.reloads
 
 
-async def test_without_a_token_in_the_configuration_nobody_resumes(scene):
+async def test_without_a_token_in_the_configuration_no_one_resumes(scene):
     scene.service.http = HttpConfig()
     status, problem = await ask(scene, RESUME, OURS)
     assert (status, problem["code"]) == (403, "forbidden")
@@ -149,7 +149,7 @@ async def test_not_too_often(scene, path, most):
         ),
     ],
 )
-async def test_a_reload_tells_how_it_went(scene, outcome, status, document):
+async def test_a_reload_reports_how_it_went(scene, outcome, status, document):
     scene.service.outcome = outcome
     found, answer = await ask(scene, "/-/reload", OURS)
     assert (found, {name: answer[name] for name in document}) == (status, document)
