@@ -110,7 +110,7 @@ class AlertWatch:
 
     @property
     def can_watch(self) -> bool:
-        """Tell whether both are installed."""
+        """Return whether both are installed."""
         return not self._monitoring.absent
 
     def start(self) -> None:
@@ -129,7 +129,7 @@ class AlertWatch:
             raise RuntimeError(f"before the fault these fire: {sorted(self._firsts)}")
 
     def has_fired(self) -> bool:
-        """Tell whether an alert that is expected has fired, and paged where it is to page; or none is."""
+        """Return whether an alert that is expected has fired, and paged where it is to page; or none is."""
         if time.monotonic() - self._began < self._hold_s:
             return False
         found = [severity for name, severity in list(self._firsts) if name in self._wanted]

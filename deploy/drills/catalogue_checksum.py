@@ -30,7 +30,7 @@ class Audit:
     found: str = ""
     changes: str = ""
     accepted: frozenset[str] = frozenset()  # what it may count beside `found` and matches
-    lasts_s: float = 4.0  # from when the fault is there to when it is mended, or compared
+    lasts_s: float = 4.0  # from when the fault is there to when the fault ends, or compared
     mended_after: bool = False  # whether it is compared first: what proves its cause is gone with the fault
     settings: Mapping[str, str] = field(default_factory=dict)  # of the mirror, beside the usual quick ones
 

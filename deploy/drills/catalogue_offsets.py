@@ -123,7 +123,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         cause=Cause.TASK_STUCK,
     ),
     *(
-        # Its task goes on with others: what stands is left out on the way.
+        # Its task continues with others: what stands is left out on the way.
         _slow(
             name=name,
             title=f"offsets-{name}",
@@ -135,7 +135,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         )
         for name in ("drop-partition", "drop-topic")
     ),
-    # Other partitions go on; these have no more traffic.
+    # Other partitions continue; these have no more traffic.
     *(
         Drill(
             name="drop-tail",
@@ -181,7 +181,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         cause=Cause.TOPIC_MISSING,
         accepted=_STANDS | {Cause.TOPIC_RECREATED},
         sweeping=True,
-        then=Verdict.LOSING,  # the mirror makes it anew, and does not send again what it held
+        then=Verdict.LOSING,  # the mirror makes it again, and does not send again what it held
     ),
     _slow(
         name="reject-large",

@@ -1,7 +1,7 @@
 """What a fault changes on the stack where it changes no record that is compared.
 
 A drill of which nothing is to be said is right only if something shows that its fault was there: each of
-these is looked at before the fault begins and once the target stands still again. Errors of the Kafka client
+these is read before the fault begins and once the target hangs again. Errors of the Kafka client
 pass through.
 """
 

@@ -1,4 +1,4 @@
-"""What is heard of a flow while a fault is made to happen, goes on and is mended."""
+"""What is heard of a flow while a fault is made to happen, continues and is ended."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     Act = subprocess.Popen[bytes]
 
 LOOK_S = 0.1
-SUSPICIONS_S = 2.0  # between two looks at what is suspected
+SUSPICIONS_S = 2.0  # between two reads what is suspected
 LISTEN_ON_S = 3.0  # after what was expected was said, in case something else follows
 ACT_S = 120.0  # an act that waits for a start needs us to attend until it is done, so long at most
 
 
 class DrillError(Exception):
-    """A drill that could not be run; the others go on."""
+    """A drill that could not be run; the others continue."""
 
 
 def begin_act(stack: Path, fault: str, topic: str, what: str) -> Act:
@@ -66,7 +66,7 @@ def expect_done(act: Act) -> None:
 
 @dataclass(slots=True)
 class Listening:
-    """Notes what is said of the flow while a fault goes on and after it."""
+    """Notes what is said of the flow while a fault continues and after it."""
 
     watched: Watched
     result: Result
@@ -74,11 +74,11 @@ class Listening:
     began: float
     now: tuple[str, str | None] = ("", None)
     hit_at: float | None = None
-    suspicions_at: float = 0.0  # when these were looked at last
+    suspicions_at: float = 0.0  # when these were read last
     began_ms: int = field(default_factory=lambda: int(time.time() * 1000))
     earlier: frozenset[tuple[str, str]] = frozenset()  # what was suspected before, by cause and topic
     topic: str = ""  # of which numbers of lost records are noted, "" for none
-    least_s: float = 0.0  # for so long it is listened to after it was mended, at least
+    least_s: float = 0.0  # for so long it is listened to after it was ended, at least
     alert_wait_s: float = WAIT_S
     alerted: Callable[[], bool] = lambda: True  # whether an alert that is expected has fired
 
@@ -110,12 +110,12 @@ class Listening:
         return 0.0 if self.hit_at is None or self.alerted() else self.alert_wait_s
 
     def said_enough(self) -> bool:
-        """Tell whether what was expected was said a moment ago, and its alert fired."""
+        """Return whether what was expected was said a moment ago, and its alert fired."""
         said = self.hit_at is not None and time.monotonic() - self.hit_at > LISTEN_ON_S
         return said and self.alerted()
 
     def is_back(self) -> bool:
-        """Tell whether the flow is where it comes back to, and what was expected has been said."""
+        """Return whether the flow is where it comes back to, and what was expected has been said."""
         done = self.drill.verdict is None or (self.hit_at is not None and self.alerted())
         done = done and (not self.drill.happened or bool(self.result.happened))
         since_s = time.monotonic() - self.began - (self.result.mended_s or 0.0)

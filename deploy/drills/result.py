@@ -1,4 +1,4 @@
-"""What came of a drill: what was said when, what the books gained, and whether that is right."""
+"""What came of a drill: what was said when, what the counters gained, and whether that is right."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Result:
     label: str
     said: list[tuple[float, str, str | None]] = field(default_factory=list)
     sentence: str = ""  # of what was expected, when it was first said or suspected
-    mended_s: float | None = None  # when the order to mend it was given
+    mended_s: float | None = None  # when the order to end the fault was given
     healed_s: float | None = None  # after that
     books: dict[str, int] = field(default_factory=dict)  # what was added to them
     day: str = ""
@@ -67,7 +67,7 @@ class Result:
         for at, verdict, cause in self.said:
             if verdict in ALARMS and Verdict(verdict) not in alarms:
                 return f"{verdict} was said"
-            # While it is mended other things are true, such as a restart; that we see nothing never is.
+            # While the fault ends other things are true, such as a restart; that we see nothing never is.
             minds = cause == Cause.PROBER or self._before_mended(at)
             if verdict != Verdict.HEALTHY and minds and cause not in causes:
                 return f"{cause} was said"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 AHEAD = 5  # services that run at once
 _LOOKS_FOR_TOPICS_S = 900.0  # by default every ten minutes: a partition that a drill added waits for that
-_SETTLED_S, _NOTES_S = 100.0, 2.0  # a number settles within 90 s once the mirror goes on
+_SETTLED_S, _NOTES_S = 100.0, 2.0  # a number settles within 90 s once the mirror continues
 _REFRESH = "refresh.topics.interval.seconds"
 _QUICK_BROKERS = {"log.retention.check.interval.ms": "1000"}  # what is past its time goes at once
 _KINDS = ("offset", "status", "config")
@@ -276,7 +276,7 @@ class Bench(Several):
         return Reading(clients, topic)
 
     def _compare(self, drill: Drill, reading: Reading, listening: Listening) -> None:
-        """Read both sides in full once the mirror goes on, and what the service states by then."""
+        """Read both sides in full once the mirror continues, and what the service states by then."""
         until = time.monotonic() + _SETTLED_S
         while time.monotonic() < until:
             self.pair.attend()

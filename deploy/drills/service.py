@@ -53,7 +53,7 @@ class Watched(Service):
         return self.flows().get(_FLOW, {})
 
     def is_well(self) -> bool:
-        """Tell whether the flow is healthy and has been for some probes, where there are any."""
+        """Return whether the flow is healthy and has been for some probes, where there are any."""
         flow = self.flow()
         if flow.get("verdict") != Verdict.HEALTHY:
             return False

@@ -53,7 +53,7 @@ class Truth(NamedTuple):
 
 
 def disagreement(statements: Iterable[Statement], truths: Mapping[int, Truth]) -> str:
-    """Return the first statement that is wrong, empty where none is.
+    """Return the first statement that is wrong, empty if there is none.
 
     An exact number has to be the truth, and a bound has to hold.
     """

@@ -33,7 +33,7 @@ def start(name: str) -> Callable[[Stage, str], None]:
 
 
 def restart(name: str) -> Callable[[Stage, str], None]:
-    """End `mirror`, A or B in an orderly way and start it again."""
+    """End `mirror`, A or B gracefully and start it again."""
 
     def act(stage: Stage, _: str) -> None:
         stage.end(name, signal.SIGTERM)
@@ -53,7 +53,7 @@ def switch_off(stage: Stage, _topic: str) -> None:
 
 
 def switch_off_and_restart(stage: Stage, topic: str) -> None:
-    """End a fault that made a task fail, which stays failed until its worker starts anew."""
+    """End a fault that made a task fail, which stays failed until its worker restarts."""
     switch_off(stage, topic)
     restart("mirror")(stage, topic)
 

@@ -56,7 +56,7 @@ def write_transactions(stage: Stage, topic: str) -> None:
 
 
 def drop_tail(stage: Stage, topic: str) -> None:
-    """Have the mirror copy all of the topic, then drop the tombstones that are written to it last."""
+    """Have the mirror replicate all of the topic, then drop the tombstones that are written to it last."""
     _fill(stage, topic)
     acts.switch("drop", select="tombstones")(stage, topic)
     source = stage.client("A")
@@ -69,13 +69,13 @@ def drop_tail(stage: Stage, topic: str) -> None:
 
 
 def overtake_frozen(stage: Stage, topic: str) -> None:
-    """Freeze the mirror, wait until the topic has grown by as much as between two looks, and delete that."""
+    """Freeze the mirror, wait until the topic has grown by as much as between two polls, and delete that."""
     stage.send("mirror", signal.SIGSTOP)
     _overtake(stage, topic, records=1500)
 
 
 def overtake_killed(stage: Stage, topic: str) -> None:
-    """Kill the mirror, wait until the topic has grown by more than a copy does between two looks, delete."""
+    """Kill the mirror, wait until the topic has grown by more than a copy does between two polls, delete."""
     stage.end("mirror", signal.SIGKILL)
     _overtake(stage, topic, records=3000)
 
@@ -129,13 +129,13 @@ def compact_unread(stage: Stage, topic: str) -> None:
 
 
 def _fill(stage: Stage, topic: str) -> None:
-    """Write records, and wait until they are copied and all that offsets tell of them is known."""
+    """Write records, and wait until they are replicated and all that offsets tell of them is known."""
     write_copied(stage, topic, FILLED)
     time.sleep(_KNOWN_S)
 
 
 def recreate_target_after_burst(stage: Stage, topic: str) -> None:
-    """Write many records at once, and re-create the topic on the target as soon as they are copied."""
+    """Write many records at once, and re-create the topic on the target as soon as they are replicated."""
     write_copied(stage, topic, _BURST)
     topics.recreate_topic(stage.client("B"), f"A.{topic}")
 

@@ -24,7 +24,7 @@ OFFSETS = "mm2-offsets.A.internal"
 
 
 def alter(alias: str, settings: Mapping[str, str | None], prefix: str = "") -> Callable[[Stage, str], None]:
-    """Set settings of the topic on A or B, or take them away; `prefix` stands before its name there."""
+    """Set settings of the topic on A or B, or remove them; `prefix` stands before its name there."""
     return lambda stage, topic: topics.alter_config(stage.client(alias), prefix + topic, settings)
 
 
@@ -69,7 +69,7 @@ def write_strange(alias: str, prefix: str = "") -> Callable[[Stage, str], None]:
 def set_state(state: str) -> Callable[[Stage, str], None]:
     """Tell the mirror's herder that its connector is to be STARTED or PAUSED, as Connect's REST API would.
 
-    A dedicated MirrorMaker serves no such call; the record that it would write can be written by anybody.
+    A dedicated MirrorMaker serves no such call; the record that it would write can be written by any client.
     """
 
     def act(stage: Stage, _topic: str) -> None:
@@ -83,12 +83,12 @@ def set_state(state: str) -> Callable[[Stage, str], None]:
 
 
 def alter_offsets(settings: Mapping[str, str | None]) -> Callable[[Stage, str], None]:
-    """Set settings of the topic in which the mirror keeps its own offsets, or take them away."""
+    """Set settings of the topic in which the mirror keeps its own offsets, or remove them."""
     return lambda stage, _topic: topics.alter_config(stage.client("B"), OFFSETS, settings)
 
 
 def forget_offsets(stage: Stage, topic: str) -> None:
-    """Stop the mirror, take away where it had got to, and start it: it copies everything once more."""
+    """Stop the mirror, take away where it had got to, and start it: it replicates everything again."""
     stage.end("mirror", signal.SIGTERM)
     topics.delete_topic(stage.client("B"), OFFSETS)  # the mirror makes it again
     acts.start("mirror")(stage, topic)
@@ -106,7 +106,7 @@ def freeze_beside(companion: str) -> Callable[[Stage, str], None]:
 
 
 def quota(alias: str, bytes_per_s: int | None) -> Callable[[Stage, str], None]:
-    """Limit what each client may produce to A or B, or take the limit away."""
+    """Limit what each client may produce to A or B, or remove the limit."""
     settings = {"producer_byte_rate": bytes_per_s}
     return lambda stage, _: limit_clients(stage.client(alias)["bootstrap.servers"], None, settings)
 

@@ -130,7 +130,7 @@ class Broker(Process):
         wait_until(self._answers, deadline_s=max(1.0, deadline_s - took_s), what=what)
 
     def restart(self, *, deadline_s: float = 90.0) -> None:
-        """Stop the broker in an orderly way and start it on the same ports and data."""
+        """Stop the broker gracefully and start it on the same ports and data."""
         self.stop()
         self.start()
         self.wait_ready(deadline_s=deadline_s)
@@ -179,7 +179,7 @@ class Broker(Process):
 
 
 def start_together(processes: Iterable[Formatted]) -> None:
-    """Format and start all of these beside one another; return before they are ready."""
+    """Format and start all of these in parallel; return before they are ready."""
     several = list(processes)
     for one in several:
         one.begin_format()

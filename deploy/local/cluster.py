@@ -1,7 +1,7 @@
 """Several brokers that are one cluster: each is a controller too, and any one of them may be away.
 
 Three processes for three brokers, which is as few as can be: a controller apart would be a fourth, and with
-one controller among them the cluster would stand still while that one is restarted.
+one controller among them the cluster would hang while that one is restarted.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Cluster:
     def replace(self, broker: Broker) -> None:
         """Put an empty machine in the place of one broker: the same number and address, but no data.
 
-        Every replica that it held is then copied to it anew; `wait_in_sync` tells when that is done.
+        Every replica that it held is then copied to it again; `wait_in_sync` tells when that is done.
         """
         broker.stop()
         shutil.rmtree(broker.folder / "data")
@@ -110,7 +110,7 @@ class Cluster:
             broker.kill()
 
     def _missing(self) -> str:
-        """Say what is missing to a whole cluster, empty when nothing is."""
+        """Return what is missing to a whole cluster, empty when nothing is."""
         try:
             there = brokers_there(self.client_properties())
             if len(there) < len(self.brokers):

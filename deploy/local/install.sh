@@ -4,7 +4,7 @@
 #   install.sh [--optional] TOOL...      tools: venv java maven prometheus alertmanager chromium postgresql systemd
 #
 # Silent when nothing is missing. Without root, or on another system, it names the one command to type and
-# fails; with --optional it says what will be left out and goes on.
+# fails; with --optional it prints what is left out and continues.
 set -eu
 
 optional=no
@@ -89,7 +89,7 @@ fi
 
 echo "Installing$packages"
 export DEBIAN_FRONTEND=noninteractive
-# The lists may be old or missing; where they cannot be had anew, the install itself says what is wrong.
+# The lists may be old or missing; if they cannot be updated, the install itself reports the error.
 apt-get update -q >"$log" 2>&1 || true
 # One word for each package.
 # shellcheck disable=SC2086

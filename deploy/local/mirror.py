@@ -97,7 +97,7 @@ class MirrorMaker(Process):
         super().__init__(name, command, folder=folder)
 
     def restart(self) -> None:
-        """Stop the mirror in an orderly way and start it again."""
+        """Stop the mirror gracefully and start it again."""
         self.stop()
         self.start()
 

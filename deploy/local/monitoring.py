@@ -101,7 +101,7 @@ class Monitoring:
             process.kill()
 
     def is_ready(self) -> bool:
-        """Tell whether all that is installed answers, and Prometheus has scraped the service."""
+        """Return whether all that is installed answers, and Prometheus has scraped the service."""
         if self.alertmanager and answer_of(self.alertmanager, "/api/v2/status") is None:
             return False
         return not self.prometheus or any(value == 1 for _, value in self.query("up"))

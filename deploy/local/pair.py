@@ -61,7 +61,7 @@ class Pair(Several):
             self.mirror.wait_ready(deadline_s=deadline_s)
 
     def stop(self, *, grace_s: float = 10.0) -> None:
-        """Stop everything in an orderly way, the mirror first; what does not end in time is killed."""
+        """Stop everything gracefully, the mirror first; what does not end in time is killed."""
         for companion in self.companions.values():
             companion.kill()
         if self.mirror is not None:

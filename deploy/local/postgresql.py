@@ -70,19 +70,19 @@ class PostgreSql:
         self._process.kill()
 
     def freeze(self) -> None:
-        """Have the server and all that work for it stand still: connections stay open."""
+        """Have the server and all that work for it hang: connections stay open."""
         for pid in self._pids():
             os.kill(pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Let it continue."""
         for pid in self._pids():
             os.kill(pid, signal.SIGCONT)
 
     def close(self) -> None:
         """End it and remove its files."""
         if self._process.running:
-            self.thaw()  # what stands still does not see its server end
+            self.thaw()  # what hangs does not see its server end
         self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -133,7 +133,7 @@ class PostgreSql:
 def _programs() -> Path:
     """Return the folder of the newest server's programs: Debian puts them on no path.
 
-    Raises FileNotFoundError where there is none.
+    Raises FileNotFoundError if there is none.
     """
     found = shutil.which("initdb")
     if found is not None:

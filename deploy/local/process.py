@@ -1,4 +1,4 @@
-"""One child process of the stack: it never outlives us, even when we are killed.
+"""One child process of the stack: it never outlives this process, even if it is killed.
 
 Each child is started by one thread that lives as long as this process, because the kernel's parent-death
 signal (prctl(2), PR_SET_PDEATHSIG) fires when the *thread* that forked ends. `setpriv` sets the signal, and
@@ -86,7 +86,7 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Tell whether the process is there, frozen or not."""
+        """Return whether the process is there, frozen or not."""
         return self._child is not None and self._child.poll() is None
 
     @property
@@ -112,7 +112,7 @@ class Process:
         self.signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let a frozen process go on (SIGCONT)."""
+        """Let a frozen process continue (SIGCONT)."""
         self.signal(signal.SIGCONT)
 
     def request_stop(self) -> None:
@@ -121,7 +121,7 @@ class Process:
         self.signal(signal.SIGCONT)
 
     def stop(self, *, grace_s: float = 20.0) -> None:
-        """End the process in an orderly way, or by force when it has not ended after `grace_s`."""
+        """End the process gracefully, or by force when it has not ended after `grace_s`."""
         self.request_stop()
         if self._child is not None:
             try:

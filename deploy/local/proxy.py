@@ -58,7 +58,7 @@ class Proxy:
     _open: set[asyncio.StreamWriter] = field(default_factory=set)
 
     async def watch(self) -> None:
-        """Look at the order again and again, and reset what is open when it says so."""
+        """Poll the order, and reset what is open when it says so."""
         while True:
             text = self.order_file.read_text(encoding="ascii") if self.order_file.exists() else ""
             words = text.split()
@@ -117,7 +117,7 @@ class Proxy:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """End a connection by RST: a socket that lingers for no time is not closed in an orderly way."""
+    """End a connection by RST: a socket that lingers for no time is not closed gracefully."""
     held = writer.get_extra_info("socket")
     with contextlib.suppress(OSError):
         held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

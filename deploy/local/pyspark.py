@@ -5,7 +5,7 @@
 PySpark comes as a source distribution of half a gigabyte. It is built with the pinned tools of
 `requirements/build.txt`, with the hashes of `requirements/checksum.txt`, and unpacked into
 `$XDG_CACHE_HOME/mirrorwatch/pyspark-<version>-<key>` (or below `~/.cache`), where the connector's jars, by
-Maven coordinates and checked by their sums, are put beside Spark's own, as in an image that has both. The key
+Maven coordinates and checked by their sums, are put with Spark's own, as in an image that has both. The key
 is that of both pins. A line in the virtual environment's site-packages leads there, so that a fresh
 checkout costs nothing.
 """

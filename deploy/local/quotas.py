@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def limit_clients(bootstrap: str, client_id: str | None, settings: Mapping[str, int | None]) -> None:
-    """Limit the clients of this id, or each client where it is None; None for a value takes that limit away.
+    """Limit the clients of this id, or each client where it is None; None for a value removes the limit.
 
     Values are bytes a second. Raises StackError with what the tool said.
     """

@@ -31,7 +31,7 @@ def brokers_there(client: Mapping[str, str]) -> list[int]:
 
 
 def behind(client: Mapping[str, str]) -> list[str]:
-    """Return each partition, such as `orders-0`, of which a replica is not in sync or that nobody leads."""
+    """Return each partition, such as `orders-0`, of which a replica is not in sync or without a leader."""
     return sorted(
         f"{topic.topic}-{partition.id}"
         for topic in admin_client(client).list_topics(timeout=_LOOK_S).topics.values()

@@ -91,7 +91,7 @@ def server_properties(
         "broker.session.timeout.ms": "3000",
         "broker.heartbeat.interval.ms": "500",
         "log.cleaner.dedupe.buffer.size": "4194304",
-        # A consumer that looks at a deleted topic must not bring it back to life.
+        # A consumer that reads a deleted topic must not bring it back to life.
         "auto.create.topics.enable": "false",
     }
     if seat is not None:

@@ -51,7 +51,7 @@ class Service(Process):
         return found
 
     def last_books(self) -> dict[str, dict[str, int]]:
-        """Return the books by flow that it wrote at its orderly end."""
+        """Return the counters by flow that it wrote at its orderly end."""
         return {
             line["flow"]: {name: value for name, value in line.items() if isinstance(value, int)}
             for line in self.lines()

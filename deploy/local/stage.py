@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The stack in `folder`. Everything is read anew each time, since a restart changes process ids."""
+    """The stack in `folder`. Everything is read again each time, since a restart changes process ids."""
 
     folder: Path
 
@@ -85,7 +85,7 @@ class Stage:
         wait_until(lambda: self.runs(name), deadline_s=deadline_s, what=f"The start of {name} by its owner")
 
     def runs(self, name: str) -> bool:
-        """Tell whether the process is there, frozen or not; one that waits to be reaped is not."""
+        """Return whether the process is there, frozen or not; one that waits to be reaped is not."""
         if self.pid(name) == 0:
             return False
         try:

@@ -43,7 +43,7 @@ def create_topic(
 
 
 def wait_led(client: Mapping[str, str], topic: str, *, partitions: int = 1) -> None:
-    """Wait until the cluster shows a topic that somebody else has made, and its leaders answer."""
+    """Wait until the cluster shows a topic that another client has created, and its leaders answer."""
     _wait_led(admin_client(client), topic, partitions)
 
 
@@ -53,7 +53,7 @@ def _wait_led(admin: AdminClient, topic: str, partitions: int) -> None:
 
 
 def _is_led(admin: AdminClient, topic: str, partitions: int) -> bool:
-    """Tell whether every leader answers: a broker that is busy shows a topic before it leads it."""
+    """Return whether every leader answers: a broker that is busy shows a topic before it leads it."""
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
     asked = {TopicPartition(topic, number): latest for number in range(partitions)}
     try:
@@ -105,7 +105,7 @@ def delete_records(client: Mapping[str, str], topic: str, *, before: Mapping[int
 
 
 def alter_config(client: Mapping[str, str], topic: str, settings: Mapping[str, str | None]) -> None:
-    """Set settings of a topic, or take them away where the value is None."""
+    """Set settings of a topic, or remove them where the value is None."""
     entries = [
         ConfigEntry(
             key,

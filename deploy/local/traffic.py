@@ -114,7 +114,7 @@ def run(
 
 
 def _send(producer: Producer, record: Record, on_delivery: Callable[[KafkaError | None, Any], None]) -> None:
-    """Hand a record over; drop it where the queue is full, or its topic is away, to be made anew perhaps."""
+    """Hand a record over; drop it where the queue is full, or its topic is away, to be re-created perhaps."""
     try:
         producer.produce(
             record.topic, record.value, record.key, headers=record.headers, on_delivery=on_delivery

@@ -1,4 +1,4 @@
-"""Wait for a condition by looking again and again, never longer than a deadline."""
+"""Wait for a condition by polling, never longer than a deadline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def wait_until(
     condition: Callable[[], bool], *, deadline_s: float, what: str, every_s: float = 0.05
 ) -> float:
-    """Look until `condition()` is true and return the seconds that it took.
+    """Poll until `condition()` is true and return the seconds that it took.
 
     Raises TimeoutError with a sentence that names `what` when `deadline_s` has passed.
     """

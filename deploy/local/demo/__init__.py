@@ -6,5 +6,5 @@ stack       starts and stops all the processes, Prometheus and Alertmanager amon
 readers     applications that read in consumer groups
 service     the service's configuration and what its API says
 keys        what a person types, key by key or line by line
-show        the rounds: break, watch, mend, watch
+show        the rounds: break, watch, end, watch
 """

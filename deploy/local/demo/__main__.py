@@ -42,7 +42,7 @@ def _say(line: str) -> None:
 
 
 class _Interrupt:
-    """The first signal ends the demo in an orderly way; the second ends everything at once."""
+    """The first signal stops the demo gracefully; the second ends everything at once."""
 
     def __init__(self) -> None:
         self._heard = False

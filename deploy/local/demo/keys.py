@@ -1,4 +1,4 @@
-"""What a person types: one key on a terminal, one line where standard input is a pipe."""
+"""Keys that a user types: one key on a terminal, one line where standard input is a pipe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Keys:
-    """Standard input, looked at without waiting for a whole line where it is a terminal."""
+    """Standard input, read without waiting for a whole line where it is a terminal."""
 
     def __init__(self) -> None:
         self._open = True

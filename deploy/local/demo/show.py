@@ -1,6 +1,6 @@
-"""The rounds of the demo: one thing goes wrong, what the service says and how soon, then it is mended.
+"""The rounds of the demo: one thing goes wrong, what the service says and how soon, then the fault ends.
 
-Somebody who kills the mirror or a broker by hand plays a round too: it is started anew after a while.
+A user who kills the mirror or a broker by hand plays a round too: it is restarted after a while.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ ROUNDS = ("freeze-mirror", "stop-target", "drop-some")
 
 _STAYING = (Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING)
 _NOTICE_S = 40.0  # how long the service is given to see a fault, and to see that it is over
-_HOLD_S = 6.0  # how long a fault goes on after it was seen, so that a person can look at the page
+_HOLD_S = 6.0  # how long a fault continues after it was seen, so that a user can see the page
 _PAGED_S = 25.0  # and how long at most until an alert fires
 _ACT_S = 60.0
-_ANEW_S = 30.0  # how long what somebody killed stays away, so that the alarm is seen
-_AT_ONCE_S = 10.0  # what ends so soon after it was started anew will not stay
+_ANEW_S = 30.0  # how long a killed process stays away, so that the alarm is seen
+_AT_ONCE_S = 10.0  # what ends so soon after it was restarted will not stay
 
 
 class Ended(Exception):  # noqa: N818  (no error: the time that was asked for is over)
@@ -49,16 +49,16 @@ class Show:
         self._say = say
         self._ends_at = ends_at  # on the monotonic clock
         self._next = 0
-        self._typed: str | None = None  # while a round goes on
-        self._broken = False  # a fault goes on, which may be that a broker is gone
-        self._anew_at: dict[str, float] = {}  # by process, when it was started anew last
-        self._alerts: set[str] = set()  # that fired when they were last looked at
+        self._typed: str | None = None  # while a round continues
+        self._broken = False  # a fault continues, which may be that a broker is gone
+        self._anew_at: dict[str, float] = {}  # by process, when it was restarted last
+        self._alerts: set[str] = set()  # that fired when they were last read
 
     def wait_healthy(self, told: Said | None = None) -> None:
         """Wait until the service says that the flow is healthy; say so, or what it says instead.
 
         A verdict that stays, since what was lost is lost, is said too unless it was `told`, and the service
-        then starts anew.
+        then restarts.
         """
         begun = time.monotonic()
         said = self._watch(lambda said: said.verdict in (Verdict.HEALTHY, *_STAYING), deadline_s=_NOTICE_S)
@@ -84,7 +84,7 @@ class Show:
             self.round(BY_NAME[name])
 
     def round(self, fault: Fault) -> None:
-        """Break one thing, show what the service says, mend it, and show when it is well again."""
+        """Break one thing, show what the service says, end the fault, and show when it is well again."""
         self._say(f"{fault.name}: {fault.sentence}")
         begun = time.monotonic()  # the time that the fault itself takes counts too: never flattering
         self._broken = True
@@ -197,7 +197,7 @@ class Show:
         return self._keys.pressed(wait_s=0.2)
 
     def _bring_back(self, process: Process) -> None:
-        """Say that a process was killed, what the service says of that, and start it anew after a while.
+        """Say that a process was killed, what the service says of that, and restart it after a while.
 
         Raises SystemExit where it ends again as soon as it was started.
         """
@@ -223,7 +223,7 @@ class Show:
 
 
 def _ended(status: int | None) -> str:
-    """Say how a process ended: by which signal, whether it died of it or ended in order, or by itself."""
+    """Return how a process ended: by which signal, whether it died of it or ended in order, or by itself."""
     number = 0 if status is None else -status if status < 0 else status - 128  # Java's own for SIGTERM is 143
     try:
         return f"was killed ({signal.Signals(number).name})"

@@ -59,11 +59,11 @@ class DemoStack:
         return [*acting, *around, self.mirror, *self.pair.brokers.values()]
 
     def needed(self) -> list[Process]:
-        """Return what has to run whenever nothing is broken on purpose, beside the service."""
+        """Return what has to run whenever nothing is broken on purpose, besides the service."""
         return [*self.pair.brokers.values(), self.mirror]
 
     def stop(self) -> None:
-        """Stop everything in an orderly way, and by force what has not ended after 5 s."""
+        """Stop everything gracefully, and by force what has not ended after 5 s."""
         processes = self.all_processes()
         for process in processes[:-2]:
             process.request_stop()
