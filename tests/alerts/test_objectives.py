@@ -81,7 +81,7 @@ def test_what_fits_no_flow_is_a_problem(row, sentence):
         ({"kind": "freshness", "target": "100"}, "target", "less than 100"),
         ({"kind": "freshness", "target": "-1"}, "target", "greater than or equal to 0"),
         ({"kind": "freshness", "period": "3d"}, "period", "longer than 3 d"),
-        ({"kind": "freshness", "limit": "5s"}, "limit", "threshold of the canary"),
+        ({"kind": "freshness", "limit": "5s"}, "limit", "canary threshold"),
         ({"kind": "loss", "target": "99"}, "target", "every lost record"),
         ({"kind": "recovery_point", "good_minutes": "95"}, "good_minutes", "availability and freshness"),
         ({"kind": "speed"}, "kind", "availability"),

@@ -176,7 +176,7 @@ async def test_what_retention_may_have_taken_is_reported_as_no_more_than_that(cl
     }
     assert (records, most, proved) == (0, 50, False)
     text = await (await client.get("/flows/A-%3EB/offsets")).text()
-    assert "up to 50 records may be lost to retention" in text
+    assert "deleted up to 50 records of wide-0 before" in text
 
 
 async def test_what_is_not_mirrored_is_shown_with_a_hundred_findings_with_how_much_more_there_is(flow):
