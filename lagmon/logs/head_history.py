@@ -124,9 +124,8 @@ def ended(ends: Int32s, times: Int32s, places: Int32s, at: Int64s) -> Int32s:
 
     `UNKNOWN` before the oldest look and after the newest, of which it is not known.
     """
-    above = np.zeros(len(places), np.int64)  # the first column that is known and later
-    for column in range(POINTS):
-        above += (ends[column, places] == UNKNOWN) | (times[column, places] <= at)
+    # The first column that is known and later.
+    above = ((ends[:, places] == UNKNOWN) | (times[:, places] <= at)).sum(axis=0)
     upper = np.minimum(above, POINTS - 1)
     lower = np.maximum(above - 1, 0)  # of points of one instant the newest
     upper_end, lower_end = ends[upper, places], ends[lower, places].astype(np.int64)
