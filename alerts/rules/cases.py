@@ -107,6 +107,7 @@ def cases_of(objectives: Sequence[Objective]) -> Iterator[Case]:
         _nothing_due,
         _audit,
         _race,
+        _no_race,
         _gone,
         _certificate,
         _clocks,
@@ -176,6 +177,15 @@ def _race(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
         ("10m", ()),
         ("23m30s", (ticket, story.fires("MirrorwatchRetentionRace", CRITICAL, topic="orders"))),
     )
+
+
+def _no_race(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
+    """Play a log of seconds, which starts after the mirror's stored offsets nearly all the time."""
+    story = Story(flow, others, 30)
+    steps = 30 * _MINUTE
+    story.play(series_lag.REPLICATION_TOPIC_LAG_SECONDS, f"8x{steps}", topic="orders")
+    story.play(series_lag.REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS, f"1x{steps}", topic="orders")
+    return story.case("retention is seconds", ("29m", ()))
 
 
 def _gone(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
