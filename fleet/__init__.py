@@ -1,17 +1,17 @@
-"""What all parts share: the words, the formats of Kafka and MirrorMaker, and the verdicts. Pure.
+"""What all parts share: terms, formats of Kafka and MirrorMaker, and verdicts. Pure.
 
-mm2/           MirrorMaker 2: its properties file, its names of topics, what it ignores and refuses
+topology       clusters, the flows between them, and the path of a topic over hops
+topic_name     valid topic names
+mm2/           MirrorMaker 2: its properties file, topic names, filters, ignored and refused keys
 connect/       Kafka Connect: connectors as clusters and flows, states of tasks
 strimzi/       Strimzi's resources as connectors and clusters
 java/          Java's properties files and regular expressions
-wire/          records of Kafka, Connect and MirrorMaker, read and written byte by byte
+wire/          records of Kafka, Connect and MirrorMaker, decoded and encoded
 series/        the catalogue of all series
-verdicts/      from evidence to a verdict: the vocabulary, the rules, and their sentences
-dialect        what all documents of /api/v1 have in common
-errors         the tree of errors that a user may see
-portions       names that are dealt with some at a time, where what belongs to each counts
-probe_history  what is known of a flow's past
-quantity       durations, sizes and numbers as people write them
-topic_name     what Kafka takes as a topic's name (org.apache.kafka.common.internals.Topic)
-topology       clusters and the flows between them, and where a topic goes over hops
+verdicts/      from evidence to a verdict: vocabulary, rules and sentences
+probe_history  probes and measurements of a flow by minute
+dialect        common parts of all documents of /api/v1
+quantity       durations, sizes and numbers as text
+portions       splits names into batches
+errors         errors that a user may see
 """

@@ -1,7 +1,7 @@
-"""What all documents of /api/v1 have in common: moments, pages and chosen fields. Pure.
+"""Common parts of all documents of /api/v1: instants, pages and selected fields. Pure.
 
-A moment is RFC 3339 in UTC with milliseconds. A list is given a page at a time: `count` items in all, those
-from `offset` on, and in `next` the address of the page behind it.
+An instant is RFC 3339 in UTC with milliseconds. A list has pages: `count` items in total, those
+from `offset` on, and `next` with the address of the next page.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-MOST_NAMED = 20  # names that one sentence lists, and sentences about names that are unknown
+MOST_NAMED = 20  # names in one sentence, and sentences about unknown names
 _LONGEST = 100  # letters of a name
 
 
 def moment_text(at: float | None) -> str | None:
-    """Return an epoch second as `2026-11-27T17:30:00.123Z`; None for none, and for what no calendar holds."""
+    """Return an epoch time (s) as `2026-11-27T17:30:00.123Z`; None for None and out of range."""
     if at is None:
         return None
     try:
@@ -32,7 +32,7 @@ def moment_text(at: float | None) -> str | None:
 
 
 def moment_ms_text(at_ms: int | None) -> str | None:
-    """Return an epoch millisecond as `2026-11-27T17:30:00.123Z`; None as in `moment_text`."""
+    """Return an epoch time (ms) as `2026-11-27T17:30:00.123Z`; None as in `moment_text`."""
     if at_ms is None:
         return None
     try:
@@ -43,8 +43,8 @@ def moment_ms_text(at_ms: int | None) -> str | None:
 
 
 def moment_ms(text: str) -> int:
-    """Return the epoch millisecond of an RFC 3339 moment in any zone; raises ValueError without a zone."""
-    # A plus sign that nobody escaped in an address arrives as a blank.
+    """Return the epoch time (ms) of an RFC 3339 instant in any zone; raises ValueError without a zone."""
+    # An unescaped plus sign in an address arrives as a space.
     moment = datetime.fromisoformat(text.replace(" ", "+"))
     if moment.tzinfo is None:
         raise ValueError("a moment without a zone")
@@ -52,7 +52,7 @@ def moment_ms(text: str) -> int:
 
 
 def page(name: str, items: Sequence[Any], *, offset: int, count: int, address: str) -> dict[str, Any]:
-    """Return a page of a list; `address` is that of the list, with its query but without `offset`."""
+    """Return a page of a list; `address` is the list's, with its query but without `offset`."""
     behind = offset + len(items)
     more = items and behind < count
     return {
@@ -64,17 +64,17 @@ def page(name: str, items: Sequence[Any], *, offset: int, count: int, address: s
 
 
 def cause_document(code: str | None, sentence: str) -> dict[str, str] | None:
-    """Return a cause with why it is one; None where there is none."""
+    """Return a cause with its evidence, or None."""
     return None if code is None else {"code": str(code), "sentence": sentence}
 
 
 def records_document(least: int | None, most: int | None) -> dict[str, Any]:
-    """Return how many records, with what the two numbers are worth."""
+    """Return the bounds of a count of records, with their kind."""
     return {"records": least, "records_most": most, "records_kind": bounds_kind(least, most)}
 
 
 def chosen(item: Mapping[str, Any], fields: Iterable[str] | None) -> dict[str, Any]:
-    """Return the item with these top-level fields only, in its own order; all of them for None."""
+    """Return the item with these top-level fields only; all for None."""
     if fields is None:
         return dict(item)
     wanted = set(fields)
@@ -82,7 +82,7 @@ def chosen(item: Mapping[str, Any], fields: Iterable[str] | None) -> dict[str, A
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """Say that a name is unknown, and which is nearest: `unknown parameter 'limt'; did you mean 'limit'?`."""
+    """Return that a name is unknown, with the nearest: `unknown parameter 'limt'; did you mean 'limit'?`."""
     names, short = sorted(known), name[:_LONGEST]
     near = get_close_matches(short, names, n=1, cutoff=0.6)
     said = f"unknown {what} '{short}'"
@@ -96,7 +96,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def unknown_names(what: str, names: Iterable[str], known: Collection[str]) -> list[str]:
-    """Say so of each of these names that is not known, each once; behind some, how many more there are."""
+    """Return such a sentence for each unknown name; after some, the number of further ones."""
     strange = [name for name in dict.fromkeys(names) if name not in known]
     said = [unknown_name(what, name, known) for name in strange[:MOST_NAMED]]
     more = len(strange) - len(said)

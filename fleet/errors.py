@@ -1,13 +1,13 @@
 """The tree of errors that a user may see.
 
     MirrorwatchError
-    ├── ConfigurationError   the operator's to mend: every problem at once        exit 2
+    ├── ConfigurationError   the user must fix it: every problem at once           exit 2
     ├── UnavailableError     transient: a cluster, the store, a port; try again    exit 4
-    ├── RefusedError         authentication or authorisation: needs a person       exit 4
+    ├── RefusedError         authentication or authorisation failed                exit 4
     └── MalformedError       foreign data: counted where it is read, never fatal
 
 Foreign exceptions (the Kafka client's, the database's) are translated once, where they arise, and
-chained. A sentence says what, where, and what to do; it never holds a secret.
+chained. A sentence names the object, what is wrong and what to do; it never holds a secret.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Problem:
 
 
 class MirrorwatchError(Exception):
-    """Anything this project raises on purpose; its text is a sentence for a person."""
+    """Base of all errors that Mirrorwatch raises on purpose; its text is for the user."""
 
 
 class ConfigurationError(MirrorwatchError):
@@ -45,8 +45,8 @@ class UnavailableError(MirrorwatchError):
 
 
 class RefusedError(MirrorwatchError):
-    """A cluster answered and said no: credentials or rights are missing."""
+    """A cluster refused: credentials or permissions are missing."""
 
 
 class MalformedError(MirrorwatchError):
-    """Bytes that are not what their place promises."""
+    """Bytes that do not have the expected format."""

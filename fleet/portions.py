@@ -1,4 +1,4 @@
-"""Names that are dealt with some at a time, where what belongs to each counts. Pure."""
+"""Split names into batches by weight. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def portions(
     counts: Iterable[tuple[str, int]], *, most: int, most_names: int | None = None
 ) -> Iterator[list[str]]:
-    """Yield names in their order, together as many as count no more than `most`, or one that counts more."""
+    """Yield batches of names in order, each of at most `most` in total, or of one heavier name."""
     portion: list[str] = []
     total = 0
     for name, count in counts:

@@ -1,6 +1,6 @@
-"""What is known of a flow's past: its probes by the minute, and what was measured in each minute. Pure.
+"""History of a flow: its probes and measurements by minute. Pure.
 
-Minutes and days are numbered from the epoch, in UTC. Each minute is counted once, however many processes
+Minutes and days count from the epoch, in UTC. Each minute is counted once, however many processes
 wrote about it.
 """
 
@@ -16,7 +16,7 @@ DAY_MINUTES = 1440
 
 
 class ProbeMinute(NamedTuple):
-    """The probes that were due in one minute, by what became of them."""
+    """Probes that were due in one minute, by outcome."""
 
     minute: int
     settled: int
@@ -35,12 +35,12 @@ class ProbeMinute(NamedTuple):
 
     @property
     def even(self) -> bool:
-        """Tell whether every probe of it was good."""
+        """Return whether every probe was good."""
         return 0 < self.good == self.settled and not any(self[3:])
 
 
 class ProbeDay(NamedTuple):
-    """One day of a flow, or a part of it: minutes in which every probe was good together, the others each."""
+    """One day of a flow, or a part: all-good minutes in total, other minutes separately."""
 
     day: int
     even_minutes: int
@@ -49,7 +49,7 @@ class ProbeDay(NamedTuple):
 
 
 class ValueRun(NamedTuple):
-    """What was measured in each of so many `minutes`: the worst ages, None where one is not known.
+    """Measurements of each of so many `minutes`: the worst ages, None if unknown.
 
     `observed_s` is for how long it was measured in each minute. `audited_at` (epoch s) is when the topic
     whose last complete checksum is the oldest was compared.
@@ -64,7 +64,7 @@ class ValueRun(NamedTuple):
 
 
 def by_day(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Cut spans of minutes where a day ends: day, first minute, and the one after the last."""
+    """Split spans of minutes by day: day, first minute, and the one after the last."""
     for first, until in spans:
         at = first
         while at < until:
@@ -75,7 +75,7 @@ def by_day(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
 
 
 def without(span: tuple[int, int], left_out: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return what is left of a span of minutes without others, in order."""
+    """Return a span of minutes without other spans, in order."""
     first, until = span
     left = []
     for begins, ends in sorted(left_out):

@@ -1,4 +1,4 @@
-"""Durations, sizes and numbers as people write them: `500ms`, `5s`, `28d`; `10MB`, `1TB`; `1 record`."""
+"""Durations, sizes and numbers as text: `500ms`, `5s`, `28d`; `10MB`, `1TB`; `1 record`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _BYTES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**
 
 
 def duration_s(text: str) -> float:
-    """Return the seconds that a duration such as `500ms` or `28d` means.
+    """Return the seconds of a duration such as `500ms` or `28d`.
 
-    Raises ValueError with a sentence for anything else, a bare number included: a number without a unit
-    is read as seconds by some and as milliseconds by others.
+    Raises ValueError with a sentence for anything else, also for a bare number: without a unit
+    it could be seconds or milliseconds.
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text.strip())
     if found is None:
@@ -22,29 +22,29 @@ def duration_s(text: str) -> float:
 
 
 def size_bytes(text: str) -> int:
-    """Return the bytes that a size such as `10MB` (decimal units) means.
+    """Return the bytes of a size such as `10MB` (decimal units).
 
     Raises ValueError with a sentence for anything else.
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGTP]?B)", text.strip())
     if found is None:
-        raise ValueError(f"'{text}' is no size: write a number with B, kB, MB, GB or TB, for example 10MB")
+        raise ValueError(f"'{text}' is not a size; write a number with B, kB, MB, GB or TB, for example 10MB")
     return int(float(found[1]) * _BYTES[found[2]])
 
 
 def rate_bytes_s(text: str) -> int:
-    """Return the bytes a second that a rate such as `50MB/s` means.
+    """Return the bytes a second of a rate such as `50MB/s`.
 
     Raises ValueError with a sentence for anything else.
     """
     size, slash, unit = text.strip().partition("/")
     if (slash, unit) != ("/", "s"):
-        raise ValueError(f"'{text}' is no rate: write a size a second, for example 50MB/s")
+        raise ValueError(f"'{text}' is not a rate; write a size a second, for example 50MB/s")
     return size_bytes(size)
 
 
 def duration_text(seconds: float) -> str:
-    """Write a duration for people in at most two units: `4 ms`, `0.25 s`, `12 s`, `3 min 20 s`, `2 d 4 h`."""
+    """Return a duration in at most two units: `4 ms`, `0.25 s`, `12 s`, `3 min 20 s`, `2 d 4 h`."""
     if seconds < 0:
         return "-" + duration_text(-seconds)
     if 0 < seconds < 0.01:
@@ -64,21 +64,21 @@ def duration_text(seconds: float) -> str:
 
 
 def count_text(count: int, what: str) -> str:
-    """Write how many there are: `1 record`, `3 records`, `1,017 records`."""
+    """Return a count with its noun: `1 record`, `3 records`, `1,017 records`."""
     return f"1 {what}" if count == 1 else f"{count:,} {what}s"
 
 
 class Bounds(NamedTuple):
-    """How many there are at least and at most, None for no upper bound; exact where both are equal."""
+    """Lower and upper bound of a count, None for no upper bound; exact if both are equal."""
 
     least: int
     most: int | None
 
 
 def between_text(least: int, most: int | None, noun: str = "") -> str:
-    """Write a number with its bounds: `5 records`, `between 5 and 8 records`; without a noun `5`.
+    """Return bounds as text: `5 records`, `between 5 and 8 records`; without a noun `5`.
 
-    `most` is None where no upper bound is known: `at least 5 records`.
+    `most` is None without an upper bound: `at least 5 records`.
     """
     if least == most:
         return count_text(least, noun) if noun else f"{least:,}"
@@ -89,7 +89,7 @@ def between_text(least: int, most: int | None, noun: str = "") -> str:
 
 
 def bounds_kind(least: int | None, most: int | None) -> str:
-    """Return what a number with these bounds is worth: `exact`, `between`, `at_least`, or `none` for none."""
+    """Return the kind of these bounds: `exact`, `between`, `at_least`, or `none` for None."""
     if least is None:
         return "none"
     if most is None:
@@ -98,7 +98,7 @@ def bounds_kind(least: int | None, most: int | None) -> str:
 
 
 def bytes_text(count: float) -> str:
-    """Write a number of bytes for people in decimal units: `812 B`, `9.3 MB`."""
+    """Return bytes in decimal units: `812 B`, `9.3 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

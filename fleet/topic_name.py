@@ -1,4 +1,4 @@
-"""What Kafka takes as a topic's name (org.apache.kafka.common.internals.Topic)."""
+"""Valid topic names (org.apache.kafka.common.internals.Topic)."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _NAME = re.compile(f"[a-zA-Z0-9._-]{{1,{LONGEST_TOPIC}}}")
 
 
 def is_topic_name(text: str) -> bool:
-    """Tell whether a topic can be called so."""
+    """Return whether this is a valid topic name."""
     return _NAME.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""Clusters and the flows between them, and where a topic goes over hops."""
+"""Clusters, the flows between them, and the path of a topic over hops."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from fleet.verdicts.flow import Decision, Flow
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Arrival", "Cluster", "Decision", "Flow", "Topology", "lay_over"]
+__all__ = ["Arrival", "Cluster", "Decision", "Flow", "Topology", "override_clusters"]
 
 MOST_PATHS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A Kafka cluster: its alias, and the client properties that reach it (Java's or librdkafka's).
+    """A Kafka cluster: its alias and client properties (Java's or librdkafka's names).
 
-    The properties may hold secrets, so they do not appear when the cluster is printed.
+    The properties may hold secrets, so repr() omits them.
     """
 
     alias: str
@@ -29,20 +29,20 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One place that a topic reaches: the cluster, its name there, and the clusters on its way."""
+    """A place that a topic reaches: the cluster, its name there, and its path."""
 
     cluster: str
     topic: str
     path: tuple[str, ...]
-    loops: bool = False  # the topic comes back to a place where it was before, under the same name
+    loops: bool = False  # the topic returns to a cluster where it was before, under the same name
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
     """All clusters and flows of a configuration.
 
-    Raises ValueError with a sentence for two clusters or two flows that are the same, a flow from a cluster
-    to itself, and a flow of a cluster that is not there: whoever reads a configuration reports these first.
+    Raises ValueError with a sentence for equal clusters or flows, a flow from a cluster
+    to itself, and a flow of an unknown cluster: the configuration reports these first.
     """
 
     clusters: tuple[Cluster, ...]
@@ -62,14 +62,14 @@ class Topology:
                     raise ValueError(f"the flow {flow.name} names the cluster {alias}, which is not there")
 
     def cluster(self, alias: str) -> Cluster:
-        """Return the cluster of this alias; raises KeyError when there is none."""
+        """Return the cluster of this alias; raises KeyError."""
         for cluster in self.clusters:
             if cluster.alias == alias:
                 return cluster
         raise KeyError(alias)
 
     def flow(self, name: str) -> Flow:
-        """Return the flow of this name, written `A->B`; raises KeyError when there is none."""
+        """Return the flow of this name, such as `A->B`; raises KeyError."""
         for flow in self.flows:
             if flow.name == name:
                 return flow
@@ -81,11 +81,11 @@ class Topology:
         return frozenset(alias for flow in self.flows for alias in (flow.source, flow.target))
 
     def out_of(self, alias: str) -> tuple[Flow, ...]:
-        """Return the flows that leave the cluster: more than one is a fan-out."""
+        """Return the flows out of the cluster; several are a fan-out."""
         return tuple(flow for flow in self.flows if flow.source == alias)
 
     def into(self, alias: str) -> tuple[Flow, ...]:
-        """Return the flows that reach the cluster: more than one is a fan-in."""
+        """Return the flows into the cluster; several are a fan-in."""
         return tuple(flow for flow in self.flows if flow.target == alias)
 
     def reverse_of(self, flow: Flow) -> Flow | None:
@@ -93,11 +93,11 @@ class Topology:
         return next((each for each in self.out_of(flow.target) if each.target == flow.source), None)
 
     def reach(self, alias: str, topic: str) -> tuple[Arrival, ...]:
-        """Return where a topic of this cluster is carried to, over all hops, in the order of the hops.
+        """Return where a topic of this cluster is replicated to, over all hops, in order.
 
-        A topic that would come back to a place under a name that is there already is marked as looping
-        and followed no further: the mirror itself would go on for ever. One that gets a longer name with each
-        round is followed until Kafka would not take the name. Raises ValueError for more than MOST_PATHS.
+        A topic that would return to a cluster under a name that it has there already is marked as looping
+        and not followed further: the mirror would replicate it for ever. One that gets a longer name in each
+        round is followed until Kafka would refuse the name. Raises ValueError for more than MOST_PATHS.
         """
         seen = {(alias, topic)}
         waiting = [Arrival(alias, topic, (alias,))]
@@ -113,19 +113,19 @@ class Topology:
                 arrival = Arrival(flow.target, remote, path, loops=loops)
                 found.append(arrival)
                 if len(found) > MOST_PATHS:
-                    raise ValueError(f"{topic} of {alias} is carried on more than {MOST_PATHS} ways")
+                    raise ValueError(f"{topic} of {alias} is replicated on more than {MOST_PATHS} ways")
                 if not loops and (flow.target, remote) not in seen:
                     seen.add((flow.target, remote))
                     waiting.append(arrival)
         return tuple(found)
 
 
-def lay_over(
+def override_clusters(
     clusters: tuple[Cluster, ...], overrides: Mapping[str, Mapping[str, str]]
 ) -> tuple[Cluster, ...]:
     """Return the clusters with the properties of `overrides` laid over theirs, key by key.
 
-    An alias that is not among the clusters is added. A value of None is not possible: a key is replaced,
+    An unknown alias is added. A key is replaced, never removed, so None is not a value.
     never removed.
     """
     known = {cluster.alias: cluster.client for cluster in clusters}

@@ -1,7 +1,7 @@
-"""What runs: the version, the revision that it was built from, and the version of Python.
+"""Version, revision and Python version.
 
 A wheel knows its revision if the file `REVISION` was here when it was built (`git rev-parse HEAD >
-runtime/REVISION`). MIRRORWATCH_REVISION goes before it: an image is built with that.
+runtime/REVISION`). MIRRORWATCH_REVISION overrides it, as in an image.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def python_version() -> str:
 
 
 def revision(environ: Mapping[str, str] = os.environ, file: Path = FILE) -> str:
-    """Return the revision, `unknown` if nothing says it or what says it is not a revision."""
+    """Return the revision, or `unknown`."""
     try:
         said = environ.get(VARIABLE) or file.read_text(encoding="ascii")
     except (OSError, ValueError):

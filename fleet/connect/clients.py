@@ -1,4 +1,4 @@
-"""Clusters from connectors: the client properties that a mirror's connectors are given for each alias."""
+"""Client properties of each cluster, from a mirror's connectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _ROLES = ("cluster", "admin", "consumer", "producer")
 _BOOTSTRAP = "bootstrap.servers"
-# Who writes one of these has another listener or another user, and what the mirror needs for its own is moot.
+# A file with one of these uses another listener or user, so the mirror's own secrets are not needed.
 _ANOTHER_WAY = "security.protocol"
 _LOGIN = ("sasl.jaas.config", "sasl.password")
 _TRUST = (
@@ -39,9 +39,9 @@ def clients_of(
 ) -> tuple[dict[str, dict[str, str]], list[Problem], list[Problem]]:
     """Return the client properties of each cluster by its alias, what is wrong with them, and warnings.
 
-    The first connector that names a cluster says how it is reached. `ours` are properties of Mirrorwatch's
-    own configuration; they replace what is missing, or is kept where only the worker can look it up. `where`
-    says in words where that configuration is written.
+    The first connector that names a cluster gives its properties. `ours` are properties of Mirrorwatch's
+    own configuration; they replace values that are missing or that only the worker can resolve. `where`
+    describes the place of that configuration.
     """
     found: dict[str, dict[str, str]] = {}
     keys: dict[str, dict[str, str]] = {}
@@ -91,7 +91,7 @@ def _client(connector: Connector, side: str) -> tuple[dict[str, str], dict[str, 
 def _kept_elsewhere(
     alias: str, client: dict[str, str], written: Mapping[str, str], own: Mapping[str, str], where: str
 ) -> list[tuple[str, str]]:
-    """Take what only the worker can look up out of the client; return key and sentence where it is missed."""
+    """Remove values that only the worker can resolve; return key and sentence of each that is needed."""
     found = []
     for name in [name for name, value in client.items() if has_variable(value)]:
         del client[name]
@@ -99,7 +99,7 @@ def _kept_elsewhere(
         if name in own or _covered(own, names):
             continue
         sentence = (
-            "holds a variable that only the Connect worker can look up; write "
+            "holds a variable that only the Connect worker can resolve; write "
             f"clusters.{alias}.{name} {where}."
         )
         found.append((written[name], sentence))

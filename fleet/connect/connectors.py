@@ -1,12 +1,11 @@
 """Connectors on a Kafka Connect worker as a topology: MirrorMaker 2 in Connect mode.
 
-What a connector is given are plain properties; where they stand (a REST answer, a file of JSON, a resource of
-Kubernetes) is known to whoever read them, who hands in the key of each as it is written there. Beside the
-connectors there is their worker: its properties tell where offsets are kept and how often they are flushed,
-and the REST address does not show them.
+A connector's configuration consists of plain properties. They may come from a REST answer, a JSON file or a
+Kubernetes resource; the caller passes the key of each as it is written there. The worker's properties show
+where offsets are stored and how often they are flushed. The REST API does not show them.
 
-Source: MirrorConnectorConfig, MirrorSourceConfig and MirrorCheckpointConfig of Kafka 4.3, whose plugins say
-of themselves at /connector-plugins/{class}/config what is required and what is assumed.
+Source: MirrorConnectorConfig, MirrorSourceConfig and MirrorCheckpointConfig of Kafka 4.3, whose plugins list
+required keys and defaults at /connector-plugins/{class}/config.
 """
 
 from __future__ import annotations
@@ -15,38 +14,38 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.connect.clients import clients_of
-from fleet.connect.config_states import doubts
+from fleet.connect.config_states import state_problems
 from fleet.connect.flows import ConnectorFlows
 from fleet.connect.kinds import CHECKPOINT, HEARTBEAT, SOURCE, Connector, Worker, version_of_worker
 from fleet.errors import ConfigurationError, Problem
-from fleet.mm2.properties import ByHand, Mm2
-from fleet.topology import Cluster, Topology, lay_over
+from fleet.mm2.properties import FlowOverrides, Mm2
+from fleet.topology import Cluster, Topology, override_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Connector", "Said", "Worker", "read_connectors", "version_of_worker"]
+__all__ = ["Connector", "Overrides", "Worker", "read_connectors", "version_of_worker"]
 
 MOST_CONNECTORS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What Mirrorwatch's own configuration says over the connectors: clusters key by key, flows by name.
+class Overrides:
+    """Mirrorwatch's own configuration, which overrides the connectors: clusters by key, flows by name.
 
-    `where` is where a person writes more of it, in words.
+    `where` describes the place of that configuration.
     """
 
     mirror_version: str | None = None
     clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    by_hand: Mapping[str, ByHand] = field(default_factory=dict)
+    flow_overrides: Mapping[str, FlowOverrides] = field(default_factory=dict)
     where: str = "in Mirrorwatch's own configuration"
 
 
-def read_connectors(connectors: Sequence[Connector], worker: Worker, *, file: str, said: Said) -> Mm2:
-    """Return what the mirror's connectors come to; connectors of other kinds are skipped.
+def read_connectors(connectors: Sequence[Connector], worker: Worker, *, file: str, said: Overrides) -> Mm2:
+    """Return the topology of the mirror's connectors; other connectors are skipped.
 
-    `file` is what holds them, as it is called in sentences. Raises ConfigurationError with all problems at
+    `file` is the name of their source in sentences. Raises ConfigurationError with all problems at
     once.
     """
     mirror = [each for each in connectors if each.kind is not None]
@@ -62,10 +61,11 @@ def read_connectors(connectors: Sequence[Connector], worker: Worker, *, file: st
     reader = ConnectorFlows(file, version, problems, connectors=tuple(mirror), worker=worker)
     enabled = [each for each in sources if each.enabled]
     if not enabled and not problems:
-        sentence = "has only source connectors that are not enabled; none of them mirrors anything."
+        sentence = "has only source connectors that are disabled; enable one."
         problems.append(Problem(file, sources[0].key("enabled"), sentence))
     flows = tuple(
-        reader.flow(each.source, each.target, said.by_hand.get(each.flow, ByHand())) for each in enabled
+        reader.flow(each.source, each.target, said.flow_overrides.get(each.flow, FlowOverrides()))
+        for each in enabled
     )
     served = {each.flow for each in enabled}
     used = [each for each in mirror if each.flow in served]
@@ -74,15 +74,17 @@ def read_connectors(connectors: Sequence[Connector], worker: Worker, *, file: st
     if problems:  # with what would be a warning otherwise, so that all that is missing is said at once
         raise ConfigurationError(list(dict.fromkeys([*problems, *replaced])))
     clusters = tuple(Cluster(alias, client) for alias, client in found.items())
-    return Mm2(Topology(lay_over(clusters, said.clusters), flows), (*_warnings(file, mirror), *replaced))
+    return Mm2(
+        Topology(override_clusters(clusters, said.clusters), flows), (*_warnings(file, mirror), *replaced)
+    )
 
 
 def _no_source(connectors: Sequence[Connector]) -> str:
     if not connectors:
-        return "has no connector; MirrorMaker's MirrorSourceConnector is what makes a flow."
+        return "has no connector; a flow requires a MirrorSourceConnector."
     found = sorted({each.config.get("connector.class", "no class").rsplit(".", 1)[-1] for each in connectors})
     there = ", ".join(found[:5]) + (", and others" if len(found) > 5 else "")
-    return f"has no MirrorSourceConnector, and that is what makes a flow (there: {there})."
+    return f"has no MirrorSourceConnector, and a flow requires one (found: {there})."
 
 
 def _unaliased(file: str, mirror: Sequence[Connector]) -> list[Problem]:
@@ -96,7 +98,7 @@ def _unaliased(file: str, mirror: Sequence[Connector]) -> list[Problem]:
 
 
 def _twice(file: str, sources: Sequence[Connector]) -> list[Problem]:
-    """Return a problem for each connector that mirrors what an earlier one does: a flow is one of them."""
+    """Return a problem for each connector that replicates the flow of an earlier one."""
     problems: list[Problem] = []
     first: dict[str, str] = {}
     for each in sources:
@@ -112,12 +114,12 @@ def _twice(file: str, sources: Sequence[Connector]) -> list[Problem]:
 
 
 def _warnings(file: str, mirror: Sequence[Connector]) -> tuple[Problem, ...]:
-    """Return what does not hinder: connectors that are switched off, or belong to no flow."""
+    """Return warnings: connectors that are disabled, or belong to no flow."""
     flows = {each.flow for each in mirror if each.kind == SOURCE and each.enabled}
     found = []
     for each in mirror:
         if each.kind == SOURCE and not each.enabled:
-            sentence = f"is not true, so this connector mirrors nothing and {each.flow} is no flow."
+            sentence = f"is not true, so this connector replicates nothing; {each.flow} is not a flow."
             found.append(Problem(file, each.key("enabled"), sentence))
         elif each.kind == SOURCE and not each.named:
             sentence = (
@@ -126,7 +128,7 @@ def _warnings(file: str, mirror: Sequence[Connector]) -> tuple[Problem, ...]:
             )
             found.append(Problem(file, each.key("name"), sentence))
         elif each.kind in (CHECKPOINT, HEARTBEAT) and each.flow not in flows:
-            sentence = f"serves {each.flow}, which no source connector here mirrors; it is skipped."
+            sentence = f"serves {each.flow}, which no source connector here replicates; skipped."
             found.append(Problem(file, each.key("connector.class"), sentence))
-        found += [Problem(file, each.name, sentence) for sentence in doubts(each)]
+        found += [Problem(file, each.name, sentence) for sentence in state_problems(each)]
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Flows from connectors: the rules of fleet.mm2.flows, with what Connect gives each connector as it is."""
+"""Flows from connectors: the rules of fleet.mm2.flows, for connectors on Connect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fleet.connect.kinds import CHECKPOINT, HEARTBEAT, SOURCE, Connector, Worker
 from fleet.mm2.config_providers import Lookup
-from fleet.mm2.flows import ByHand, FlowReader
+from fleet.mm2.flows import FlowOverrides, FlowReader
 from fleet.mm2.names import connector_names
 from fleet.mm2.replication import major_version
 from fleet.mm2.resolution import Mm2Properties
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from fleet.verdicts.flow import Flow
 
 _VARIABLE = re.compile(r"\$\{[^}]*:[^}]*\}")
-_BY_HAND = (
+_BY_OVERRIDE = (
     "write the value itself there, or say topics and policy by hand under flows: in our own configuration"
 )
-# What stands for a connector that is not there: it emits nothing.
+# Stands in for a missing connector: it emits nothing.
 _ABSENT = {"emit.heartbeats.enabled": "false", "emit.checkpoints.enabled": "false"}
 
 
 class ConnectorFlows:
-    """Reads the flows of some connectors; problems go into the list."""
+    """Reads the flows of some connectors; adds problems to the list."""
 
     def __init__(
         self,
@@ -43,16 +43,16 @@ class ConnectorFlows:
         self._reader = _Reader(file, nothing, mirror_version, problems, connectors, worker)
         self._worker = worker
 
-    def flow(self, source: str, target: str, by_hand: ByHand) -> Flow:
-        """Return the flow; what is wrong is noted, and its default stands in for it."""
-        flow = self._reader.flow(source, target, by_hand)
+    def flow(self, source: str, target: str, flow_overrides: FlowOverrides) -> Flow:
+        """Return the flow; a wrong value becomes a problem, and its default is used."""
+        flow = self._reader.flow(source, target, flow_overrides)
         connector = self._reader.connector(source, target, SOURCE)
         config = {} if connector is None else connector.config
         own = config.get(
             "offsets.storage.topic", ""
         ).strip()  # KIP-618: in place of the worker's, on the target
         home = self._worker.cluster or target
-        beside = not own or home == target  # where it is not, the worker's other topics are not found by ours
+        beside = not own or home == target  # otherwise its other topics cannot be found by these
         return replace(
             flow,
             connector=connector.name if connector is not None and connector.named else "",
@@ -69,7 +69,7 @@ class ConnectorFlows:
 
 @dataclass(frozen=True, slots=True)
 class _Reader(FlowReader):
-    """The reader of an mm2.properties, given what connectors and their worker have instead."""
+    """The reader of an mm2.properties, for connectors and their worker."""
 
     connectors: tuple[Connector, ...]
     worker: Worker
@@ -100,14 +100,14 @@ class _Reader(FlowReader):
 
 
 def unresolved(value: str) -> str:
-    """Return half a sentence on a value that only the worker can look up."""
+    """Return a clause about a value that only the worker can resolve."""
     found = _VARIABLE.search(value)
     what = found[0] if found else "a variable"
-    return f"holds {what}, which only the Connect worker can look up; {_BY_HAND}"
+    return f"holds {what}, which only the Connect worker can resolve; {_BY_OVERRIDE}"
 
 
 def has_variable(value: str) -> bool:
-    """Tell whether a value is, or holds, something that the worker looks up elsewhere."""
+    """Return whether a value contains a variable that only the worker can resolve."""
     return _VARIABLE.search(value) is not None
 
 

@@ -1,7 +1,7 @@
-"""Connectors in JSON: the list that a worker's REST address gives, and the files that it is given.
+"""Connectors in JSON: a worker's REST answer, and the files posted to it.
 
-Known forms: `{name, config}` (also with more that REST tells of one), a bare configuration, a list of either,
-and what GET /connectors?expand=info&expand=status answers. Recorded from Kafka 4.3.0 in
+Known forms: `{name, config}` (also with more fields), a bare configuration, a list of either,
+and the answer to GET /connectors?expand=info&expand=status. Recorded from Kafka 4.3.0 in
 tests/mirrorwatch/golden_connect.
 """
 
@@ -20,14 +20,14 @@ _LONGEST_NAME = 500
 
 
 def expanded(document: Any) -> tuple[Connector, ...]:
-    """Return the connectors of an answer with info and status, by name; MalformedError where it is none."""
+    """Return the connectors of an answer with info and status, by name; raises MalformedError."""
     if not isinstance(document, dict):
-        raise MalformedError("it is no list of connectors")
+        raise MalformedError("not a list of connectors")
     return tuple(sorted((_told(name, each) for name, each in document.items()), key=lambda one: one.name))
 
 
 def written(document: Any) -> tuple[Connector, ...]:
-    """Return the connectors of a file; MalformedError with half a sentence where it holds none."""
+    """Return the connectors of a file; raises MalformedError with a clause."""
     if _is_expanded(document):
         return expanded(document)
     listed = document if isinstance(document, list) else [document]
@@ -54,7 +54,7 @@ def _written(each: Any, number: int | None) -> Connector:
         raise MalformedError(f"{which} no connector; write its name and config")
     config = each.get("config", each)
     if not isinstance(config, dict) or "connector.class" not in config:
-        raise MalformedError(f"{which} no connector: there is no connector.class in it")
+        raise MalformedError(f"{which} no connector: it has no connector.class")
     name = each.get("name") or config.get("name")
     if isinstance(name, str) and name:
         return Connector(name[:_LONGEST_NAME], dict(_properties(config)))
@@ -67,7 +67,7 @@ def _told(name: str, each: Any) -> Connector:
     info = each.get("info") if isinstance(each, dict) else None
     config = info.get("config") if isinstance(info, dict) else None
     if not isinstance(config, dict):
-        raise MalformedError("it is no list of connectors with their configuration")
+        raise MalformedError("not a list of connectors with their configuration")
     status = each.get("status")
     status = status if isinstance(status, dict) else {}
     connector = status.get("connector")
@@ -88,7 +88,7 @@ def _tasks(listed: Any) -> Iterator[Task]:
 
 
 def _properties(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield every property as the text that Connect makes of it; one that is null is not there."""
+    """Yield every property as Connect's text of it, without nulls."""
     for key, value in config.items():
         if isinstance(value, str):
             yield key, value

@@ -1,4 +1,4 @@
-"""One connector and its worker, as plain properties with the places where they are written."""
+"""One connector and its worker, as properties with the places where they are written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 _PACKAGE = "org.apache.kafka.connect.mirror."
 _KINDS = (SOURCE, CHECKPOINT, HEARTBEAT)
-# Connect takes a class by its full name, its simple one, or that without the word behind it.
+# Connect accepts a class by its full name, its simple name, or that without the suffix.
 _CLASSES = {
     name: kind for kind in _KINDS for name in (f"{_PACKAGE}{kind}", kind, kind.removesuffix("Connector"))
 }
@@ -28,7 +28,7 @@ DEFAULT_TARGET = "target"  # MirrorConnectorConfig: the alias of a source has no
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task and the state that its worker last told of it, in Connect's words."""
+    """One task and its last reported state, in Connect's terms."""
 
     number: int
     state: str
@@ -38,9 +38,9 @@ class Task:
 class Connector:
     """A connector by its name: its properties, and the key under which each is written in its file.
 
-    A property that is not in `written` stands under `<name>.<property>`. `state` and `tasks` are empty where
-    nothing told them. The properties may hold secrets, so they do not appear when it is printed. One that is
-    not `named` is called by its class, in sentences alone: nothing tells the name that it has on its worker.
+    A property that is not in `written` has the key `<name>.<property>`. `state` and `tasks` are empty if
+    unknown. The properties may hold secrets, so repr() omits them. A connector that is
+    not `named` is called by its class in sentences: its name on the worker is unknown.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Connector:
 
     @property
     def source(self) -> str:
-        """Return the alias of the source, empty where there is none."""
+        """Return the alias of the source, or an empty text."""
         return self.config.get("source.cluster.alias", "").strip()
 
     @property
@@ -72,11 +72,11 @@ class Connector:
 
     @property
     def enabled(self) -> bool:
-        """Tell whether it does anything: on Connect it does unless it is told otherwise."""
+        """Return whether it replicates; on Connect that is the default."""
         return self.config.get("enabled", "true").strip().lower() != "false"
 
     def address(self, side: str) -> str:
-        """Return the bootstrap.servers of its source or target cluster, empty where it names none."""
+        """Return the bootstrap.servers of its source or target cluster, or an empty text."""
         return self.config.get(f"{side}.cluster.bootstrap.servers", "").strip()
 
     def key(self, name: str) -> str:
@@ -86,11 +86,11 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A client property that a cluster needs and that is kept elsewhere: a secret.
+    """A client property that a cluster needs and that is stored elsewhere: a secret.
 
-    `key` is as it is written, and `sentence` says in half a sentence where the value is kept. One of the
-    client properties `any_of`, written under clusters, replaces it. `instead` says what is used without
-    one; where it is empty, the cluster cannot be reached without one.
+    `key` is as it is written, and `sentence` is a clause about the place of the value. One of the
+    client properties `any_of`, written under clusters, replaces it. `instead` is what is used without
+    one; if it is empty, the cluster cannot be reached without one.
     """
 
     key: str
@@ -101,10 +101,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """The Connect worker of the connectors, as far as it is known; the REST address shows only its version.
+    """The Connect worker of the connectors; the REST API shows only its version.
 
-    `cluster` is the alias of the cluster on which it keeps its own topics, empty where that is the target of
-    each flow. `secrets` are what its clusters need beside what is written, by alias.
+    `cluster` is the alias of the cluster with its own topics, empty if that is the target of
+    each flow. `secrets` are further needs of its clusters, by alias.
     """
 
     config: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -119,9 +119,9 @@ def hosts_in(text: str) -> frozenset[str]:
 
 
 def version_of_worker(text: str) -> str | None:
-    """Return the version of MirrorMaker that a worker of this version brings; None where it is not Kafka's.
+    """Return the MirrorMaker version of a worker of this version; None if it is not Kafka's.
 
-    Distributions number their workers otherwise, and say so behind a hyphen.
+    Distributions use other version numbers, with a suffix after a hyphen.
     """
     return text if _VERSION.fullmatch(text) else None
 

@@ -1,7 +1,7 @@
-"""Several mirrors in one file: each read by itself, then joined, if no two of them contradict each other.
+"""Several mirrors in one file: each is read separately, then all are joined unless two contradict.
 
-An alias is one cluster here, and a flow is one source connector: a second address of an alias, and a second
-connector of a flow, are problems that name both places.
+An alias is one cluster, and a flow is one source connector. A second address of an alias and a second
+connector of a flow are problems that name both places.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.connect.connectors import Said, read_connectors
+from fleet.connect.connectors import Overrides, read_connectors
 from fleet.connect.kinds import SOURCE, Connector, Worker, hosts_in, some_of
 from fleet.errors import ConfigurationError, Problem
 from fleet.mm2.properties import Mm2
@@ -25,9 +25,9 @@ _BOOTSTRAP = "bootstrap.servers"
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The connectors of one mirror and their worker, as one resource or one file describes them.
+    """The connectors of one mirror and their worker, from one resource or file.
 
-    `name` is what the mirror is called in sentences. Short host names belong to `namespace`, empty where
+    `name` is the mirror's name in sentences. Short host names belong to `namespace`, empty if
     there is none.
     """
 
@@ -42,10 +42,10 @@ class Described:
         return tuple(each for each in self.connectors if each.kind == SOURCE and each.enabled)
 
 
-def read_described(mirrors: Sequence[Described], *, file: str, said: Said) -> Mm2:
-    """Return what all mirrors of a file come to; ConfigurationError with the problems of all of them.
+def read_described(mirrors: Sequence[Described], *, file: str, said: Overrides) -> Mm2:
+    """Return the topology of all mirrors of a file; raises ConfigurationError with all problems.
 
-    A mirror without a source connector makes no flow, which is a warning beside one that does.
+    A mirror without a source connector has no flow, which is a warning if another mirror has one.
     """
     skipped = _skipped(mirrors, file)
     if len(mirrors) == 1:
@@ -97,7 +97,7 @@ def _same_flows(mirrors: Sequence[Described], file: str) -> Iterator[Problem]:
                 yield Problem(file, each.key("connector.class"), sentence)
 
 
-def _same_aliases(mirrors: Sequence[Described], file: str, said: Said) -> Iterator[Problem]:
+def _same_aliases(mirrors: Sequence[Described], file: str, said: Overrides) -> Iterator[Problem]:
     first: dict[str, tuple[Described, frozenset[str]]] = {}
     reported: set[tuple[str, str]] = set()
     for mirror in mirrors:
@@ -132,7 +132,7 @@ def _addresses(mirror: Described) -> Iterator[tuple[str, str, str]]:
 
 
 def _hosts(text: str, namespace: str) -> frozenset[str]:
-    """Return the addresses as they mean the same from everywhere in a Kubernetes cluster."""
+    """Return the addresses in the form that is valid everywhere in a Kubernetes cluster."""
     return frozenset(_full(each, namespace) for each in hosts_in(text))
 
 
@@ -162,7 +162,7 @@ def _same_groups(mirrors: Sequence[Described], file: str) -> Iterator[Problem]:
 
 
 def _homes(mirror: Described) -> tuple[str, ...]:
-    """Return the addresses of the cluster on which the worker keeps its topics."""
+    """Return the addresses of the cluster with the worker's topics."""
     found: set[str] = set()
     for each in mirror.sources:
         home = mirror.worker.cluster or each.target

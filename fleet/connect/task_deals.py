@@ -1,8 +1,8 @@
-"""What a mirror's tasks are to carry, by the records of a worker's configuration topic in their order. Pure.
+"""Partitions of a mirror's tasks, from the records of a worker's configuration topic. Pure.
 
-What was given to tasks holds once a commit follows it, which says how many tasks there are. Where something
-of that is missing, because the topic was cut or a record cannot be read, nothing is known from then on until
-all is given anew, as Connect does before each commit.
+An assignment is valid once a commit record with the number of tasks follows it. If a part
+is missing, because the topic was cut or a record cannot be read, nothing is known until
+Connect writes a complete assignment again, as it does before each commit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Kept = TypeVar("_Kept")
 
 
 class TaskDeals(Generic[_Kept]):
-    """Keeps of each task of a connector what `keep` makes of `t-0,t-2,u-1`."""
+    """Keeps the result of `keep` for the assignment (`t-0,t-2,u-1`) of each task of a connector."""
 
     def __init__(self, keep: Callable[[str], _Kept], *, connector: str = CONNECTOR) -> None:
         self._connector = connector
@@ -27,9 +27,9 @@ class TaskDeals(Generic[_Kept]):
         self._given: dict[int, _Kept] = {}
 
     def take(self, key: bytes | None, value: bytes | None) -> Mapping[int, _Kept] | None:
-        """Take in one record; return what holds from here on by task, empty where not known, if it says so.
+        """Process one record; return the valid assignments by task after a commit, else None.
 
-        Raises MalformedError for one that cannot be read.
+        Raises MalformedError if it cannot be parsed.
         """
         try:
             record = decode_task(key, value, connector=self._connector)
@@ -43,7 +43,7 @@ class TaskDeals(Generic[_Kept]):
                 self._given[task] = self._keep(assigned)
                 return None
             case TasksCommitted(tasks):
-                # What was given above that number is left over from when there were more tasks.
+                # Assignments above that number are from a time with more tasks.
                 self._given = {task: kept for task, kept in self._given.items() if task < tasks}
                 if len(self._given) < tasks:
                     self._given.clear()
@@ -52,5 +52,5 @@ class TaskDeals(Generic[_Kept]):
                 assert_never(record)
 
     def forget(self) -> None:
-        """Know nothing: the topic is gone, another one, or read anew."""
+        """Reset: the topic was deleted, re-created, or is read again."""
         self._given.clear()

@@ -1,4 +1,4 @@
-"""Sets of characters as sorted ranges of code points: what a class in a regular expression stands for."""
+"""Sets of characters as sorted ranges of code points: classes of regular expressions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CodePoints:
 
     @classmethod
     def of(cls, *ranges: tuple[int, int]) -> CodePoints:
-        """Return the set that holds these ranges, which may overlap and stand in any order."""
+        """Return the set of these ranges, which may overlap, in any order."""
         merged: list[tuple[int, int]] = []
         for first, last in sorted(ranges):
             if merged and first <= merged[-1][1] + 1:

@@ -2,7 +2,7 @@
 
 Source: the documentation of java.util.Properties.load(Reader) and the behaviour of Java 17, with which
 tests/fleet/golden compares this file. MirrorMaker loads its own file from a stream, so its bytes are taken
-as ISO-8859-1; a file behind the `file` provider is taken as UTF-8. Decoding is the caller's.
+as ISO-8859-1; a file of the `file` provider is UTF-8. The caller decodes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Entry:
 
 
 def parse(text: str) -> tuple[Entry, ...]:
-    r"""Return every entry of the text in its order, repeated keys included (in Java the last one wins).
+    r"""Return every entry of the text in order, repeated keys included (in Java the last one wins).
 
     Raises ValueError with a sentence that names the line where a \u escape is not followed by four
-    hexadecimal digits: there Java gives up too.
+    hexadecimal digits, as Java does.
     """
     return tuple(_entry(logical, number) for number, logical in _logical_lines(text))
 
@@ -39,7 +39,7 @@ def as_mapping(entries: tuple[Entry, ...]) -> dict[str, str]:
 
 
 def repeated(entries: tuple[Entry, ...]) -> tuple[tuple[Entry, Entry], ...]:
-    """Return, for each entry that overrides an earlier one of the same key, the two: earlier and later."""
+    """Return (earlier, later) for each entry that overrides an earlier one of the same key."""
     seen: dict[str, Entry] = {}
     pairs = []
     for entry in entries:
@@ -55,12 +55,12 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
     pending, started, continuing = "", 0, False
     lines = re.split(r"\r\n|\n|\r", text)
     if not lines[-1]:
-        lines.pop()  # what follows the last line end is no line
+        lines.pop()  # what follows the last line end is not a line
     for number, raw in enumerate(lines, start=1):
         line = raw.lstrip(_BLANK)
         if not pending:
             # Only here is a '#' a comment: on a continuation line it is text. Java counts a line that
-            # holds nothing but a backslash as not begun, so a comment may still follow it.
+            # holds nothing but a backslash as not started, so a comment may follow it.
             started = number
             if not line or line[0] in "#!":
                 continuing = False
@@ -71,7 +71,7 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
             if pending:
                 found.append((started, pending))
             pending = ""
-    # Java takes a lone backslash at the very end for an entry without a key.
+    # Java reads a lone backslash at the end as an entry without a key.
     if pending or (continuing and not text.endswith("\r\n")):
         found.append((started, pending))
     return found
@@ -82,7 +82,7 @@ def _ends_in_open_backslash(line: str) -> bool:
 
 
 def _entry(line: str, number: int) -> Entry:
-    """Split a logical line at its first unescaped separator or blank, and resolve the escapes of both."""
+    """Split a logical line at its first unescaped separator or space, and resolve the escapes of both."""
     end, escaped = 0, False
     while end < len(line) and (escaped or line[end] not in _SEPARATORS + _BLANK):
         escaped = line[end] == "\\" and not escaped
@@ -113,5 +113,5 @@ def _unescaped(text: str, number: int) -> str:
             position += 4
         else:
             pieces.append(_ESCAPES.get(char, char))
-    # Java's characters are UTF-16 units: two escapes may together be one character of ours.
+    # Java's characters are UTF-16 units: two escapes may be one Python character.
     return "".join(pieces).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

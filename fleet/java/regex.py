@@ -1,6 +1,6 @@
-r"""Java regular expressions in Python's, or a sentence that says what cannot be carried over.
+r"""Java regular expressions as Python's, or a sentence about what cannot be translated.
 
-MirrorMaker's filters are java.util.regex patterns. Carried over exactly: literals, `.`, classes with ranges,
+MirrorMaker's filters are java.util.regex patterns. Translated exactly: literals, `.`, classes with ranges,
 unions `[a[b]]`, intersections `&&` and negation, \d \w \s \h and their complements, the ASCII classes
 \p{Alpha} and so on, \Q..\E, quantifiers with their lazy and possessive forms, atomic and named groups,
 look-around of fixed width, \b \A \z \Z ^ $, back-references to one-digit groups, and the flags i, s and m
@@ -39,11 +39,11 @@ class _Flags:
     multi_line: bool = False
 
 
-@lru_cache(maxsize=512)  # the flows of one configuration share most of their patterns
+@lru_cache(maxsize=512)  # the flows of one configuration share most patterns
 def compile_java(pattern: str) -> re.Pattern[str]:
     """Return the pattern in Python's form; use fullmatch, as MirrorMaker does.
 
-    Raises ValueError with a sentence when Java would refuse it or it cannot be carried over.
+    Raises ValueError with a sentence if Java would refuse it or it cannot be translated.
     """
     if len(pattern) > LONGEST_CHARS:
         raise ValueError(f"the regular expression is longer than {LONGEST_CHARS} characters")
@@ -55,7 +55,7 @@ def compile_java(pattern: str) -> re.Pattern[str]:
         return re.compile(translated)
     except (re.error, RecursionError, OverflowError) as error:
         raise ValueError(
-            f"'{pattern}' cannot be carried over from Java's regular expressions: {error}"
+            f"'{pattern}' cannot be translated from a Java regular expression: {error}"
         ) from error
 
 
@@ -87,9 +87,9 @@ class _Reader:
         start = self.at
         char = self.pattern[start]
         if char in "*+?":
-            raise self.refused(f"nothing stands before '{char}'", start)
+            raise self.refused(f"nothing precedes '{char}'", start)
         if char == "{":
-            raise self.refused("nothing stands before '{'", start)
+            raise self.refused("nothing precedes '{'", start)
         quoted = self.quotation(flags)
         if quoted is not None:
             *leading, last = quoted or [""]
@@ -101,7 +101,7 @@ class _Reader:
         found = re.compile(r"(?:[*+?]|\{\d+(?:,\d*)?\})[?+]?").match(self.pattern, self.at)
         if found is None:
             if self.at < len(self.pattern) and self.pattern[self.at] == "{":
-                raise self.refused("'{' begins no count (a comma in it ends the expression in a list)")
+                raise self.refused("'{' does not start a count (a comma in it ends the expression in a list)")
             return atom
         if not atom or atom[0] in "^$" or atom in _ANCHORS.values():
             raise self.refused(f"'{found[0]}' repeats something without width", found.start())
@@ -136,9 +136,7 @@ class _Reader:
         assert found is not None  # the caller saw the parenthesis
         begun, self.at = self.at, found.end()
         if self.pattern[begun : begun + 2] == "(?" and found.end() == begun + 1:
-            raise self.refused(
-                f"'{self.pattern[begun : begun + 4]}' begins no group that is known here", begun
-            )
+            raise self.refused(f"'{self.pattern[begun : begun + 4]}' does not start a known group", begun)
         if found["look"]:
             opening = _LOOK[found["look"]]
         elif found["on"] is not None:
@@ -167,13 +165,13 @@ class _Reader:
         start = self.at
         found = re.compile(r"\\(?:([1-9])(?![0-9])|k<([A-Za-z][A-Za-z0-9]*)>)").match(self.pattern, start)
         if found is None or flags.ignore_case or (found[1] and int(found[1]) > self.groups):
-            raise self.refused("the back-reference cannot be carried over", start)
+            raise self.refused("the back-reference cannot be translated", start)
         self.at = found.end()
         return f"(?:\\{found[1]})" if found[1] else f"(?P={found[2]})"
 
     def with_flags(self, flags: _Flags, on: str, off: str) -> _Flags:
         if other := set(on + off) - set("ims"):
-            raise self.refused(f"the flag '{min(other)}' cannot be carried over")
+            raise self.refused(f"the flag '{min(other)}' cannot be translated")
         for letters, value in ((on, True), (off, False)):
             flags = replace(
                 flags,

@@ -35,9 +35,9 @@ _DEEPEST = 50
 
 
 def escape_at(pattern: str, at: int) -> tuple[CodePoints, int]:
-    """Return the characters that the escape at `at` stands for, and where the text after it begins.
+    """Return the characters of the escape at `at`, and the position after it.
 
-    Raises ValueError with a sentence for an escape that is unknown to Java or cannot be carried over.
+    Raises ValueError with a sentence for an escape that is unknown to Java or cannot be translated.
     """
     letter = pattern[at + 1 : at + 2]
     if letter in SHORTHANDS and letter:
@@ -47,7 +47,7 @@ def escape_at(pattern: str, at: int) -> tuple[CodePoints, int]:
     if found := re.compile(r"\\([pP])\{(\w+)\}").match(pattern, at):
         if found[2] not in _POSIX:
             known = ", ".join(sorted(_POSIX))
-            raise _refused(pattern, at, f"\\{found[1]}{{{found[2]}}} cannot be carried over (known: {known})")
+            raise _refused(pattern, at, f"\\{found[1]}{{{found[2]}}} cannot be translated (known: {known})")
         members = _POSIX[found[2]]
         return (~members if found[1] == "P" else members), found.end()
     if found := re.compile(
@@ -55,7 +55,7 @@ def escape_at(pattern: str, at: int) -> tuple[CodePoints, int]:
     ).match(pattern, at):
         return _point(pattern, at, found), found.end()
     if not letter or (letter.isascii() and letter.isalnum()):
-        raise _refused(pattern, at, f"\\{letter} is unknown or cannot be carried over")
+        raise _refused(pattern, at, f"\\{letter} is unknown or cannot be translated")
     return CodePoints.chars(letter), at + 2
 
 
@@ -64,7 +64,7 @@ def _point(pattern: str, at: int, found: re.Match[str]) -> CodePoints:
         return CodePoints.of((ord(found[5]) ^ 64,) * 2)
     point = int(found[4], 8) if found[4] else int(found[1] or found[2] or found[3], 16)
     if point > 0x10FFFF or 0xD800 <= point <= 0xDFFF:
-        raise _refused(pattern, at, f"{found[0]} is no character by itself")
+        raise _refused(pattern, at, f"{found[0]} is not a character by itself")
     return CodePoints.of((point, point))
 
 
@@ -103,15 +103,17 @@ def _member(pattern: str, at: int, *, ignore_case: bool) -> tuple[CodePoints, in
     """Read one character, one escape or one range of a class."""
     start = at
     if pattern.startswith(r"\Q", at):
-        raise _refused(pattern, at, r"\Q inside a class cannot be carried over")
+        raise _refused(pattern, at, r"\Q inside a class cannot be translated")
     found, at = _single(pattern, at)
     if not pattern.startswith("-", at) or pattern[at + 1 : at + 2] in ("]", "["):
         return _folded(found, ignore_case=ignore_case, shorthand=_is_set(found)), at
     if _is_set(found) or at + 1 >= len(pattern) or pattern.startswith("&&", at + 1):
-        raise _refused(pattern, start, "a range begins or ends with something that is no character")
+        raise _refused(pattern, start, "a range starts or ends with something that is not a character")
     last, at = _single(pattern, at + 1)
     if _is_set(last) or last.ranges[0][0] < found.ranges[0][0]:
-        raise _refused(pattern, start, "a range ends before it begins, or in something that is no character")
+        raise _refused(
+            pattern, start, "a range ends before it starts, or in something that is not a character"
+        )
     members = CodePoints.of((found.ranges[0][0], last.ranges[0][0]))
     return _folded(members, ignore_case=ignore_case, shorthand=False), at
 

@@ -1,15 +1,15 @@
-"""MirrorMaker 2: its properties file, its names of topics, what it ignores and refuses.
+"""MirrorMaker 2: its properties file, topic names, filters, ignored and refused keys.
 
 properties        mm2.properties as a topology
-flows             one flow from what MirrorMaker gives its connectors and its worker
-handling          what a mirror does to records on their way, and at failures
-ignored           keys of mm2.properties that MirrorMaker ignores without a word
-names             the keys that MirrorMaker knows, by where they are read and by its version
-resolution        what each part of a dedicated MirrorMaker is given from mm2.properties
-value_rules       which values MirrorMaker accepts for its keys
-values            single values of mm2.properties, read as Kafka's ConfigDef reads them
-warnings          what MirrorMaker says nothing about
-replication       how a mirror names topics on its target, and the names of MirrorMaker's own topics
-filters           which topics and consumer groups a flow carries
+resolution        properties of each part of a dedicated MirrorMaker
 config_providers  Kafka's configuration providers
+values            values, read as Kafka's ConfigDef does
+value_rules       values that MirrorMaker accepts
+names             keys that MirrorMaker knows, by place and version
+flows             one flow
+replication       topic names on the target, and MirrorMaker's own topics
+filters           topics and consumer groups of a flow
+handling          what a mirror does to records and on failures
+ignored           keys that MirrorMaker silently ignores
+warnings          settings with a surprising effect
 """

@@ -1,8 +1,8 @@
 """Kafka's configuration providers: `${env:NAME}`, `${file:/path:key}`, `${directory:/path:name}` in values.
 
-A provider counts only where `config.providers` names it. Source: ConfigTransformer, FileConfigProvider,
-EnvVarConfigProvider and DirectoryConfigProvider of Kafka 4.3. Values are looked up once and not again in
-what was found. Reading of files and of the environment is handed in; what was found is never put in a
+A provider is used only if `config.providers` names it. Source: ConfigTransformer, FileConfigProvider,
+EnvVarConfigProvider and DirectoryConfigProvider of Kafka 4.3. Values are resolved once, not
+recursively. The caller provides files and environment. A resolved value is never part of a
 sentence.
 """
 
@@ -37,7 +37,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Where values come from: the environment, and a reader of text files that raises OSError."""
+    """Sources of values: the environment, and a reader of text files that raises OSError."""
 
     environ: Mapping[str, str] = field(repr=False)
     read_file: Callable[[str], str] = field(repr=False)
@@ -45,7 +45,7 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A value after the lookup, and a sentence for each variable in it that could not be resolved."""
+    """A resolved value, and a sentence for each variable that could not be resolved."""
 
     value: str = field(repr=False)
     troubles: tuple[str, ...] = ()
@@ -54,8 +54,9 @@ class Resolved:
 def providers_of(properties: Mapping[str, str], *, trimmed: bool = True) -> dict[str, Provider]:
     """Return the providers that `config.providers` names, by name.
 
-    Kafka reads the list in two ways: the worker and the connectors trim the names; the first look over the
-    whole file (`trimmed` false) takes the blank after a comma for a part of the name, and finds none.
+    Kafka reads the list in two ways. The worker and the connectors trim the names. The first read of the
+    whole file (`trimmed` false) treats the space after a comma as part of the name, and finds no such
+    provider.
     """
     listed = properties.get("config.providers", "")
     names = split_list(listed) if trimmed else tuple(listed.split(","))
@@ -73,7 +74,7 @@ def providers_of(properties: Mapping[str, str], *, trimmed: bool = True) -> dict
 
 
 def resolve(value: str, providers: Mapping[str, Provider], lookup: Lookup) -> Resolved:
-    """Replace every variable of a known provider in the value; what cannot be resolved stays as it is."""
+    """Replace every variable of a known provider; others stay unresolved."""
     if "${" not in value:
         return Resolved(value)
     troubles: list[str] = []
@@ -98,7 +99,7 @@ def resolve(value: str, providers: Mapping[str, Provider], lookup: Lookup) -> Re
 
 def _no_provider(variable: str, name: str) -> str:
     return (
-        f"{variable} stays as it is written, because config.providers names no '{name}' with its class; "
+        f"{variable} stays unresolved, because config.providers names no '{name}' with its class; "
         f"set config.providers={name} and config.providers.{name}.class"
     )
 
@@ -112,9 +113,9 @@ def _missing(provider: Provider, path: str, key: str) -> str:
 
 
 def _look_up(provider: Provider, path: str, key: str, lookup: Lookup) -> str | None:
-    """Return the value, or None where the provider answers without one.
+    """Return the value, or None if the provider has none.
 
-    Raises ValueError with a sentence where the provider itself would fail.
+    Raises ValueError with a sentence if the provider itself would fail.
     """
     if provider.class_name == ENV:
         return _from_environment(provider, path, key, lookup)
@@ -132,7 +133,7 @@ def _look_up(provider: Provider, path: str, key: str, lookup: Lookup) -> str | N
     try:
         return java_properties.as_mapping(java_properties.parse(_read(path, lookup))).get(key)
     except UnicodeError as error:
-        raise ValueError(f"the file {path} holds text that cannot be read") from error
+        raise ValueError(f"the file {path} cannot be parsed") from error
 
 
 def _from_environment(provider: Provider, path: str, key: str, lookup: Lookup) -> str | None:
@@ -150,7 +151,7 @@ def _read(path: str, lookup: Lookup) -> str:
             error.strerror if isinstance(error, OSError) and error.strerror else "it holds no readable text"
         )
         raise ValueError(
-            f"the file {path} cannot be read ({reason}); check its path and its rights"
+            f"the file {path} cannot be read ({reason}); check its path and permissions"
         ) from error
     if len(text) > LONGEST_FILE_CHARS:
         raise ValueError(f"the file {path} is longer than {LONGEST_FILE_CHARS} characters")
@@ -158,7 +159,7 @@ def _read(path: str, lookup: Lookup) -> str:
 
 
 def _allowed(allowed_paths: str, path: str) -> bool:
-    """Tell whether the path lies in one of the allowed ones; without any, every path is allowed."""
+    """Return whether the path is within an allowed one; without any, every path is allowed."""
     if not allowed_paths:
         return True
     normal = posixpath.normpath(path)

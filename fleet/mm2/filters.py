@@ -1,9 +1,9 @@
-"""Which topics and consumer groups a flow carries: MirrorMaker's DefaultTopicFilter, DefaultGroupFilter.
+"""Topics and consumer groups of a flow: MirrorMaker's DefaultTopicFilter and DefaultGroupFilter.
 
 A filter is a comma separated list of Java regular expressions (java.util.regex). The list is split at its
-commas first, whatever they stand in, and joined again with `|`; the result must match the whole name, and
+commas first, wherever they are, and joined again with `|`; the result must match the whole name, and
 the excluding list wins over the including one. A blank list matches nothing. fleet.java.regex says which
-parts of Java's syntax are carried over and which are refused with a sentence.
+parts of Java's syntax are translated and which are refused.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ GROUPS_EXCLUDE = "console-consumer-.*, connect-.*, __.*"
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """Split a list as Kafka splits one: at commas with the blanks around them; a blank text is no entry."""
+    """Split a list as Kafka does: at commas with the spaces around them; a blank text has no entry."""
     stripped = text.strip(_JAVA_BLANKS)
     return tuple(re.split(r"[ \t\n\x0b\f\r]*,[ \t\n\x0b\f\r]*", stripped)) if stripped else ()
 
 
-# Java's trim takes off everything up to the space.
+# Java's trim removes all characters up to the space.
 _JAVA_BLANKS = "".join(chr(point) for point in range(33))
 
 
@@ -53,11 +53,11 @@ class PatternList:
             return compile_java("|".join(self.entries))
         except ValueError:
             for entry in self.entries:
-                compile_java(entry)  # says of the one that is wrong what is wrong with it, as it was written
+                compile_java(entry)  # names the wrong entry as it was written
             raise
 
     def matches(self, name: str) -> bool:
-        """Tell whether the list matches the whole name."""
+        """Return whether the list matches the whole name."""
         return self._joined is not None and self._joined.fullmatch(name) is not None
 
     def matching_entry(self, name: str) -> str | None:
@@ -68,14 +68,14 @@ class PatternList:
             try:
                 if compile_java(entry).fullmatch(name):
                     return entry
-            except ValueError:  # an entry that a comma tore apart has a meaning only within the list
+            except ValueError:  # an entry split by its own comma is valid only within the list
                 continue
         return self.text
 
 
 @dataclass(frozen=True, slots=True)
 class _Filter:
-    """Names that match `include` and do not match `exclude`; None stands for MirrorMaker's default.
+    """Names that match `include` and do not match `exclude`; None means MirrorMaker's default.
 
     `blacklist` is the older name of the excluding list, which 3.x still reads where the newer is missing
     and 4.x ignores.
@@ -95,7 +95,7 @@ class _Filter:
         object.__setattr__(self, "_excludes", excludes)
 
     def exclude_at(self, major: int) -> str:
-        """Return the excluding list that is in force under MirrorMaker 3.x or 4.x."""
+        """Return the excluding list that MirrorMaker 3.x or 4.x uses."""
         if self.exclude is not None:
             return self.exclude
         if major == OLDEST_KNOWN and self.blacklist is not None:
@@ -103,11 +103,11 @@ class _Filter:
         return self.exclude_defaults[major]
 
     def matches(self, name: str, *, major: int = NEWEST_KNOWN) -> bool:
-        """Tell whether the filter lets the name through, under MirrorMaker 3.x or 4.x."""
+        """Return whether the filter accepts the name in MirrorMaker 3.x or 4.x."""
         return self._include.matches(name) and not self._exclude(major).matches(name)
 
     def why(self, name: str, *, major: int = NEWEST_KNOWN) -> str:
-        """Return half a sentence that says which entry decided, for example `topics has '.*'`."""
+        """Return a clause with the deciding entry, for example `topics has '.*'`."""
         if (entry := self._exclude(major).matching_entry(name)) is not None:
             return f"{self.kind}.exclude has '{entry}'"
         if (entry := self._include.matching_entry(name)) is not None:

@@ -1,4 +1,4 @@
-"""One flow from what MirrorMaker gives its connectors and its worker."""
+"""One flow from the properties of its connectors and its worker."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from fleet.errors import Problem
 
 _PACKAGE = "org.apache.kafka.connect.mirror."
-_BY_HAND = "name the flow's topics and policy by hand under flows: in Mirrorwatch's own configuration"
+_BY_OVERRIDE = "name the flow's topics and policy by hand under flows: in Mirrorwatch's own configuration"
 _F = TypeVar("_F", TopicFilter, GroupFilter)
 
 
 @dataclass(frozen=True, slots=True)
-class ByHand:
-    """What the operator says of a flow in our own configuration, in place of what the mirror's file says."""
+class FlowOverrides:
+    """Settings of a flow in Mirrorwatch's configuration, in place of the mirror's file."""
 
     topics: str | None = None
     policy: ReplicationPolicy | None = None
@@ -31,7 +31,7 @@ class ByHand:
 
 @dataclass(frozen=True, slots=True)
 class FlowReader:
-    """Reads flows out of one file; problems go into the list."""
+    """Reads the flows of one file; adds problems to the list."""
 
     file: str
     mm2: Mm2Properties
@@ -39,18 +39,18 @@ class FlowReader:
     problems: list[Problem]
 
     def is_enabled(self, source: str, target: str) -> bool:
-        """Tell whether MirrorMaker copies records from source to target."""
+        """Return whether MirrorMaker replicates records from source to target."""
         if (source, target) not in self.mm2.pairs:
             return False
         return self._connector(source, target, SOURCE).boolean("enabled", default=False)
 
     def check_worker(self, source: str, target: str) -> None:
-        """Note what keeps the worker of a herder, and with it the whole MirrorMaker, from starting."""
+        """Add the problems that stop the worker of a herder, and so all of MirrorMaker, from starting."""
         names = WORKER_NAMES | client_names(self.mm2.major)
         self._worker(source, target).check(names, self.mirror_version)
 
-    def flow(self, source: str, target: str, by_hand: ByHand) -> Flow:
-        """Return the flow; what is wrong is noted, and its default stands in for it."""
+    def flow(self, source: str, target: str, flow_overrides: FlowOverrides) -> Flow:
+        """Return the flow; a wrong value becomes a problem, and its default is used."""
         values = self._connector(source, target, SOURCE)
         checkpoint = self._connector(source, target, CHECKPOINT)
         heartbeat = self._connector(source, target, HEARTBEAT)
@@ -60,8 +60,8 @@ class FlowReader:
             target,
             source_alias=values.optional("source.cluster.alias"),
             target_alias=values.optional("target.cluster.alias"),
-            policy=by_hand.policy or self._policy(values),
-            topic_filter=self._topic_filter(values, by_hand),
+            policy=flow_overrides.policy or self._policy(values),
+            topic_filter=self._topic_filter(values, flow_overrides),
             group_filter=self._filter(checkpoint, GroupFilter, "Group"),
             mirror_version=self.mirror_version,
             heartbeats_enabled=heartbeat.boolean("emit.heartbeats.enabled", default=True),
@@ -93,9 +93,9 @@ class FlowReader:
         kind = POLICY_CLASSES.get(name)
         if kind is None:
             known = ", ".join(POLICY_CLASSES)
-            values.problem(key, f"names a class whose rules are not known here (known: {known}); {_BY_HAND}")
+            values.problem(key, f"names a class that is not supported (supported: {known}); {_BY_OVERRIDE}")
             kind = PolicyKind.DEFAULT
-        # The policy is given the values untrimmed, and looks at the switch only beside a separator.
+        # The policy gets the values untrimmed, and reads the switch only with a separator.
         separator = values.given("replication.policy.separator")
         switch = values.given("replication.policy.internal.topic.separator.enabled") or "true"
         return ReplicationPolicy(
@@ -104,22 +104,20 @@ class FlowReader:
             separator is None or switch.lower() == "true",
         )
 
-    def _topic_filter(self, values: Values, by_hand: ByHand) -> TopicFilter:
-        if by_hand.topics is None:
+    def _topic_filter(self, values: Values, flow_overrides: FlowOverrides) -> TopicFilter:
+        if flow_overrides.topics is None:
             return self._filter(values, TopicFilter, "Topic")
         try:
-            return TopicFilter(by_hand.topics)
-        except ValueError:  # whoever read our own configuration has said so
+            return TopicFilter(flow_overrides.topics)
+        except ValueError:  # reported when Mirrorwatch's configuration was read
             return TopicFilter()
 
     def _filter(self, values: Values, kind: type[_F], name: str) -> _F:
-        """Return the filter of topics or of groups, with a problem for each list that cannot be used."""
+        """Return the filter of topics or groups, with a problem for each invalid list."""
         key = f"{name.lower()}.filter.class"
         default = f"{_PACKAGE}Default{name}Filter"
         if values.text(key, default) != default:
-            values.problem(
-                key, f"names a class whose rules are not known here (known: {default}); {_BY_HAND}"
-            )
+            values.problem(key, f"names a class that is not supported (supported: {default}); {_BY_OVERRIDE}")
         found: dict[str, str] = {}
         for part, property_key in _filter_keys(kind.kind, self.mm2.major):
             text = values.given(property_key)
@@ -128,30 +126,30 @@ class FlowReader:
             try:
                 kind(include=text)
             except ValueError as error:
-                values.problem(property_key, f"{error}; mend it, or {_BY_HAND}")
+                values.problem(property_key, f"{error}; fix it, or {_BY_OVERRIDE}")
                 continue
             found[part] = text
         return kind(**found)
 
     def _of_consumer(self, values: Values, name: str, default: str) -> str:
-        """Return a setting of the mirror's source consumer, from wherever it may be given one."""
+        """Return a setting of the mirror's source consumer, from all places that can set it."""
         found = default
         for prefix in ("source.cluster.", "consumer.", "source.consumer."):
             if prefix == "source.cluster." and name not in client_names(self.mm2.major):
-                continue  # only the keys that every client has reach the consumer from there
+                continue  # only common client keys reach the consumer from there
             found = values.text(f"{prefix}{name}", found)
         return found
 
     @property
     def _worker_known(self) -> bool:
-        """Tell whether the worker's own configuration is there to be read."""
+        """Return whether the worker's own configuration is known."""
         return True
 
     def _connector(self, source: str, target: str, connector: str) -> Values:
         properties = self.mm2.connector_config(source, target, connector)
         written = {key: self._written(key, f"{source}->{target}.") for key in properties}
         resolved = {key: self.mm2.read(value) for key, value in properties.items()}
-        # Without providers a `${` is text, and a warning says so.
+        # Without providers `${` is text, with a warning.
         troubles = {
             key: each.troubles for key, each in resolved.items() if each.troubles and self.mm2.providers
         }

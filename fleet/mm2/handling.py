@@ -1,7 +1,7 @@
-"""What a mirror does to records on their way, and at failures, as far as its configuration tells.
+"""What a mirror does to records and on failures, from its configuration.
 
-Nothing depends on it but what a lost record's cause is said to be, so a value that cannot be used is no
-problem here: then it is not known.
+Only the cause of a lost record depends on it, so an invalid value is not a
+problem here: it is unknown.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from fleet.mm2.values import Values
 
 _KAFKA_S_OWN = "org.apache.kafka.connect.transforms."
-_FILTER = f"{_KAFKA_S_OWN}Filter"  # the only one of these that leaves records out
+_FILTER = f"{_KAFKA_S_OWN}Filter"  # the only one of these that drops records
 _MAX_REQUEST_SIZE = 1 << 20  # the producer's default
 
 
 @dataclass(frozen=True, slots=True)
 class Handling:
-    """The defaults are what is known of a mirror whose configuration was not read.
+    """Settings of a mirror; the defaults mean unknown.
 
-    `drops` are its transforms that may leave a record out, by the names it gives them. `skips_failed` tells
-    whether it passes over a record that fails (errors.tolerance=all), None where that is not known. Of its
-    producer: how much it sends in one request, counted before it compresses, and whether it does that.
+    `drops` are the names of transforms that may drop a record. `skips_failed` is
+    whether it skips a record that fails (errors.tolerance=all), None if unknown. Of its
+    producer: the largest request before compression, and whether it compresses.
     """
 
     drops: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Handling:
 
 
 def handling_of(connector: Values, worker: Values, *, worker_known: bool) -> Handling:
-    """Return what the configuration of a connector and its worker tells."""
+    """Return the handling from the configuration of a connector and its worker."""
     names = split_list(_told(connector, "transforms", "") or "")
     tolerance = _told(connector, "errors.tolerance", "none")
     size = _of_producer(connector, worker, "max.request.size", str(_MAX_REQUEST_SIZE), known=worker_known)
@@ -61,7 +61,7 @@ def _of_producer(connector: Values, worker: Values, name: str, default: str, *, 
 
 
 def _told(values: Values, key: str, default: str) -> str | None:
-    """Return a value; None where it stands there and is not known here."""
+    """Return a value; None if it is set but cannot be resolved."""
     text = values.properties.get(key)
     if text is None:
         return default

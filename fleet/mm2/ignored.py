@@ -1,7 +1,7 @@
-"""Keys of mm2.properties that MirrorMaker ignores without a word, each with what to write instead.
+"""Keys of mm2.properties that MirrorMaker silently ignores, each with what to write instead.
 
-Which keys reach which part is the rule of fleet.mm2.resolution; here it is turned round. A key that a plugin
-may define is left alone: only keys that reach nothing, and near misses of known ones, are named.
+fleet.mm2.resolution has the rule which keys reach which part; this is its inverse. A key that a plugin
+may define is not reported: only keys that reach nothing, and misspelt known keys.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fleet.mm2.resolution import Mm2Properties
 
 _ROLES = ("producer.", "consumer.", "admin.")
-# What a connector of a flow may be given beside its own names: clients, transformations, plugins.
+# Prefixes of a flow's connector besides its own names: clients, transformations, plugins.
 _FLOW_PREFIXES = (
     *_ROLES, "source.", "target.", "transforms.", "predicates.", "key.converter.", "value.converter.",
     "header.converter.", "config.providers.", "offset-syncs-", "topic.creation.", "replication.policy.",
@@ -49,10 +49,10 @@ _RENAMED = {
 
 
 def why_ignored(key: str, value: str, mm2: Mm2Properties) -> str | None:
-    """Return a sentence on why the key has no effect and what to write instead; None where it has one."""
+    """Return why the key has no effect and what to write instead; None if it has an effect."""
     if "->" in key or value.startswith(("->", ">")):
         return _of_flow(key, mm2)
-    # A longer alias goes before a shorter one that it begins with.
+    # A longer alias is tried before a shorter one that is its prefix.
     for alias in _longest_first(mm2):
         if key.startswith(f"{alias}."):
             return _of_alias(alias, key[len(alias) + 1 :], mm2)
@@ -61,7 +61,9 @@ def why_ignored(key: str, value: str, mm2: Mm2Properties) -> str | None:
 
 def _of_flow(key: str, mm2: Mm2Properties) -> str | None:
     if "->" not in key or " " in key:
-        return "is ignored: a blank ends the key in such a file; write it without, as A->B.enabled = true."
+        return (
+            "is ignored: a space ends the key in this file format; write it without, as A->B.enabled = true."
+        )
     source, _, rest = key.partition("->")
     target = next((each for each in _longest_first(mm2) if rest.startswith(f"{each}.")), None)
     if source not in mm2.clusters or target is None:
@@ -119,18 +121,18 @@ def _at_top(key: str, mm2: Mm2Properties) -> str | None:
         if key.endswith(ending):
             return _unknown_cluster(key.removesuffix(ending), mm2)
     near = _near(key, known, "")
-    return near or "is ignored: it is no key of MirrorMaker's and begins with the alias of no cluster."
+    return near or "is ignored: it is not a key of MirrorMaker and does not start with an alias."
 
 
 def _older_only(name: str, prefix: str, mm2: Mm2Properties) -> str | None:
-    """Return a sentence where only 3.x reads the key and the version is not known to be 3.x."""
+    """Return a sentence if only 3.x reads the key and the version is not known to be 3.x."""
     if name not in _RENAMED or mm2.major == OLDEST_KNOWN:
         return None
     return f"is read by 3.x only and ignored from 4.0 on; write {prefix}{_RENAMED[name]}."
 
 
 def instead_of_clusters(mm2: Mm2Properties) -> str | None:
-    """Return a key that was probably meant to be `clusters`."""
+    """Return a key that is probably a misspelt `clusters`."""
     return next((key for key in mm2.raw if _near(key, ["clusters"], "")), None)
 
 
@@ -143,14 +145,14 @@ def _longest_first(mm2: Mm2Properties) -> list[str]:
 
 
 def _near(name: str, known: Iterable[str], prefix: str) -> str | None:
-    """Return a sentence where the name is a near miss of a known one; any other may belong to a plugin."""
+    """Return a sentence if the name is a misspelt known one; any other may belong to a plugin."""
     names = sorted(known)
     close = _misspelt(name, names) or difflib.get_close_matches(name, names, n=1, cutoff=0.85)
     return f"is not a key of MirrorMaker; did you mean {prefix}{close[0]}?" if close else None
 
 
 def _near_in_prefix(name: str, known: frozenset[str], prefix: str, mm2: Mm2Properties) -> str | None:
-    """Return a sentence on a near miss among the names that are read because of how they begin."""
+    """Return a sentence on a misspelt name among those that are read by prefix."""
     role = next((role for role in _ROLES if name.startswith(role)), "")
     if role:
         override = "override." if name.startswith(f"{role}override.") else ""
@@ -164,7 +166,7 @@ def _near_in_prefix(name: str, known: frozenset[str], prefix: str, mm2: Mm2Prope
 def _misspelt(name: str, known: Iterable[str]) -> list[str]:
     """Return the known name, if there is one, but for capitals, `.`, `_` and `-`, or two letters swapped.
 
-    In a short name that is too much for a measure of likeness.
+    A similarity measure does not find that in a short name.
     """
     turned = {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(len(name) - 1)}
     return [each for each in known if each in turned or _letters(each) == _letters(name)][:1]

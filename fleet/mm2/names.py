@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fleet.mm2.replication import NEWEST_KNOWN, OLDEST_KNOWN
 
-# What a client of a cluster is given: security, and where the cluster is. 4.x knows some keys more.
+# Client keys of a cluster: security and addresses. 4.x knows some more keys.
 _CLIENT = frozenset(
     {
         "bootstrap.servers",
@@ -84,7 +84,7 @@ _CLIENT_4 = frozenset(
     }
 )
 
-# What the source, heartbeat and checkpoint connectors define beside the client keys.
+# What the source, heartbeat and checkpoint connectors define besides the client keys.
 _CONNECTOR = frozenset(
     {
         "admin.timeout.ms",
@@ -165,7 +165,7 @@ _CONNECTOR_4 = frozenset(
     }
 )
 
-# What the Connect worker of a flow defines beside the client keys, in either version.
+# What the Connect worker of a flow defines besides the client keys, in either version.
 WORKER_NAMES = frozenset(
     {
         "access.control.allow.methods",
@@ -239,7 +239,7 @@ WORKER_NAMES = frozenset(
     }
 )
 
-# What the producers, consumers and admin clients define beside the client keys, in either version.
+# What the producers, consumers and admin clients define besides the client keys, in either version.
 ROLE_NAMES = frozenset(
     {
         "acks",
@@ -320,7 +320,7 @@ ROLE_NAMES = frozenset(
     }
 )
 
-# Top-level keys that reach the worker of every flow, and beside them every key that begins so.
+# Top-level keys that reach the worker of every flow, and prefixes of further ones.
 WORKER_PREFIXES = (
     "offset.storage",
     "config.storage",
@@ -339,13 +339,13 @@ TOP_LEVEL_NAMES = frozenset(
 
 
 def client_names(major: int | None) -> frozenset[str]:
-    """Return the client keys that MirrorMaker 3.x or 4.x knows, or either where the version is unknown."""
+    """Return the client keys that MirrorMaker 3.x or 4.x knows, or both if the version is unknown."""
     return _CLIENT if major == OLDEST_KNOWN else _CLIENT | _CLIENT_4
 
 
 def connector_names(major: int | None) -> frozenset[str]:
-    """Return the keys that the three connectors define: the only top-level ones that they are given."""
+    """Return the keys that the three connectors define: the only top-level ones that they get."""
     older = frozenset() if major == NEWEST_KNOWN else _CONNECTOR_3
     newer = frozenset() if major == OLDEST_KNOWN else _CONNECTOR_4
-    # The security keys among them, but not where the cluster is: that stands under source.cluster.
+    # The security keys among them, but not the addresses, which are under source.cluster.
     return (_CONNECTOR | older | newer | client_names(major)) - {"bootstrap.servers"}

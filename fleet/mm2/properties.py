@@ -1,4 +1,4 @@
-"""mm2.properties as a topology: what a dedicated MirrorMaker makes of its file, and what it leaves out."""
+"""mm2.properties as a topology: how a dedicated MirrorMaker reads its file, and what it ignores."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from fleet.errors import ConfigurationError, Problem
 from fleet.java import properties as java_properties
 from fleet.mm2.config_providers import Lookup
-from fleet.mm2.flows import ByHand, FlowReader
+from fleet.mm2.flows import FlowOverrides, FlowReader
 from fleet.mm2.ignored import instead_of_clusters
 from fleet.mm2.names import TOP_LEVEL_NAMES, TOP_LEVEL_REST_NAMES, client_names
 from fleet.mm2.replication import NEWEST_KNOWN, major_version
 from fleet.mm2.resolution import Mm2Properties
 from fleet.mm2.value_rules import fault_of
 from fleet.mm2.warnings import byte_order_mark, ignored_flows, warnings_of
-from fleet.topology import Cluster, Topology, lay_over
+from fleet.topology import Cluster, Topology, override_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["ByHand", "Mm2", "read_mm2"]
+__all__ = ["FlowOverrides", "Mm2", "read_mm2"]
 
 LONGEST_CHARS = 1_000_000
 MOST_CLUSTERS = 200
@@ -29,7 +29,7 @@ MOST_CLUSTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Mm2:
-    """What was read: the topology, and our warnings."""
+    """The topology, and warnings."""
 
     topology: Topology
     warnings: tuple[Problem, ...]
@@ -43,14 +43,14 @@ def read_mm2(
     environ: Mapping[str, str],
     read_file: Callable[[str], str],
     clusters: Mapping[str, Mapping[str, str]] | None = None,
-    by_hand: Mapping[str, ByHand] | None = None,
+    flow_overrides: Mapping[str, FlowOverrides] | None = None,
 ) -> Mm2:
-    """Return what MirrorMaker of this version makes of the text of its mm2.properties.
+    """Return the topology of an mm2.properties, as MirrorMaker of this version reads it.
 
-    `text` is the file's bytes decoded as ISO-8859-1, as MirrorMaker takes them; `file` is its name in
-    sentences. `read_file` gives the text of a file that the configuration provider names and raises OSError.
-    `clusters` is laid over the clusters of the file key by key, and `by_hand` (by flow, `A->B`) stands in
-    for the topics and the policy of a flow. Raises ConfigurationError with all problems at once.
+    `text` is the file's bytes decoded as ISO-8859-1, as MirrorMaker does; `file` is its name in
+    sentences. `read_file` returns the text of a file that a provider names, or raises OSError.
+    `clusters` overrides the clusters of the file key by key, and `flow_overrides` (by flow, `A->B`) replaces
+    the topics and the policy of a flow. Raises ConfigurationError with all problems at once.
     """
     problems: list[Problem] = []
     raw, entries = _entries(text, file)
@@ -65,9 +65,9 @@ def read_mm2(
     reader = FlowReader(file, mm2, mirror_version, problems)
     problems += _at_top(file, mm2, mirror_version)
     for target, source in {target: source for source, target in mm2.pairs}.items():
-        reader.check_worker(source, target)  # those that lead to one target differ in names alone
+        reader.check_worker(source, target)  # those of one target differ only in names
     flows = tuple(
-        reader.flow(source, target, (by_hand or {}).get(f"{source}->{target}", ByHand()))
+        reader.flow(source, target, (flow_overrides or {}).get(f"{source}->{target}", FlowOverrides()))
         for source, target in mm2.pairs
         if reader.is_enabled(source, target)
     )
@@ -79,7 +79,7 @@ def read_mm2(
         )
     used = {alias for flow in flows for alias in (flow.source, flow.target)}
     if mm2.major == NEWEST_KNOWN:
-        used.update(target for _, target in mm2.pairs)  # else none of its workers starts
+        used.update(target for _, target in mm2.pairs)  # otherwise none of its workers starts
     overrides = clusters or {}
     found = tuple(
         _cluster(alias, mm2, file, overrides.get(alias, {}), problems if alias in used else [])
@@ -87,7 +87,7 @@ def read_mm2(
     )
     if problems:
         raise ConfigurationError([*marked, *problems])
-    topology = Topology(lay_over(found, overrides), flows)
+    topology = Topology(override_clusters(found, overrides), flows)
     return Mm2(topology, (*marked, *warnings_of(file, entries, mm2, topology)))
 
 
@@ -101,12 +101,12 @@ def _no_clusters(file: str, mm2: Mm2Properties) -> Problem:
 def _entries(text: str, file: str) -> tuple[dict[str, str], tuple[java_properties.Entry, ...]]:
     if len(text) > LONGEST_CHARS:
         raise ConfigurationError(
-            [Problem(file, "", f"is longer than {LONGEST_CHARS} characters; it is no mm2.properties.")]
+            [Problem(file, "", f"is longer than {LONGEST_CHARS} characters; not an mm2.properties file.")]
         )
     try:
         entries = java_properties.parse(text)
     except ValueError as error:
-        raise ConfigurationError([Problem(file, "", f"{error}; mend that line.")]) from error
+        raise ConfigurationError([Problem(file, "", f"{error}; fix that line.")]) from error
     if not entries:
         raise ConfigurationError(
             [Problem(file, "", "is empty; give the mm2.properties of your MirrorMaker.")]
@@ -124,7 +124,7 @@ def _major(mirror_version: str | None) -> int | None:
 
 
 def _at_top(file: str, mm2: Mm2Properties, mirror_version: str | None) -> list[Problem]:
-    """Return a problem for each value that keeps MirrorMaker from reading its file."""
+    """Return a problem for each value with which MirrorMaker cannot read its file."""
     found = []
     clients = client_names(mm2.major) - {"bootstrap.servers"}
     for name in sorted(TOP_LEVEL_NAMES | TOP_LEVEL_REST_NAMES | clients):
@@ -133,7 +133,7 @@ def _at_top(file: str, mm2: Mm2Properties, mirror_version: str | None) -> list[P
             found.append(Problem(file, name, f"{fault}."))
     for provider in {**mm2.early, **mm2.providers}.values():
         if not re.fullmatch(r"[\w.$]+", provider.class_name):
-            sentence = "must be the name of a class; a blank or a comment behind it would belong to the name."
+            sentence = "must be the name of a class; a space or comment after it becomes part of the name."
             found.append(Problem(file, f"config.providers.{provider.name}.class", sentence))
     return found
 
@@ -141,9 +141,9 @@ def _at_top(file: str, mm2: Mm2Properties, mirror_version: str | None) -> list[P
 def _cluster(
     alias: str, mm2: Mm2Properties, file: str, override: Mapping[str, str], problems: list[Problem]
 ) -> Cluster:
-    """Return a cluster with the properties that MirrorMaker's clients of it have: where it is, and security.
+    """Return a cluster with the properties of MirrorMaker's clients: addresses and security.
 
-    A key that stands only under admin, consumer or producer is taken from there, in this order, since
+    A key that is only set under admin, consumer or producer is read from there, in this order, since
     Mirrorwatch's clients do the work of all three.
     """
     written = mm2.cluster_properties(alias)

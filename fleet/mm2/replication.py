@@ -1,8 +1,8 @@
-"""How a mirror names topics on its target, and the names of MirrorMaker's own topics.
+"""Names of topics on a mirror's target, and of MirrorMaker's own topics.
 
 Source: KIP-382 and KIP-690, and the answers of the real classes DefaultReplicationPolicy and
 IdentityReplicationPolicy of Kafka 3.9 and 4.3, with which tests/fleet/golden compares this file.
-LegacyReplicationPolicy was proposed (KAFKA-9726) and is in no release of Apache Kafka; its rules are those
+LegacyReplicationPolicy was proposed (KAFKA-9726) and is in no Apache Kafka release; its rules are those
 of the proposal.
 """
 
@@ -18,7 +18,7 @@ OLDEST_KNOWN, NEWEST_KNOWN = 3, 4
 
 
 class PolicyKind(StrEnum):
-    """The replication policies whose rules are known here."""
+    """The supported replication policies."""
 
     DEFAULT = "default"
     IDENTITY = "identity"
@@ -35,13 +35,13 @@ POLICY_CLASSES = {
 
 
 def major_version(version: str) -> int:
-    """Return 3 or 4, the reading of the rules that MirrorMaker `version` (such as `3.9` or `4.3.0`) follows.
+    """Return 3 or 4: the rules that MirrorMaker `version` (such as `3.9` or `4.3.0`) follows.
 
-    2.x follows the rules of 3.x. Raises ValueError with a sentence for anything that is no version.
+    2.x follows the rules of 3.x. Raises ValueError with a sentence if it is not a version.
     """
     found = re.fullmatch(r"(\d{1,3})(\.\d{1,5}){0,3}([-+].{0,40})?", version.strip())
     if found is None or not (version.strip().startswith("2.") or int(found[1]) >= OLDEST_KNOWN):
-        raise ValueError(f"'{version}' is no version of MirrorMaker 2: write for example 4.3 or 3.9")
+        raise ValueError(f"'{version}' is not a version of MirrorMaker 2; write for example 4.3 or 3.9")
     return OLDEST_KNOWN if int(found[1]) <= OLDEST_KNOWN else NEWEST_KNOWN
 
 
@@ -49,7 +49,7 @@ def major_version(version: str) -> int:
 class ReplicationPolicy:
     """The naming rules of one flow.
 
-    `source_alias` is used by the identity policy alone, which takes every topic to come from there.
+    `source_alias` is used only by the identity policy, for which every topic comes from there.
     `internal_separator_enabled` false keeps "." in the names of MirrorMaker's own topics.
     """
 
@@ -59,26 +59,26 @@ class ReplicationPolicy:
     source_alias: str | None = None
 
     def remote_topic(self, source_alias: str, topic: str) -> str:
-        """Return the name that `topic` of cluster `source_alias` has on the target."""
+        """Return the name of `topic` of cluster `source_alias` on the target."""
         if self._renames(topic):
             return source_alias + self.separator + topic
         return topic
 
     def topic_source(self, topic: str) -> str | None:
-        """Return the alias that the name says the topic came from, or None when it says none."""
+        """Return the source alias in the topic's name, or None."""
         if self._renames(topic):
             return self._prefix(topic)
         return self.source_alias if self.kind is PolicyKind.IDENTITY else None
 
     def upstream_topic(self, topic: str) -> str | None:
-        """Return the topic's name one hop upstream, or None when the name is that of no remote topic."""
+        """Return the topic's name one hop upstream, or None if it is not a remote topic."""
         if not self._renames(topic):
             return topic
         source = self._prefix(topic)
         return None if source is None else topic[len(source) + len(self.separator) :]
 
     def original_topic(self, topic: str) -> str:
-        """Return the name with all its prefixes taken off; the topic itself when it has none."""
+        """Return the name without its prefixes."""
         if self.kind is PolicyKind.LEGACY and not self._renames(topic):
             return topic
         upstream = self.upstream_topic(topic)
@@ -87,15 +87,15 @@ class ReplicationPolicy:
         return topic
 
     def is_heartbeats(self, topic: str) -> bool:
-        """Tell whether this is the heartbeats topic, or a mirrored copy of one after any number of hops."""
+        """Return whether this is the heartbeats topic, or a replicated one after any number of hops."""
         return self.original_topic(topic) == HEARTBEATS
 
     def is_checkpoints(self, topic: str) -> bool:
-        """Tell whether the name is that of a checkpoints topic."""
+        """Return whether this is a checkpoints topic."""
         return topic.endswith(f"{self._own_separator}checkpoints{self._own_separator}internal")
 
     def is_internal(self, topic: str, version: str) -> bool:
-        """Tell whether MirrorMaker `version` takes the topic for an internal one, which it never mirrors.
+        """Return whether MirrorMaker `version` treats the topic as internal and never replicates it.
 
         Up to 3.9 the end of the name alone makes it internal; from 4.0 it must begin with mm2 as well.
         """
@@ -108,7 +108,7 @@ class ReplicationPolicy:
 
     @property
     def heartbeats_topic(self) -> str:
-        """Return the name of the heartbeats topic where it is written: it never takes a separator."""
+        """Return the name of the heartbeats topic on its own cluster: it has no separator."""
         return HEARTBEATS
 
     def offset_syncs_topic(self, other_alias: str) -> str:
@@ -119,18 +119,18 @@ class ReplicationPolicy:
         return f"mm2-offset-syncs{self._own_separator}{other_alias}{self._own_separator}internal"
 
     def checkpoints_topic(self, source_alias: str) -> str:
-        """Return the name of the topic on the target that holds the checkpoints of `source_alias`' groups."""
+        """Return the name of the topic on the target with the checkpoints of `source_alias`' groups."""
         return f"{source_alias}{self._own_separator}checkpoints{self._own_separator}internal"
 
     @property
     def _own_separator(self) -> str:
-        # The legacy policy is no child of the default one and takes the interface's names, with a dot.
+        # The legacy policy does not extend the default one; it uses the interface's names, with a dot.
         return (
             self.separator if self.internal_separator_enabled and self.kind is not PolicyKind.LEGACY else "."
         )
 
     def _renames(self, topic: str) -> bool:
-        """Tell whether the prefix rule holds for this topic; identity and legacy keep it for heartbeats."""
+        """Return whether the prefix rule applies; identity and legacy keep it for heartbeats."""
         match self.kind:
             case PolicyKind.DEFAULT:
                 return True
@@ -140,7 +140,7 @@ class ReplicationPolicy:
                 return ReplicationPolicy(separator=self.separator).is_heartbeats(topic)
 
     def _prefix(self, topic: str) -> str | None:
-        """Return the text before the first separator where text follows it, as Java's split sees it.
+        """Return the text before the first separator if text follows it, as Java's split does.
 
         Java drops empty pieces at the end, so `A.` has no source, while `.foo` comes from a cluster
         without a name; an empty separator parts every character from the next.

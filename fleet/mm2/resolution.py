@@ -1,7 +1,7 @@
-"""What each part of a dedicated MirrorMaker is given from mm2.properties: clients, workers and connectors.
+"""Properties of each part of a dedicated MirrorMaker: clients, workers and connectors.
 
 Source: MirrorMakerConfig of Kafka 3.9 and 4.3, with which tests/fleet/golden compares every map built here.
-Values are as written in the file, except where a docstring says resolved.
+Values are as written in the file, unless a docstring says resolved.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Mm2Properties:
     major: int | None
     lookup: Lookup
     resolved: Mapping[str, str] = field(init=False, repr=False)
-    early: Mapping[str, Provider] = field(init=False, repr=False)  # those of the first look at the file
+    early: Mapping[str, Provider] = field(init=False, repr=False)  # those of the first read of the file
     providers: Mapping[str, Provider] = field(init=False, repr=False)
     clusters: tuple[str, ...] = field(init=False)  # the aliases, in the order of the file
     pairs: tuple[tuple[str, str], ...] = field(init=False)  # source and target of every herder
@@ -48,7 +48,7 @@ class Mm2Properties:
     def _pairs(self) -> tuple[tuple[str, str], ...]:
         """Return source and target of every herder that MirrorMaker starts.
 
-        That is every pair which is enabled or emits heartbeats: by default all of them.
+        That is every pair that is enabled or emits heartbeats: by default all of them.
         """
         everywhere = _java_boolean(self.resolved.get("emit.heartbeats.enabled", "true"))
         found = []
@@ -63,9 +63,9 @@ class Mm2Properties:
         return tuple(found)
 
     def cluster_properties(self, alias: str) -> dict[str, str]:
-        """Return what `alias.` says, the client keys repeated for producer, consumer and admin.
+        """Return the properties of `alias.`, with the client keys repeated for producer, consumer and admin.
 
-        Client keys of the top level fill what the alias leaves open.
+        Top-level client keys fill in keys that the alias does not set.
         """
         found = _stripped(self.raw, f"{alias}.")
         names = client_names(self.major)
@@ -80,12 +80,12 @@ class Mm2Properties:
         return found
 
     def client_config(self, alias: str) -> dict[str, str]:
-        """Return, resolved, what MirrorMaker's own client library is given for a cluster."""
+        """Return the resolved properties of MirrorMaker's own client library for a cluster."""
         properties = {**self.resolved, **self.cluster_properties(alias)}
         return {key: self.read(value).value for key, value in properties.items()}
 
     def worker_config(self, source: str, target: str) -> dict[str, str]:
-        """Return, resolved, what the worker of the herder source->target is given."""
+        """Return the resolved properties of the worker of the herder source->target."""
         found = self.cluster_properties(target)
         for prefix in WORKER_PREFIXES:
             found |= _starting(self.raw, prefix)
@@ -103,7 +103,7 @@ class Mm2Properties:
         }
 
     def connector_config(self, source: str, target: str, connector: str = SOURCE) -> dict[str, str]:
-        """Return what one of the three connectors of a herder is given, before the worker resolves it."""
+        """Return the unresolved properties of one of the three connectors of a herder."""
         names = connector_names(self.major)
         found = {key: value for key, value in self.raw.items() if key in names}
         found |= _starting(self.raw, "config.providers")
@@ -123,15 +123,15 @@ class Mm2Properties:
         return {"enabled": "false", **found}
 
     def resolve_all(self, properties: Mapping[str, str]) -> dict[str, str]:
-        """Return the properties with every variable that can be resolved replaced."""
+        """Return the properties with resolved variables."""
         return {key: self.resolve(value).value for key, value in properties.items()}
 
     def resolve(self, value: str) -> Resolved:
-        """Return one value resolved, with what is wrong with it."""
+        """Return one resolved value, with its problems."""
         return resolve(value, self.providers, self.lookup)
 
     def read(self, value: str) -> Resolved:
-        """Return one value as a client, a worker or a connector reads it: each resolves it once more."""
+        """Return one value as a client, worker or connector reads it: each resolves it once more."""
         found = self.resolve(value)
         if found.troubles:
             return found

@@ -1,8 +1,8 @@
-"""Which values MirrorMaker accepts for its keys: it does not start, or not this flow, with any other.
+"""Values that MirrorMaker accepts for its keys; with others it, or this flow, does not start.
 
 Taken from the real definitions (MirrorMakerConfig, DistributedConfig, the three connectors' configurations)
-of Kafka 3.9.2 and 4.3.0; a test compares this with what they accept, as recorded in tests/fleet/golden. Left
-to MirrorMaker are classes, which only its own class path has, and the addresses and algorithms of workers.
+of Kafka 3.9.2 and 4.3.0; a test compares this with their answers in tests/fleet/golden. Not checked
+are classes, which only its class path has, and the addresses and algorithms of workers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fleet.mm2.filters import split_list
 
-JAVA_BLANKS = "".join(chr(point) for point in range(33))  # what Java's String.trim takes off
+JAVA_BLANKS = "".join(chr(point) for point in range(33))  # what Java's String.trim removes
 _BITS = {"short": 16, "int": 32, "long": 64}
 _DOUBLE = re.compile(r"[-+]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[fFdD]?)")
 _STRICT_LISTS = (4, 3)  # the first version that is known to refuse an empty entry
@@ -20,7 +20,7 @@ _STRICT_LISTS = (4, 3)  # the first version that is known to refuse an empty ent
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number of Java's type `short`, `int` or `long`; `besides` is accepted although it is below."""
+    """A whole number of Java's type `short`, `int` or `long`; `besides` is accepted below the minimum."""
 
     type: str
     least: int | None = None
@@ -51,7 +51,7 @@ class Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of some words; if `any_case`, however they are spelled."""
+    """One of some words; in any case if `any_case`."""
 
     words: tuple[str, ...]
     any_case: bool = False
@@ -64,13 +64,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list between commas, of some words only if there are any; `strict` if it must not be blank."""
+    """A list with commas, of `words` only if there are any; `strict`: it must not be blank."""
 
     words: tuple[str, ...] = ()
     strict: bool = False
 
     def fault(self, text: str) -> str | None:
-        """Return what is wrong with a value to those versions that look at lists, or None."""
+        """Return what is wrong with a value for the versions that check lists, or None."""
         items = split_list(text)
         if not items and self.strict:
             return "must not be empty"
@@ -189,9 +189,9 @@ _RULES = _rules()
 
 
 def fault_of(key: str, value: str, mirror_version: str | None) -> str | None:
-    """Return what is wrong with a value, as half a sentence about its key; None if MirrorMaker accepts it.
+    """Return what is wrong with a value, as a clause about its key; None if MirrorMaker accepts it.
 
-    The version decides about lists, in which MirrorMaker accepted an empty entry before.
+    Earlier versions accept an empty entry in a list.
     """
     rule = _RULES.get(key)
     if rule is None or (isinstance(rule, Items) and not _is_strict_on_lists(mirror_version)):

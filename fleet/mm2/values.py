@@ -1,4 +1,4 @@
-"""Single values of mm2.properties, read as Kafka's ConfigDef reads them, with a problem for each bad one."""
+"""Values of mm2.properties, read as Kafka's ConfigDef reads them, with a problem for each bad one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The resolved properties of one part of a mirror, and where a problem in them is noted.
+    """The resolved properties of one part of a mirror, and their problems.
 
-    `written` gives, for a key of this part, the key as it stands in the file.
+    `written` maps a key of this part to the key in the file.
     """
 
     file: str
@@ -26,13 +26,13 @@ class Values:
     troubles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # variables without a value, by key
 
     def given(self, key: str) -> str | None:
-        """Return the value with its blanks, or None where the file has none or its variable has no value."""
+        """Return the value untrimmed, or None if it is missing or its variable has no value."""
         for sentence in self.troubles.get(key, ()):
             self.problem(key, sentence)
         return None if key in self.troubles else self.properties.get(key)
 
     def text(self, key: str, default: str) -> str:
-        """Return the value without the blanks around it, or the default."""
+        """Return the trimmed value, or the default."""
         value = self.optional(key)
         return default if value is None else value
 
@@ -47,7 +47,7 @@ class Values:
         return default if text is None else int(text)
 
     def optional(self, key: str) -> str | None:
-        """Return the value without the blanks around it, or None."""
+        """Return the trimmed value, or None."""
         value = self.given(key)
         return None if value is None else value.strip(JAVA_BLANKS)
 
@@ -57,16 +57,16 @@ class Values:
         return default if text is None else text
 
     def check(self, names: Collection[str], mirror_version: str | None) -> None:
-        """Note a problem for each of these keys that has a value with which MirrorMaker does not start.
+        """Add a problem for each of these keys whose value stops MirrorMaker from starting.
 
-        A variable without a value here may have one where MirrorMaker runs.
+        An unresolved variable may have a value where MirrorMaker runs.
         """
         for key in sorted((self.properties.keys() & set(names)) - self.troubles.keys()):
             if (fault := fault_of(key, self.properties[key], mirror_version)) is not None:
                 self.problem(key, fault)
 
     def _accepted(self, key: str) -> str | None:
-        """Return the value without the blanks around it; None if MirrorMaker accepts none of it."""
+        """Return the trimmed value; None if MirrorMaker does not accept it."""
         value = self.optional(key)
         if value is None or (fault := fault_of(key, value, None)) is None:
             return value
@@ -80,7 +80,7 @@ class Values:
         return float(interval_s) if enabled and interval_s >= 0 else None
 
     def problem(self, key: str, sentence: str) -> None:
-        """Note what is wrong with a key, once."""
+        """Add a problem of a key, once."""
         problem = Problem(self.file, self.written.get(key, key), f"{sentence}.")
         if problem not in self.problems:
             self.problems.append(problem)

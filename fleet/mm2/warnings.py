@@ -1,4 +1,4 @@
-"""What MirrorMaker says nothing about: keys that it ignores, settings that do other than they seem to."""
+"""Warnings that MirrorMaker does not give: ignored keys, and settings with a surprising effect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LISTS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})
 _BYTE_ORDER_MARK = "\xef\xbb\xbf"  # as MirrorMaker reads it, in ISO-8859-1
 _COMMENT = re.compile(r"\s#")
 _SECRET = re.compile(r"\.(sasl|ssl)\.")
-_ROUNDS = 3  # a cycle that MirrorMaker has not seen by then has no end
+_ROUNDS = 3  # a cycle that MirrorMaker has not detected by then is endless
 _VARIABLE = re.compile(r"\$\{[^}]*:[^}]*\}")
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def warnings_of(
     file: str, entries: tuple[java_properties.Entry, ...], mm2: Mm2Properties, topology: Topology
 ) -> tuple[Problem, ...]:
-    """Return every warning about one file: what its lines say first, then what they amount to together."""
+    """Return every warning about one file: first of single lines, then of combinations."""
     found = [
-        Problem(file, later.key, f"stands in lines {earlier.line} and {later.line}; the last one holds.")
+        Problem(file, later.key, f"is set in lines {earlier.line} and {later.line}; the last one applies.")
         for earlier, later in java_properties.repeated(entries)
     ]
     for key, value in mm2.raw.items():
@@ -47,28 +47,28 @@ def warnings_of(
 
 
 def byte_order_mark(file: str, raw: Mapping[str, str]) -> tuple[Problem, ...]:
-    """Return what is wrong with a file that begins with a byte order mark."""
+    """Return the problem of a file that starts with a byte order mark."""
     sentence = (
-        "the file begins with a byte order mark, which MirrorMaker reads as a part of this key; save the "
-        "file without it (as UTF-8 without BOM)."
+        "the file begins with a byte order mark, which MirrorMaker reads as part of this key; save the"
+        " file without it (as UTF-8 without BOM)."
     )
     return tuple(Problem(file, key, sentence) for key in raw if key.startswith(_BYTE_ORDER_MARK))
 
 
 def ignored_flows(file: str, mm2: Mm2Properties) -> list[Problem]:
-    """Return what is wrong with the keys of flows that reach nothing: where no flow is left, they say why."""
+    """Return the problems of ignored flow keys, which explain why no flow is left."""
     found = ((key, why_ignored(key, value, mm2)) for key, value in mm2.raw.items() if "->" in key + value)
     return [Problem(file, key, sentence) for key, sentence in found if sentence is not None]
 
 
 def _doubtful(key: str, value: str, mm2: Mm2Properties) -> str | None:
-    """Return a sentence about a key that is read, but perhaps not as it was meant."""
+    """Return a sentence about a key that is read, but perhaps not as intended."""
     target, name = _target_and_name(key, mm2)
     stripped = value.strip()
     if name == "replication.policy.separator" and value != stripped:
-        return "has a blank at its end, which becomes a part of every topic name; take it away."
+        return "ends with a space, which becomes part of every topic name; remove it."
     if name == "replication.policy.class" and POLICY_CLASSES.get(stripped) is PolicyKind.LEGACY:
-        return "names a class that is in no release of Apache Kafka; it is read here as it was proposed."
+        return "names a class of no Apache Kafka release; Mirrorwatch reads it as it was proposed."
     if key == "enabled" and stripped.lower() == "true":
         return "turns on every flow that has a herder; write A->B.enabled for each flow that you want."
     if target and name.startswith("producer.") and not name.startswith("producer.override."):
@@ -81,17 +81,15 @@ def _doubtful(key: str, value: str, mm2: Mm2Properties) -> str | None:
 
 def _doubtful_text(key: str, name: str, value: str, mm2: Mm2Properties) -> str | None:
     if name in _LISTS and not all(split_list(value)):
-        return "has an empty entry between two commas, which MirrorMaker 4.3 refuses; take it away."
+        return "has an empty entry between two commas, which MirrorMaker 4.3 refuses; remove it."
     if len(stripped := value.strip()) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
-        return "is in quotes, which MirrorMaker takes as a part of the value; remove them."
+        return "is in quotes, which MirrorMaker reads as part of the value; remove them."
     if _COMMENT.search(value) and not _SECRET.search(f".{key}"):
-        return (
-            "has a # behind its value, which MirrorMaker takes as a part of it; move the comment up a line."
-        )
+        return "has a # after its value, which MirrorMaker reads as part of it; move the comment up a line."
     if not value.isascii() or not key.isascii():
         return "has characters beyond ASCII, which MirrorMaker reads as ISO-8859-1; write them as \\uXXXX."
     if not mm2.providers and _VARIABLE.search(value):
-        return "looks like a variable, but stays as it is: config.providers names no provider."
+        return "looks like a variable, but stays unresolved: config.providers names no provider."
     return None
 
 
@@ -104,7 +102,7 @@ def _target_and_name(key: str, mm2: Mm2Properties) -> tuple[str, str]:
 
 
 def _goes_round(flow: Flow, back: Flow) -> bool:
-    """Return whether a topic of the flow's source comes back there again and again, if no filter stops it."""
+    """Return whether a topic of the flow's source returns there endlessly, if no filter stops it."""
     topic = "orders"
     for _ in range(_ROUNDS):
         for each in (flow, back):
@@ -115,13 +113,13 @@ def _goes_round(flow: Flow, back: Flow) -> bool:
 
 
 def _hidden_cycle(flow: Flow, back: Flow | None) -> Iterator[tuple[str, str]]:
-    """Yield what two flows amount to together, once for the pair."""
+    """Yield warnings about a pair of flows, once for the pair."""
     if back is None or flow.source > back.source or not (_goes_round(flow, back) or _goes_round(back, flow)):
         return
     kept = flow.keeps_names and back.keeps_names
     sentence = (
         f"{'keeps the names of' if kept else 'renames'} topics on {flow.name} and on {back.name} so that "
-        "MirrorMaker cannot see a cycle: a topic that both replicate goes round for ever"
+        "MirrorMaker cannot see a cycle: a topic that both replicate loops for ever"
         f"{'' if kept else ' under ever longer names'}; mirror each topic in one direction only."
     )
     by_alias = flow.policy.kind is PolicyKind.DEFAULT
@@ -129,13 +127,13 @@ def _hidden_cycle(flow: Flow, back: Flow | None) -> Iterator[tuple[str, str]]:
 
 
 def _of_flow(flow: Flow, mm2: Mm2Properties, topology: Topology) -> Iterator[tuple[str, str]]:
-    """Yield what the settings of a flow amount to, with the key to look at."""
+    """Yield warnings about the settings of a flow, with the key."""
     separator, alias = flow.policy.separator, flow.named_source
     yield from _hidden_cycle(flow, topology.reverse_of(flow))
     if not flow.keeps_names and separator and separator in alias:
         taken_for = alias.partition(separator)[0] or "a cluster without a name"
         sentence = (
-            f"stands within the alias {alias}, so MirrorMaker takes its topics for those of "
+            f"is part of the alias {alias}, so MirrorMaker reads its topics as those of "
             f"{taken_for} and cannot see a cycle; choose another alias or another separator."
         )
         yield f"{flow.name}.replication.policy.separator", sentence
@@ -143,8 +141,9 @@ def _of_flow(flow: Flow, mm2: Mm2Properties, topology: Topology) -> Iterator[tup
     if flow.tasks_max > 1 and rest != "true":
         sentence = (
             f"is not true: if this MirrorMaker runs on several nodes, {flow.name} does not learn of new "
-            "topics on all of them; with one node there is nothing to do."
+            "topics on all of them; with one node, ignore this."
         )
         yield "dedicated.mode.enable.internal.rest", sentence
     if flow.refresh_topics_interval_s is None:
-        yield f"{flow.name}.refresh.topics.enabled", "is false: a new topic is mirrored only after a restart."
+        sentence = "is false: MirrorMaker replicates a new topic only after a restart."
+        yield f"{flow.name}.refresh.topics.enabled", sentence

@@ -1,8 +1,8 @@
 """Strimzi's resources as connectors and clusters.
 
-mirror      a KafkaMirrorMaker2 of Strimzi as connectors and their worker
-clusters    one cluster of a Strimzi resource as the client properties that its operator makes of it
-connectors  KafkaConnector resources of Strimzi as connectors
-files       what the resources of one file say of mirrors
 kubernetes  resources of Kubernetes in a file
+files       mirrors in the resources of one file
+mirror      a KafkaMirrorMaker2 as connectors and their worker
+connectors  KafkaConnector resources as connectors
+clusters    one cluster of a resource as client properties
 """

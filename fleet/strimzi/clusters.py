@@ -1,4 +1,4 @@
-"""One cluster of a Strimzi resource as the client properties that its operator makes of it."""
+"""One cluster of a Strimzi resource as client properties, as its operator builds them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _TOKEN = ("sasl.oauthbearer.client.secret", "sasl.jaas.config", "sasl.oauthbeare
 
 @dataclass(frozen=True, slots=True)
 class StrimziCluster:
-    """A cluster: its client properties with the path of each in the resource, and what it needs beside them.
+    """A cluster: its client properties with their paths in the resource, and further needs.
 
-    `config` is spec's own, in which a worker's properties stand as well.
+    `config` is the spec's, which also has a worker's properties.
     """
 
     alias: str
@@ -42,12 +42,12 @@ class StrimziCluster:
 
 
 def text_of(value: Any) -> str:
-    """Return a scalar as text; nothing of a list or a mapping."""
+    """Return a scalar as text; empty for a list or a mapping."""
     return value.strip() if isinstance(value, str) else ""
 
 
 def cluster_of(spec: Mapping[str, Any], place: str) -> StrimziCluster:
-    """Return the cluster that stands at this place in the resource."""
+    """Return the cluster at this path of the resource."""
     alias = text_of(spec.get("alias"))
     client = {"alias": alias, "bootstrap.servers": text_of(spec.get("bootstrapServers"))}
     keys = {"alias": f"{place}.alias", "bootstrap.servers": f"{place}.bootstrapServers"}
@@ -75,7 +75,7 @@ def cluster_of(spec: Mapping[str, Any], place: str) -> StrimziCluster:
 def _login(
     login: Mapping[str, Any], place: str, client: dict[str, str], keys: dict[str, str]
 ) -> list[Written]:
-    """Add how the mirror logs in to its client properties; return what the resource does not hold of it."""
+    """Add the login to the client properties; return the parts that the resource does not contain."""
     kind = text_of(login.get("type"))
     if kind == "tls":
         where = f"{place}.certificateAndKey"
@@ -89,7 +89,7 @@ def _login(
     if kind == "custom":
         return _custom(login, place, client, keys)
     if kind not in _MECHANISMS:
-        sentence = f"is '{kind[:60]}', which is not known here"
+        sentence = f"is '{kind[:60]}', which is not supported"
         return [Written(f"{place}.type", sentence, ("security.protocol", "sasl.jaas.config"))]
     _over_sasl(client)
     client["sasl.mechanism"], keys["sasl.mechanism"] = _MECHANISMS[kind], f"{place}.type"
@@ -120,7 +120,7 @@ def _over_sasl(client: dict[str, str]) -> None:
 
 
 def _names(secret: Any) -> str:
-    """Return in words which secrets of Kubernetes are named."""
+    """Return the named Kubernetes secrets as text."""
     listed = secret if isinstance(secret, list) else [secret]
     names = [text_of(each.get("secretName")) for each in listed if isinstance(each, dict)]
     names = list(dict.fromkeys(name for name in names if name))

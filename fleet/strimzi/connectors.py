@@ -23,7 +23,7 @@ WORKER_LABEL = "strimzi.io/cluster"
 
 
 def connector_of(resource: Resource) -> Connector:
-    """Return the connector that the operator makes of a KafkaConnector."""
+    """Return the connector that the operator creates from a KafkaConnector."""
     spec = resource.spec
     config = {"connector.class": text_of(spec.get("class"))}
     written = {"connector.class": "spec.class"}
@@ -36,10 +36,10 @@ def connector_of(resource: Resource) -> Connector:
 
 
 def worker_of(resource: Resource, connectors: Sequence[Connector]) -> Worker:
-    """Return the worker that the operator makes of a KafkaConnect, which runs these connectors.
+    """Return the worker that the operator creates from a KafkaConnect with these connectors.
 
-    It keeps its topics on the cluster of its own bootstrapServers: a connector's source if the addresses
-    say so, else the target.
+    Its topics are on the cluster of its own bootstrapServers: a connector's source if the addresses
+    match, else the target.
     """
     spec = resource.spec
     own = spec.get("config")

@@ -1,4 +1,4 @@
-"""What the resources of one file say of mirrors: KafkaMirrorMaker2, and KafkaConnectors by their worker."""
+"""Mirrors in the resources of one file: KafkaMirrorMaker2, and KafkaConnectors by their worker."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KINDS = (KIND, CONNECTOR_KIND, WORKER_KIND)
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A resource, and what the keys of its properties begin with in sentences."""
+    """A resource, and the prefix of its keys in sentences."""
 
     resource: Resource
     prefix: str
 
 
 def placed(resources: Sequence[Resource]) -> tuple[Placed, ...]:
-    """Return the resources that say something of mirrors; keys name the resource if there are several."""
+    """Return the resources about mirrors; keys name the resource if there are several."""
     known = [each for each in resources if each.kind in KINDS]
     if len(known) == 1:
         return (Placed(known[0], ""),)
@@ -60,7 +60,7 @@ def described(found: Sequence[Placed], *, file: str) -> tuple[Described, ...]:
 
 
 def idle_workers(found: Sequence[Placed]) -> tuple[Placed, ...]:
-    """Return the mirrors that have no worker at all: spec.replicas is 0."""
+    """Return the mirrors without a worker: spec.replicas is 0."""
     return tuple(
         each
         for each in found

@@ -13,7 +13,7 @@ DEEPEST_LIST = 4
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One resource, and its place in the document that holds it.
+    """One resource, and its place in its document.
 
     `data` has text for every scalar. `path` leads to it from the top of its document: empty, or `items` and
     a number in a List. `document` numbers the documents of the file from 0.
@@ -25,7 +25,7 @@ class Resource:
 
     @property
     def kind(self) -> str:
-        """Return the kind, empty where there is none."""
+        """Return the kind, or an empty text."""
         return _text(self.data.get("kind"))
 
     @property
@@ -36,12 +36,12 @@ class Resource:
 
     @property
     def name(self) -> str:
-        """Return the name, empty where there is none."""
+        """Return the name, or an empty text."""
         return self._metadata("name")
 
     @property
     def namespace(self) -> str:
-        """Return the namespace, empty where the resource does not name it."""
+        """Return the namespace, or an empty text."""
         return self._metadata("namespace")
 
     @property
@@ -51,12 +51,12 @@ class Resource:
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """Return what the resource asks for; empty where it asks for nothing."""
+        """Return the spec, or an empty mapping."""
         spec = self.data.get("spec")
         return spec if isinstance(spec, dict) else {}
 
     def label(self, name: str) -> str:
-        """Return a label, empty where it is not set."""
+        """Return a label, or an empty text."""
         metadata = self.data.get("metadata")
         labels = metadata.get("labels") if isinstance(metadata, dict) else None
         return _text(labels.get(name)) if isinstance(labels, dict) else ""
@@ -67,7 +67,7 @@ class Resource:
 
 
 def title_of(kind: str, namespace: str, name: str) -> str:
-    """Return what a resource is called in sentences."""
+    """Return a resource's name in sentences."""
     place = "/".join(part for part in (namespace, name) if part)
     return f"{kind or 'a document without a kind'} {place}".strip()[:300]
 

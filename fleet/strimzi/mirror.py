@@ -1,4 +1,4 @@
-"""A KafkaMirrorMaker2 of Strimzi as connectors and their worker: what its operator makes of the resource.
+"""A KafkaMirrorMaker2 of Strimzi as connectors and their worker, as its operator creates them.
 
 It reads `kafka.strimzi.io/v1beta2` (spec.clusters, spec.connectCluster, mirrors with sourceCluster and
 targetCluster) and `v1` (spec.target, mirrors with a source). Secrets are only named in a resource, so each
@@ -29,7 +29,7 @@ _PACKAGE = "org.apache.kafka.connect.mirror."
 _CONNECTORS = (
     ("sourceConnector", SOURCE), ("checkpointConnector", CHECKPOINT), ("heartbeatConnector", HEARTBEAT),
 )  # fmt: skip
-# Fields of a mirror that go over the configuration of its connectors; the older names are those of 0.21.
+# Fields of a mirror that override the configuration of its connectors; the older names are of 0.21.
 _PATTERNS = (
     ("topicsPattern", "topics"), ("topicsBlacklistPattern", "topics.exclude"),
     ("topicsExcludePattern", "topics.exclude"), ("groupsPattern", "groups"),
@@ -44,19 +44,19 @@ _V1_WORKER = {
 
 
 def worker_defaults(cluster: str) -> dict[str, str]:
-    """Return what the operator gives a worker that leaves its group and topics open."""
+    """Return the operator's defaults for a worker without group and topics."""
     topics = {"offset": "offsets", "config": "configs", "status": "status"}
     found = {f"{name}.storage.topic": f"{cluster}-{end}" for name, end in topics.items()}
     return {"group.id": cluster, **found}
 
 
 def worker_fields(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Return the worker's properties that v1 has as fields of their own."""
+    """Return the worker's properties that are separate fields in v1."""
     return {key: text_of(spec[name]) for name, key in _V1_WORKER.items() if text_of(spec.get(name))}
 
 
 def read_resource(data: Mapping[str, Any], *, file: str) -> tuple[tuple[Connector, ...], Worker]:
-    """Return the connectors that the operator makes, and their worker.
+    """Return the connectors that the operator creates, and their worker.
 
     Every scalar of `data` is text, as strict YAML has it. Raises ConfigurationError with all problems at
     once, by the path of the key.
@@ -84,7 +84,7 @@ class _Resource:
         spec = spec if isinstance(spec, dict) else {}
         mirrors = spec.get("mirrors")
         if not isinstance(mirrors, list) or not mirrors:
-            self.problems.append(("spec.mirrors", "is missing; it lists what is mirrored where."))
+            self.problems.append(("spec.mirrors", "is missing; it lists what is replicated where."))
             return
         target = spec.get("target")
         newer = isinstance(target, dict)
@@ -95,14 +95,14 @@ class _Resource:
                 self._mirror(number, mirror, clusters, own)
             else:
                 self.problems.append(
-                    (f"spec.mirrors.{number}", "is no mapping of keys; write sourceConnector.")
+                    (f"spec.mirrors.{number}", "is not a mapping of keys; write sourceConnector.")
                 )
         self.worker = self._worker(spec, clusters, newer=newer)
 
     def _clusters(
         self, spec: Mapping[str, Any], mirrors: list[Any], *, newer: bool
     ) -> dict[str, StrimziCluster]:
-        """Return the clusters by alias, wherever this version of the resource has them."""
+        """Return the clusters by alias, from their place in this version of the resource."""
         if newer:
             places = [("spec.target", spec["target"])]
             sources = [each.get("source") if isinstance(each, dict) else None for each in mirrors]
@@ -110,7 +110,7 @@ class _Resource:
         else:
             listed = spec.get("clusters")
             if not isinstance(listed, list) or not listed:
-                self.problems.append(("spec.clusters", "is missing; it says where each cluster is."))
+                self.problems.append(("spec.clusters", "is missing; it gives the address of each cluster."))
                 return {}
             places = [(f"spec.clusters.{number}", each) for number, each in enumerate(listed)]
         found: dict[str, StrimziCluster] = {}
@@ -119,7 +119,7 @@ class _Resource:
             if not alias:
                 self.problems.append((f"{place}.alias", "is missing; every cluster has an alias."))
             elif alias in found and not newer:
-                self.problems.append((f"{place}.alias", f"is {alias} a second time; keep one of the two."))
+                self.problems.append((f"{place}.alias", f"repeats {alias}; keep one of the two."))
             elif alias in found and text_of(each.get("bootstrapServers")) != found[alias].bootstrap:
                 sentence = (
                     f"gives {alias} another address than {found[alias].keys['bootstrap.servers']}; "
@@ -180,7 +180,7 @@ class _Resource:
 def _connector(
     above: str, name: str, kind: str, mirror: Mapping[str, Any], ends: tuple[StrimziCluster, StrimziCluster]
 ) -> Connector:
-    """Return one connector of the mirror that stands at `above`, between these two clusters."""
+    """Return one connector of the mirror at path `above`, between these two clusters."""
     place, spec = f"{above}.{name}", mirror[name] if isinstance(mirror[name], dict) else {}
     config: dict[str, str] = {"connector.class": f"{_PACKAGE}{kind}"}
     written: dict[str, str] = {"connector.class": place}
@@ -204,6 +204,6 @@ def _connector(
 
 
 def state_of(spec: Mapping[str, Any]) -> str:
-    """Return the state that a resource asks for, in Connect's words; empty where it is to run."""
+    """Return the requested state in Connect's terms; empty for running."""
     state = "paused" if text_of(spec.get("pause")).lower() == "true" else text_of(spec.get("state"))
     return {"paused": "PAUSED", "stopped": "STOPPED"}.get(state.lower(), "")

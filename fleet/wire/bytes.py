@@ -1,4 +1,4 @@
-"""Read and write the few primitive types of Kafka's record schemas, big-endian and bounded.
+"""Primitive types of Kafka's record schemas, big-endian and bounded.
 
 The types are those of org.apache.kafka.common.protocol.types.Type: INT16, INT32, INT64, and STRING, which
 is an INT16 length in bytes followed by that many bytes of UTF-8.
@@ -20,7 +20,7 @@ _MAX_INT64 = (1 << 63) - 1
 
 
 def present(data: bytes | None, what: str) -> bytes:
-    """Return `data` where it is there and within bounds; raise MalformedError otherwise."""
+    """Return `data` if it is not null and within bounds; raise MalformedError otherwise."""
     if data is None:
         raise MalformedError(f"The {what} is null, and a record of this kind always has one.")
     if len(data) > MAX_FIELD_BYTES:
@@ -31,7 +31,7 @@ def present(data: bytes | None, what: str) -> bytes:
 
 
 class FieldReader:
-    """Take one field after the other from a key or a value; what stands behind the last is left alone."""
+    """Reads fields in order from a key or a value; ignores bytes after the last."""
 
     __slots__ = ("_data", "_position", "_what")
 
@@ -85,17 +85,17 @@ def put_version(version: int) -> bytes:
 
 
 def put_count32(number: int, field: str) -> bytes:
-    """Write an INT32; raise ValueError where it is negative or does not fit."""
+    """Write an INT32; raises ValueError if it is negative or does not fit."""
     return struct.pack(">i", _fitting(number, _MAX_INT32, field))
 
 
 def put_count64(number: int, field: str) -> bytes:
-    """Write an INT64; raise ValueError where it is negative or does not fit."""
+    """Write an INT64; raises ValueError if it is negative or does not fit."""
     return struct.pack(">q", _fitting(number, _MAX_INT64, field))
 
 
 def put_text(text: str, field: str) -> bytes:
-    """Write a STRING; raise ValueError where it is too long or no Unicode text."""
+    """Write a STRING; raises ValueError if it is too long or not Unicode text."""
     raw = text.encode("utf-8")
     if len(raw) > MAX_STRING_BYTES:
         raise ValueError(f"The {field} has {len(raw)} bytes; the format holds at most {MAX_STRING_BYTES}.")

@@ -1,4 +1,4 @@
-"""Keys of `__consumer_offsets`: the INT16 at their head says what the record is about.
+"""Keys of `__consumer_offsets`: their first INT16 is the kind of the record.
 
     0, 1      a group's offset on a partition     STRING group, STRING topic, INT32 partition
     2         a classic group                     STRING group
@@ -24,7 +24,7 @@ _WHAT = "key of a group's record"
 
 
 class About(IntEnum):
-    """The versions of keys that are told apart, by what their records are about."""
+    """Versions of keys, by the kind of their records."""
 
     LEGACY_COMMIT = 0
     COMMIT = 1
@@ -48,7 +48,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class CommitKey:
-    """One partition as a group sees it: two versions of keys spell the same one."""
+    """A group and a partition; two versions of keys encode the same."""
 
     group: str
     topic: str
@@ -57,7 +57,7 @@ class CommitKey:
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """A group, and for some versions the member (for 16 the expression) that the record is about."""
+    """A group, and in some versions the member (in 16 the expression) of the record."""
 
     version: int
     kind: str
@@ -66,7 +66,7 @@ class GroupKey:
 
 
 def decode_key(key: bytes | None) -> CommitKey | GroupKey:
-    """Read a key; raise MalformedError for a version that is not known and for a key that is cut short."""
+    """Decode a key; raises MalformedError for an unknown version and a truncated key."""
     reader = RecordReader(key, _WHAT)
     version = reader.int16("version")
     if version in _COMMITS:
@@ -78,16 +78,16 @@ def decode_key(key: bytes | None) -> CommitKey | GroupKey:
 
 
 def encode_commit_key(group: str, topic: str, partition: int, *, version: int = About.COMMIT) -> bytes:
-    """Write the key of an offset commit, of version 0 or 1; raise ValueError for what does not fit."""
+    """Encode the key of an offset commit, version 0 or 1; raises ValueError for values out of range."""
     if version not in _COMMITS:
-        raise ValueError(f"A key of version {version} is no offset commit's: those are 0 and 1.")
+        raise ValueError(f"A key of version {version} is not an offset commit's: those are 0 and 1.")
     key = put_version(version) + put_text(group, "group") + put_text(topic, "topic")
     return key + put_count32(partition, "partition")
 
 
 def encode_group_key(version: int, group: str, member: str = "") -> bytes:
-    """Write the key of a record about a group; raise ValueError for a version that is none."""
+    """Encode the key of a record about a group; raises ValueError for an invalid version."""
     if version not in _KINDS:
-        raise ValueError(f"A key of version {version} is about no group: those are 2 to 23.")
+        raise ValueError(f"A key of version {version} is not about a group: those are 2 to 23.")
     key = put_version(version) + put_text(group, "group")
     return key + put_text(member, "member") if version in _SECOND_TEXT else key

@@ -1,7 +1,7 @@
-"""What the records of `__consumer_offsets` say, as plain frozen values.
+"""Decoded records of `__consumer_offsets`.
 
-Times are epoch milliseconds by the broker's clock. Offsets and times are as the record has them, absurd ones
-included: whether they may be believed is judged where they are used. Partitions are never negative. A topic
+Times are epoch milliseconds by the broker's clock. Offsets and times are as in the record, absurd ones
+included: the user of a value checks it. Partitions are never negative. A topic
 id is text, as librdkafka spells it (`fleet.wire.compact`).
 """
 
@@ -15,7 +15,7 @@ Assigned = tuple[tuple[str, tuple[int, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A group's offset on one partition, which is the offset of the next record that it wants."""
+    """A group's committed offset on one partition: the next record to read."""
 
     group: str
     topic: str
@@ -30,7 +30,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class CommitGone:
-    """A group's offset that was taken away: expired, deleted, or its topic was."""
+    """A removed offset of a group: expired, deleted, or its topic was deleted."""
 
     group: str
     topic: str
@@ -39,7 +39,7 @@ class CommitGone:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a classic group; assigned and subscribed are known where it is a consumer."""
+    """A member of a classic group; assigned and subscribed are known if it is a consumer."""
 
     id: str
     instance_id: str | None
@@ -51,7 +51,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescribed:
-    """A classic group after a rebalance: everyone in it, nobody where it is empty."""
+    """A classic group after a rebalance, with its members."""
 
     group: str
     protocol_type: str
@@ -64,9 +64,9 @@ class GroupDescribed:
 
 @dataclass(frozen=True, slots=True)
 class GroupGone:
-    """A group of any kind that was taken away, or is about to be one of another kind.
+    """A group of any kind that was removed, or is changing its kind.
 
-    Nothing is said of its offsets: each of them has a tombstone of its own.
+    Its offsets have their own tombstones.
     """
 
     group: str
@@ -74,7 +74,7 @@ class GroupGone:
 
 @dataclass(frozen=True, slots=True)
 class MemberDescribed:
-    """A member of a KIP-848 group: who it is and what it wants."""
+    """A member of a KIP-848 group and its subscription."""
 
     group: str
     member: str
@@ -104,9 +104,9 @@ class MemberGone:
 
 @dataclass(frozen=True, slots=True)
 class OtherRecord:
-    """A known record without a word on commits or owners: it shows that there is such a group.
+    """A known record about neither commits nor owners: it shows that the group exists.
 
-    `kind` is the group's, in Kafka's words: consumer (KIP-848), share or streams.
+    `kind` is the group's, in Kafka's terms: consumer (KIP-848), share or streams.
     """
 
     kind: str
@@ -114,6 +114,6 @@ class OtherRecord:
 
 
 MemberRecord = GroupDescribed | GroupGone | MemberDescribed | MemberAssigned | MemberGone
-"""What tells who is a member of which group."""
+"""Records about the members of groups."""
 
 CommitRecord = Committed | CommitGone | MemberRecord | OtherRecord

@@ -38,11 +38,11 @@ _NOT_SET = -1
 OFFSET_AT = 2
 """Where in a value of any known version the eight bytes of the offset begin."""
 
-_PLAIN_HEADS = {0: 10, 1: 10, 2: 10, 3: 14}  # what stands before the length of the metadata
+_PLAIN_HEADS = {0: 10, 1: 10, 2: 10, 3: 14}  # bytes before the length of the metadata
 
 
 def decode_commit_value(group: str, topic: str, partition: int, value: bytes | None) -> Committed:
-    """Read the value of an offset commit whose key said the rest; raise MalformedError where it is none."""
+    """Decode the value of an offset commit for its key; raises MalformedError."""
     reader = RecordReader(value, _WHAT)
     version = reader.versions(_HIGHEST, flexible_from=_FLEXIBLE)
     offset = reader.int64("offset")
@@ -76,12 +76,12 @@ def encode_commit_value(
     topic_id: str | None = None,
     version: int = _HIGHEST,
 ) -> bytes:
-    """Write the value of an offset commit, without what its version has no room for.
+    """Encode the value of an offset commit, without fields that its version lacks.
 
-    Raises ValueError for a version that is not known and for what does not fit.
+    Raises ValueError for an unknown version and values out of range.
     """
     if not 0 <= version <= _HIGHEST:
-        raise ValueError(f"There is no version {version} of an offset commit: they are 0 to {_HIGHEST}.")
+        raise ValueError(f"Unknown version {version} of an offset commit: known are 0 to {_HIGHEST}.")
     flexible = version >= _FLEXIBLE
     value = put_version(version) + put_number(offset, 8, "offset")
     if version >= _WITH_EPOCH:
@@ -95,10 +95,10 @@ def encode_commit_value(
 
 
 def commit_layout(value: bytes) -> tuple[int, int] | None:
-    """Return where the eight bytes of the offset and of the commit time begin, by version and length alone.
+    """Return the positions of the eight bytes of offset and commit time, by version and length alone.
 
-    For reading many values at once. Where `decode_commit_value` reads a value, the places are those that it
-    reads; where this returns None, that one raises. Text, expiry and tagged fields are not looked at.
+    For decoding many values at once. If `decode_commit_value` accepts a value, the positions are those that
+    it reads; if this returns None, that one raises. Text, expiry and tagged fields are not checked.
     """
     if len(value) < OFFSET_AT or value[0] != 0:
         return None
@@ -115,8 +115,8 @@ def commit_layout(value: bytes) -> tuple[int, int] | None:
 
 
 def _behind_compact_text(value: bytes, at: int) -> int:
-    """Return where a flexible text that begins at `at` ends, or the end of all where it is none."""
-    raw = value[at : at + MAX_VARINT_BYTES]  # a writer may spell a length with more bytes than it needs
+    """Return the end of the flexible text at `at`, or the end of the value if it is invalid."""
+    raw = value[at : at + MAX_VARINT_BYTES]  # a writer may encode a length with more bytes than needed
     length = 0
     for place, byte in enumerate(raw):
         length |= (byte & 0x7F) << 7 * place

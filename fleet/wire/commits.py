@@ -1,6 +1,6 @@
-"""Read the records of `__consumer_offsets`: commits, groups, who owns what, and what was taken away.
+"""Records of `__consumer_offsets`: commits, groups, assignments and removals.
 
-`decode_commit_record` takes key and value of one record. What the key is about decides how the value is
+`decode_commit_record` decodes key and value of one record. The kind of the key decides how the value is
 read: `fleet.wire.commit_keys` has the list. A value
 
 - of an offset commit (keys 0 and 1) is `Committed`, a null one `CommitGone`;
@@ -74,7 +74,7 @@ _MEMBERS = frozenset({About.CONSUMER_MEMBER, About.CONSUMER_ASSIGNMENT})
 
 
 def decode_commit_record(key: bytes | None, value: bytes | None) -> CommitRecord:
-    """Read one record of `__consumer_offsets`; raise MalformedError where it is none."""
+    """Decode one record of `__consumer_offsets`; raises MalformedError."""
     about = decode_key(key)
     if isinstance(about, GroupKey):
         return _gone(about) if value is None else _described(about, value)

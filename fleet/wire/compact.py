@@ -1,4 +1,4 @@
-"""Read and write the fields of Kafka's record schemas, plain and flexible, big-endian and bounded.
+"""Fields of Kafka's record schemas, plain and flexible, big-endian and bounded.
 
 Up to some version of a record its fields are plain; from the flexible version on (KIP-482) lengths are
 varints and tagged fields stand at the end of every structure:
@@ -10,8 +10,8 @@ varints and tagged fields stand at the end of every structure:
     tagged fields  none                                 varint count, each: varint tag, varint bytes, bytes
 
 A varint is of seven bits a byte, the lowest first; the top bit says that another byte follows. A topic id is
-16 bytes; as text it is spelled the way librdkafka spells it, base64 without padding, so that it compares with
-what the client library says of a topic. Kafka's own tools write `-` and `_` where that has `+` and `/`.
+16 bytes; as text it is librdkafka's form, base64 without padding, so that it compares with
+the ids of the client library. Kafka's own tools write `-` and `_` for `+` and `/`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NULL = -1
 
 
 class RecordReader(FieldReader):
-    """Take one field after the other; `versions` says whether what follows is plain or flexible."""
+    """Reads fields in order; `versions` decides between plain and flexible."""
 
     __slots__ = ("_flexible",)
 
@@ -68,7 +68,7 @@ class RecordReader(FieldReader):
         return int.from_bytes(self._take(8, field), "big", signed=True)
 
     def skip(self, size: int, field: str) -> None:
-        """Pass over a field of `size` bytes."""
+        """Skip a field of `size` bytes."""
         self._take(size, field)
 
     def text(self, field: str) -> str:
@@ -99,7 +99,7 @@ class RecordReader(FieldReader):
     def count(self, field: str) -> int:
         """Take the length of bytes, or the number of elements of an array, that is never null.
 
-        It is only bounded by what 32 bits hold: take what follows, do not set room aside for it.
+        Only 32 bits bound it: read the elements one by one, do not allocate for it.
         """
         length = self._length(field, 4)
         if length == _NULL:
@@ -115,11 +115,11 @@ class RecordReader(FieldReader):
         return numbers
 
     def topic_id(self, field: str) -> str | None:
-        """Take a topic id; None for the id of all zeros, which is no topic's."""
+        """Take a topic id; None for the id of all zeros."""
         return topic_id_text(self._take(len(NO_TOPIC_ID), field))
 
     def tags(self) -> dict[int, bytes]:
-        """Take the tagged fields that end a flexible structure: none of them where it is plain."""
+        """Take the tagged fields at the end of a flexible structure; none in a plain one."""
         if not self._flexible:
             return {}
         found = {}
@@ -150,14 +150,14 @@ class RecordReader(FieldReader):
 
 
 def topic_id_text(raw: bytes) -> str | None:
-    """Return the 16 bytes of a topic id as librdkafka spells them, None for the id of all zeros."""
+    """Return a topic id in librdkafka's form, None for the id of all zeros."""
     if raw == NO_TOPIC_ID:
         return None
     return base64.b64encode(raw).decode("ascii").rstrip("=")
 
 
 def topic_id_bytes(text: str | None) -> bytes:
-    """Return the 16 bytes of a topic id, all zeros for None; raise ValueError where it is none."""
+    """Return the 16 bytes of a topic id, all zeros for None; raises ValueError if it is invalid."""
     if text is None:
         return NO_TOPIC_ID
     raw = base64.b64decode(f"{text}==".encode("ascii"), validate=True)
@@ -167,7 +167,7 @@ def topic_id_bytes(text: str | None) -> bytes:
 
 
 def put_number(number: int, size: int, field: str) -> bytes:
-    """Write a signed number of `size` bytes; raise ValueError where it does not fit."""
+    """Write a signed number of `size` bytes; raises ValueError if it does not fit."""
     try:
         return number.to_bytes(size, "big", signed=True)
     except OverflowError:
@@ -190,7 +190,7 @@ def put_length(length: int, size: int, *, flexible: bool) -> bytes:
 
 
 def put_text_or_null(text: str | None, field: str, *, flexible: bool) -> bytes:
-    """Write a text or null; raise ValueError where it is too long or no Unicode text."""
+    """Write a text or null; raises ValueError if it is too long or not Unicode text."""
     if text is None:
         return put_length(_NULL, 2, flexible=flexible)
     raw = text.encode("utf-8")
@@ -205,7 +205,7 @@ def put_blob(raw: bytes, *, flexible: bool) -> bytes:
 
 
 def put_partitions(partitions: Sequence[int], *, flexible: bool) -> bytes:
-    """Write an array of INT32; raise ValueError where one does not fit."""
+    """Write an array of INT32; raises ValueError if one does not fit."""
     head = put_length(len(partitions), 4, flexible=flexible)
     return head + b"".join(put_number(partition, 4, "partition") for partition in partitions)
 

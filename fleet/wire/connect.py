@@ -1,7 +1,7 @@
-"""Source offsets of Kafka Connect, as the mirror's source connector keeps them in its worker's offsets topic.
+"""Source offsets of Kafka Connect, as the source connector writes them to its worker's offsets topic.
 
 Schemaless JSON: key `["MirrorSourceConnector",{"cluster":"A","partition":0,"topic":"t"}]`, value
-`{"offset":41}`. Element 0 is the connector's name, which Connect mode leaves to the operator. What tells a
+`{"offset":41}`. Element 0 is the connector's name, which the user chooses in Connect mode. What identifies a
 mirrored partition is the second element: exactly the three names that MirrorUtils.wrapPartition writes and
 looks up by. Any other entry of the topic (heartbeat and checkpoint connectors, other connectors of a
 shared worker) is `NotMirrored`.
@@ -31,9 +31,9 @@ _MAX_OFFSET = (1 << 63) - 2  # the next offset, N+1, has to fit into a long too
 def decode_source_offset(
     key: bytes | None, value: bytes | None
 ) -> SourceOffset | Tombstone[SourceOffsetKey] | NotMirrored:
-    """Read one record of an offsets topic; raise MalformedError where it is none.
+    """Decode one record of an offsets topic; raises MalformedError.
 
-    The value of an entry that is not a mirrored partition is another connector's business: it is not read.
+    The value of an entry that is not a mirrored partition is not decoded.
     """
     connector, partition = _key_parts(_json(key, _KEY))
     if not isinstance(partition, dict) or partition.keys() != {"cluster", "topic", "partition"}:
@@ -48,12 +48,12 @@ def decode_source_offset(
     if content is None:
         return Tombstone(place)
     if not isinstance(content, dict) or "offset" not in content:
-        raise MalformedError(f"The {_VALUE} is JSON, but no object with an offset in it.")
+        raise MalformedError(f"The {_VALUE} is JSON, but not an object with an offset.")
     return SourceOffset(place, _whole(content["offset"], "offset", _MAX_OFFSET, _VALUE))
 
 
 def encode_source_offset(record: SourceOffset | Tombstone[SourceOffsetKey]) -> tuple[bytes, bytes | None]:
-    """Write key and value the way Connect's JsonConverter does, names in the order that MirrorMaker gives."""
+    """Encode key and value as Connect's JsonConverter does, names in MirrorMaker's order."""
     place = record.key
     partition = {"cluster": place.cluster, "partition": place.partition, "topic": place.topic}
     key = _compact([place.connector, partition])
@@ -79,7 +79,7 @@ def _json(data: bytes | None, what: str) -> object:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _key_parts(content: object) -> tuple[str, object]:
@@ -87,23 +87,25 @@ def _key_parts(content: object) -> tuple[str, object]:
         case [connector, partition]:
             return _text(connector, "connector", _KEY), partition
         case _:
-            raise MalformedError(f"The {_KEY} is JSON, but no pair of a connector's name and its partition.")
+            raise MalformedError(
+                f"The {_KEY} is JSON, but not a pair of a connector's name and its partition."
+            )
 
 
 def _text(content: object, field: str, what: str) -> str:
     if not isinstance(content, str):
-        raise MalformedError(f"The {field} in the {what} is no text.")
+        raise MalformedError(f"The {field} in the {what} is not text.")
     try:
         content.encode("utf-8")
     except UnicodeEncodeError as error:  # half of a surrogate pair, which JSON's escapes can spell
-        raise MalformedError(f"The {field} in the {what} is no Unicode text.") from error
+        raise MalformedError(f"The {field} in the {what} is not Unicode text.") from error
     return content
 
 
 def _whole(content: object, field: str, largest: int, what: str) -> int:
     # JSON's true would pass as the integer 1.
     if isinstance(content, bool) or not isinstance(content, int):
-        raise MalformedError(f"The {field} in the {what} is no whole number.")
+        raise MalformedError(f"The {field} in the {what} is not a whole number.")
     if not 0 <= content <= largest:
         raise MalformedError(f"The {field} in the {what} is outside 0 to {largest}.")
     return content

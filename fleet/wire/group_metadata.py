@@ -121,10 +121,10 @@ def _subscribed(reader: RecordReader) -> tuple[str, ...]:
 def encode_group_metadata(described: GroupDescribed, *, version: int = _HIGHEST) -> bytes:
     """Write the value of a classic group, without what its version has no room for; timeouts are invented.
 
-    Raises ValueError for a version that is not known and for what does not fit.
+    Raises ValueError for an unknown version and values out of range.
     """
     if not 0 <= version <= _HIGHEST:
-        raise ValueError(f"There is no version {version} of a group's value: they are 0 to {_HIGHEST}.")
+        raise ValueError(f"Unknown version {version} of a group's value: known are 0 to {_HIGHEST}.")
     flexible = version >= _FLEXIBLE
     value = put_version(version)
     value += put_text_or_null(described.protocol_type, "protocol type", flexible=flexible)

@@ -8,7 +8,7 @@ The layouts are those of org.apache.kafka.connect.mirror (Heartbeat, Checkpoint,
                                                                 INT64 downstream offset, STRING metadata
     offset sync  STRING topic, INT32 partition                  INT64 upstream offset, INT64 downstream offset
 
-A source offset is JSON and stands in `fleet.wire.connect`. For each there is a `decode_` that takes the key
+A source offset is JSON: see `fleet.wire.connect`. For each there is a `decode_` that takes the key
 and value of a Kafka record, and an `encode_` that gives them back. Decoding
 
 - gives a `Tombstone` with the key for a null value,

@@ -92,6 +92,6 @@ class SourceOffset:
 
 @dataclass(frozen=True, slots=True)
 class NotMirrored:
-    """An entry of another connector in the same offsets topic, which is no mirrored partition."""
+    """An entry of another connector in the same offsets topic, not a mirrored partition."""
 
     connector: str

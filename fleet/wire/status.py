@@ -5,7 +5,7 @@ Schemaless JSON under plain text keys (KafkaStatusBackingStore), as seen on 4.3.
     status-connector-MirrorSourceConnector    {"state": "RUNNING", "worker_id": "host:port", "generation": 3}
     status-task-MirrorSourceConnector-0       {"state": "FAILED", "trace": "org.apache...: why", ...}
 
-A null value takes the state away: the task is no more. `status-topic-...` records are about other things.
+A null value removes the state: the task was deleted. `status-topic-...` records are about other things.
 A trace is many lines of Java; its first says what was wrong, and it alone is kept.
 """
 
@@ -28,7 +28,7 @@ _MAX_DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """The state of a task, or of a connector itself (`task` is None); `state` is "" where it is no more."""
+    """The state of a task, or of a connector itself (`task` is None); `state` is "" if it was deleted."""
 
     connector: str
     task: int | None
@@ -46,7 +46,7 @@ def decode_status(
     try:
         name = (key or b"").decode("utf-8")
     except UnicodeError as error:
-        raise MalformedError("The key of a state is no UTF-8 text.") from error
+        raise MalformedError("The key of a state is not UTF-8 text.") from error
     task: int | None = None
     if name.startswith(_TASK):
         connector, _, number = name.removeprefix(_TASK).rpartition("-")
@@ -64,7 +64,7 @@ def decode_status(
         return TaskState(connector, task, "")
     state, trace = content.get("state"), content.get("trace") or ""
     if not isinstance(state, str) or not state.isalpha() or len(state) > 20 or not isinstance(trace, str):
-        raise MalformedError("A state is no word, or its trace no text.")
+        raise MalformedError("A state is not a word, or its trace is not text.")
     return TaskState(connector, task, state, first_line(clean(trace)))
 
 
@@ -84,5 +84,5 @@ def _object(value: bytes) -> dict[str, object] | None:
         # Not chained: a parser's error carries the whole document.
         raise MalformedError("A state is not JSON.") from None
     if content is not None and not isinstance(content, dict):
-        raise MalformedError("A state is no JSON object.")
+        raise MalformedError("A state is not a JSON object.")
     return content

@@ -70,7 +70,7 @@ def decode_task(
         raise MalformedError("The configuration of a task has no properties.")
     said = properties.get("task.assigned.partitions", "")
     if not isinstance(said, str):
-        raise MalformedError("The partitions in the configuration of a task are no text.")
+        raise MalformedError("The partitions in the configuration of a task are not text.")
     return TaskGiven(int(number), said)
 
 
@@ -98,5 +98,5 @@ def _object(value: bytes) -> dict[str, object]:
         # Not chained: the parser's error carries the whole document, passwords included.
         raise MalformedError("The configuration of a task is not JSON.") from None
     if not isinstance(content, dict):
-        raise MalformedError("The configuration of a task is no JSON object.")
+        raise MalformedError("The configuration of a task is not a JSON object.")
     return content

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.connect.connectors import Said, Worker, read_connectors, version_of_worker
+from fleet.connect.connectors import Overrides, Worker, read_connectors, version_of_worker
 from fleet.connect.json import expanded
 from fleet.errors import ConfigurationError, MalformedError, Problem, RefusedError, UnavailableError
 from mirrorwatch.configuration.connect_asking import answer_of, no_connect
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fleet.connect.connectors import Connector
-    from fleet.mm2.properties import ByHand, Mm2
+    from fleet.mm2.properties import FlowOverrides, Mm2
     from mirrorwatch.configuration.sections import ConnectSection
 
 _BOTH = {"expand": ["info", "status"]}
@@ -40,7 +40,7 @@ class ConnectAddress:
         *,
         mirror_version: str | None,
         clusters: Mapping[str, Mapping[str, str]],
-        by_hand: Mapping[str, ByHand],
+        flow_overrides: Mapping[str, FlowOverrides],
     ) -> Mm2:
         """Return what the connectors come to.
 
@@ -53,7 +53,7 @@ class ConnectAddress:
                 self.secrets |= secrets_in(connector.config)
         found = self._chosen(found)
         self.connectors = tuple(harmless(each) for each in found if each.kind is not None)
-        said = Said(mirror_version, clusters, by_hand)
+        said = Overrides(mirror_version, clusters, flow_overrides)
         try:
             return read_connectors(found, Worker(version=version), file=self.name, said=said)
         except ConfigurationError as error:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from fleet.connect.connectors import Connector, Said, Worker
+from fleet.connect.connectors import Connector, Overrides, Worker
 from fleet.connect.json import written
 from fleet.connect.kinds import some_of
 from fleet.connect.several import Described, read_described
@@ -64,7 +64,7 @@ class ConnectorsFile:
         self._lines: dict[str, int] = {}
         self._warnings: list[Problem] = []
 
-    def read(self, content: bytes, *, said: Said) -> Mm2:
+    def read(self, content: bytes, *, said: Overrides) -> Mm2:
         """Return what the file comes to; ConfigurationError with every problem, and its line where known."""
         try:
             mirrors = self._described(content)

@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from fleet.connect.connectors import Said
+from fleet.connect.connectors import Overrides
 from fleet.errors import ConfigurationError, Problem
 from fleet.java import properties as java_properties
 from fleet.mm2.config_providers import Lookup
 from fleet.mm2.names import WORKER_NAMES
-from fleet.mm2.properties import ByHand, Mm2, read_mm2
+from fleet.mm2.properties import FlowOverrides, Mm2, read_mm2
 from fleet.mm2.resolution import Mm2Properties
 from mirrorwatch.configuration.connect_files import ConnectorsFile
 from mirrorwatch.configuration.forms import Form, form_of_mirror
@@ -54,7 +54,7 @@ class Mirror(Protocol):
         *,
         mirror_version: str | None,
         clusters: Mapping[str, Mapping[str, str]],
-        by_hand: Mapping[str, ByHand],
+        flow_overrides: Mapping[str, FlowOverrides],
     ) -> Mm2:
         """Return clusters, flows and warnings; ConfigurationError with every problem."""
         ...
@@ -92,7 +92,7 @@ class MirrorFile:
         *,
         mirror_version: str | None,
         clusters: Mapping[str, Mapping[str, str]],
-        by_hand: Mapping[str, ByHand],
+        flow_overrides: Mapping[str, FlowOverrides],
     ) -> Mm2:
         """Return what MirrorMaker makes of the file; ConfigurationError with the line of each problem."""
         content = read_bytes(self._path) if self._content is None else self._content
@@ -100,7 +100,7 @@ class MirrorFile:
         if form is not Form.PROPERTIES:
             self._described = ConnectorsFile(self._path, form)
             self._described.secrets = self.secrets
-            said = Said(mirror_version, clusters, by_hand)
+            said = Overrides(mirror_version, clusters, flow_overrides)
             if self._content is not None:
                 said = replace(said, where=where_to_write(self._path))
             try:
@@ -119,7 +119,7 @@ class MirrorFile:
                 environ=self._environ,
                 read_file=self._read_file,
                 clusters=clusters,
-                by_hand=by_hand,
+                flow_overrides=flow_overrides,
             )
         except ConfigurationError as error:
             raise ConfigurationError([self.placed(problem) for problem in error.problems]) from error

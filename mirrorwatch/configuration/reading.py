@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from alerts.objectives import FlowFacts, objectives_of, rate_advice
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from fleet.mm2.filters import TopicFilter
-from fleet.mm2.properties import ByHand
+from fleet.mm2.properties import FlowOverrides
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
 from fleet.verdicts.flow import Flow
@@ -180,12 +180,15 @@ class _Reading:
     def _from_mirror(self) -> tuple[tuple[Cluster, ...], tuple[Flow, ...]] | None:
         if self._mirror is None:
             return tuple(Cluster(alias, client) for alias, client in self._clusters.items()), ()
-        by_hand = {
-            name: ByHand(said.topics, self._policy(name, said)) for name, said in self._root.flows.items()
+        flow_overrides = {
+            name: FlowOverrides(said.topics, self._policy(name, said))
+            for name, said in self._root.flows.items()
         }
         try:
             mm2 = self._mirror.read(
-                mirror_version=self._root.mirror_version, clusters=self._clusters, by_hand=by_hand
+                mirror_version=self._root.mirror_version,
+                clusters=self._clusters,
+                flow_overrides=flow_overrides,
             )
         except (UnavailableError, RefusedError) as error:
             self._unavailable = error

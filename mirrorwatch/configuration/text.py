@@ -48,7 +48,7 @@ def yaml_document(path: Path, content: bytes) -> Document:
         line.strip() in (b"", b"---") or line.lstrip().startswith(b"#") for line in content.splitlines()
     ):
         todo = "write mm2 with the path of the mirror's mm2.properties, or write clusters and flows"
-        raise _refusal(path, f"is empty: there is not one key in it; {todo}")
+        raise _refusal(path, f"is empty; {todo}")
     return strict_yaml.load(content, file=str(path))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.connect.config_states import doubts
+from fleet.connect.config_states import state_problems
 from fleet.connect.kinds import SOURCE, Task
 from lagmon.mirrors.tasks.states import TOLD
 
@@ -95,4 +95,4 @@ def sentence_of(connector: Connector, told: Mapping[str, tuple[TaskState, ...]],
         )
     own = next((one.state for one in states if one.task is None), "")
     tasks = tuple(Task(one.task, one.state) for one in states if one.task is not None)
-    return " ".join(doubts(replace(connector, state=own, tasks=tasks)))
+    return " ".join(state_problems(replace(connector, state=own, tasks=tasks)))

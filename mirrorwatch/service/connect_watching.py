@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet.connect.states import told_states
+from fleet.connect.states import parse_states
 from fleet.errors import MalformedError, RefusedError, UnavailableError
 from mirrorwatch.configuration.connect_asking import answer_of, no_connect
 from mirrorwatch.service.connect_states import ConnectStates, look_of, sentence_of
@@ -108,7 +108,7 @@ class ConnectWatch:
             return  # the configuration changed meanwhile
         connectors = self._connectors
         try:
-            told = told_states(answer, {each.name for each in connectors}, clean=self._clean)
+            told = parse_states(answer, {each.name for each in connectors}, clean=self._clean)
         except MalformedError as error:
             raise no_connect(section, str(error)) from error
         self._looked_ns = self._clock.monotonic_ns()

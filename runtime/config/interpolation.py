@@ -1,8 +1,8 @@
 """`${env:NAME}` and `${file:PATH}` in the values of a configuration, so that secrets stay out of the file.
 
-What comes in this way is secret: it is a SecretText, whose repr shows nothing, and is listed in the
-document's `secrets` for the log's redactor. `$${` stands for a literal `${`. Interpolated text is not
-looked at again. All problems are found at once.
+An interpolated value is secret: it is a SecretText, whose repr hides it, and is listed in the document's
+`secrets` for the log's redactor. `$${` is a literal `${`. Interpolated text is not interpolated again. All
+problems are reported at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_SECRET_BYTES = 64 * 1024
 
 
 class SecretText(str):
-    """Text that came from outside the file; its repr hides it, its value is used as any text."""
+    """Interpolated text; its repr hides it, otherwise it is a normal text."""
 
     __slots__ = ()
 
@@ -88,20 +88,20 @@ class _Resolver:
 
     def _resolve(self, reference: str, *, closed: bool) -> str:
         if not closed:
-            raise ValueError("a '${' has no '}' after it; a literal '${' is written '$${'")
+            raise ValueError("a '${' has no '}' after it; write '$${' for a literal '${'")
         provider, colon, name = reference.partition(":")
         if colon and name and provider == "env":
             return self._variable(name)
         if colon and name and provider == "file":
             return self._file(name)
         raise ValueError(
-            f"'${{{reference}}}' is not known here: write ${{env:NAME}} or ${{file:PATH}}, "
-            "or $${ where a literal ${ is meant"
+            f"unknown reference '${{{reference}}}'; write ${{env:NAME}} or ${{file:PATH}}, "
+            "or $${ for a literal ${"
         )
 
     def _variable(self, name: str) -> str:
         if name not in self._environ:
-            raise ValueError(f"the environment variable {name} is not set: set it before starting")
+            raise ValueError(f"the environment variable {name} is not set; set it before the start")
         if not self._environ[name]:
             raise ValueError(f"the environment variable {name} is set, but empty")
         return self._environ[name]
@@ -115,9 +115,11 @@ class _Resolver:
             reason = (error.strerror or "it cannot be read").lower()
             raise ValueError(f"the file {path} cannot be read: {reason}{self._hint(name)}") from error
         except ValueError as error:  # a NUL in the path
-            raise ValueError("the path of a ${file:PATH} holds a character that no path may hold") from error
+            raise ValueError(
+                "the path of a ${file:PATH} holds a character that a path cannot hold"
+            ) from error
         if len(content) > _MAX_SECRET_BYTES:
-            raise ValueError(f"the file {path} is larger than 64 KiB, which no secret needs")
+            raise ValueError(f"the file {path} is larger than 64 KiB, too large for a secret")
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -131,7 +133,7 @@ class _Resolver:
     def _hint(self, name: str) -> str:
         path, colon, _key = name.rpartition(":")
         if colon and (self._directory / path).is_file():
-            return f"; Kafka's form FILE:KEY is not read here: the whole file {path} has to be the value"
+            return f"; Kafka's form FILE:KEY is not supported: the whole file {path} has to be the value"
         return ""
 
     def _problem(self, path: KeyPath, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""Turn what pydantic found into our sentences: what is wrong, where, and what to do; secrets never shown."""
+"""Turn pydantic's errors into sentences: what is wrong, where, and what to do; without secrets."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def problems_of(
 ) -> list[Problem]:
     """Return one problem for each thing that pydantic found while it validated `model`.
 
-    `prefix` is the key path of the section, such as `http` or `flows.A->B`, with dots; empty for the top.
-    `line_of` answers with the line of a whole key path. `secrets` are texts to keep out of every sentence,
-    beside those that came by interpolation. The order is that of the lines, unknown ones last.
+    `prefix` is the key path of the section, such as `http` or `flows.A->B`; empty for the top.
+    `line_of` returns the line of a key path. `secrets` are texts to keep out of every sentence,
+    besides interpolated ones. Problems are in the order of lines, unknown lines last.
     """
     start = tuple(prefix.split(".")) if prefix else ()
     found: dict[tuple[int, Problem], None] = {}
@@ -73,18 +73,18 @@ def problems_of(
         place = _place(model, details)
         sentence = _Sentence(details, place).text()
         hidden = {*secrets, *_secrets_in(details.get("input"))}
-        for secret in sorted(hidden, key=len, reverse=True):  # one secret may be a part of another
+        for secret in sorted(hidden, key=len, reverse=True):  # one secret may contain another
             sentence = _without(sentence, secret)
         path = (*start, *place.path)
         line = _line(line_of, path)
         where = f"{file}:{line}" if line else file
         problem = Problem(where, ".".join(str(step) for step in path), sentence)
-        found[(line or 1 << 30, problem)] = None  # a union tells the same twice
+        found[(line or 1 << 30, problem)] = None  # a union reports the same twice
     return [problem for _line_number, problem in sorted(found, key=lambda pair: pair[0])]
 
 
 def _line(line_of: Callable[[tuple[str | int, ...]], int | None], path: tuple[Step, ...]) -> int | None:
-    """Return the line of the path, or of what is nearest above it, for a key that is missing."""
+    """Return the line of the path, or for a missing key of its nearest parent."""
     while path:
         line = line_of(path)
         if line is not None:
@@ -196,15 +196,15 @@ class _Sentence:
             remarks = self._place.remarks
             value = self._details.get("input")
             there = measured(value, remarks) if isinstance(value, int | float) else self._there()
-            return f"has to be {words} {measured(context[name], remarks)}, not {there}"
+            return f"must be {words} {measured(context[name], remarks)}, not {there}"
         match kind:
             case "extra_forbidden":
                 sentence = self._unknown_key()
             case "missing":
-                sentence = "is missing: it has no default"
+                sentence = "is missing; it has no default"
             case "literal_error" | "enum":
                 # pydantic writes 'a', 'b' or 'c'
-                sentence = f"has to be one of {context['expected']}, not {self._there()}"
+                sentence = f"must be one of {context['expected']}, not {self._there()}"
             case "value_error" | "assertion_error":
                 sentence = self._ours(context.get("error"))
             case "string_too_short" | "too_short":
@@ -219,7 +219,7 @@ class _Sentence:
         return sentence
 
     def _ours(self, cause: object) -> str:
-        """Return the sentence of a validator of ours, which may quote a value that has to stay hidden."""
+        """Return the sentence of a validator; it may quote a value that must stay hidden."""
         value = self._details.get("input")
         if self._place.secret and isinstance(value, str) and value:
             # Only as a quotation: the value may be a word of the sentence itself.

@@ -1,4 +1,4 @@
-"""The sections `http` and `store` of the configuration, and what every `config` module builds on."""
+"""Sections `http` and `store` of the configuration, and bases for all `config` modules."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Tell whether only this machine can reach it; any other name than localhost may lead outside."""
+        """Return whether only this host can reach it; any name but localhost may lead outside."""
         if self.host == "localhost":
             return True
         try:
@@ -70,12 +70,12 @@ def address_of(text: str) -> Address:
     """Return the address in `HOST:PORT`, `[IPv6]:PORT` or `:PORT` (every interface); ValueError otherwise."""
     found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.%a-z]+)\]|([A-Za-z0-9._-]*)):(\d{1,5})", text)
     if found is None or int(found[3]) > 65535:
-        raise ValueError(f"'{text}' is no address: write HOST:PORT, for example 127.0.0.1:9699")
+        raise ValueError(f"'{text}' is not an address; write HOST:PORT, for example 127.0.0.1:9699")
     return Address(found[1] or found[2] or "0.0.0.0", int(found[3]))  # noqa: S104 - what ':PORT' means
 
 
 class TokensConfig(Section):
-    """Bearer tokens for what changes something; None refuses it to everyone."""
+    """Bearer tokens for requests that change something; None forbids them."""
 
     audit: SecretStr | None = Field(
         default=None,
@@ -97,12 +97,12 @@ class TokensConfig(Section):
     @classmethod
     def _filled(cls, token: SecretStr | None) -> SecretStr | None:
         if token is not None and not re.fullmatch(r"[\x21-\x7e]+", token.get_secret_value()):
-            raise ValueError("a token is one or more visible ASCII characters without spaces")
+            raise ValueError("a token must be visible ASCII characters without spaces")
         return token
 
 
 class HttpConfig(Section):
-    """The section `http`. The fields stand in this order because `insecure` is judged by those before it."""
+    """The section `http`. `insecure` must follow the fields that it is checked against."""
 
     listen: str = Field(
         default="127.0.0.1:9699",
@@ -144,7 +144,7 @@ class HttpConfig(Section):
 
     @property
     def address(self) -> Address:
-        """Return where to listen; port 0 lets the system choose."""
+        """Return the listen address; port 0 lets the system choose."""
         return address_of(self.listen)
 
     def web_config_path(self, directory: Path) -> Path | None:
@@ -170,7 +170,7 @@ class HttpConfig(Section):
             plain = False
         if not plain:
             raise ValueError(
-                "has to be the address that people open, such as https://mirrorwatch.example.org, "
+                "must be the address that users open, for example https://mirrorwatch.example.org, "
                 "without user, query or fragment"
             )
         return text.rstrip("/")
@@ -178,12 +178,12 @@ class HttpConfig(Section):
     @field_validator("insecure")
     @classmethod
     def _guarded(cls, insecure: bool, info: ValidationInfo) -> bool:
-        # A field that was refused is absent, and then there is nothing to judge yet.
+        # A refused field is absent; then this check waits.
         listen, guard = info.data.get("listen"), info.data.get("web_config_file", "refused")
         if listen is not None and guard is None and not insecure and not address_of(listen).is_loopback:
             raise SiblingError(
                 "listen",
-                f"'{listen}' can be reached from other machines: name a web_config_file with TLS or users, "
+                f"'{listen}' can be reached from other machines; set a web_config_file with TLS or users, "
                 "listen on 127.0.0.1, or write insecure: true if the network is trusted",
             )
         return insecure
@@ -193,7 +193,7 @@ _LONGEST_KEPT_S = 100 * 365 * 86400.0
 
 
 class KeepConfig(Section):
-    """For how long the store keeps what, in seconds."""
+    """Retention of the store, in seconds."""
 
     minutes: Duration = Field(
         default=400 * 86400.0,

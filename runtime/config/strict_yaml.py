@@ -1,13 +1,14 @@
-"""YAML without its surprises: mappings, lists and text, and the line of each.
+"""YAML reader: mappings, lists and text, with the line of each key.
 
-Every scalar stays the text that stands in the file: `NO` is a cluster, `1:30` a time, `0123` a name, and a
-missing value is the empty text. A resource is read `for_kubernetes` as kubectl and Helm read it: a key whose
-value is missing, or is a plain `~` or `null`, is left out, and a plain `yes` or `off` is a boolean of YAML
-1.1, which becomes `true` or `false`, except under keys of `texts`, whose values are text whatever they look
-like; `managedFields` and `status` are left out. Refused, each with its line: a key that stands twice, anchors
-and aliases (a few of them can unfold into gigabytes), merge keys, tags, several documents (`split` divides a
-file that may hold them), deep nesting, text that is not UTF-8, control characters, and files that are too
-large. Nothing is ever constructed from a tag.
+Every scalar stays text as in the file: `NO` is a cluster, `1:30` a time, `0123` a name, and a missing value
+is the empty text. `for_kubernetes` reads a resource as kubectl and Helm do. A key whose value is missing, or
+is a plain `~` or `null`, is left out. A plain `yes` or `off` is a boolean of YAML 1.1 and becomes `true` or
+`false`, except under keys of `texts`, whose values are always text. `managedFields` and `status` are left
+out.
+
+Refused, each with its line: a repeated key, anchors and aliases (a few can expand to gigabytes), merge keys,
+tags, several documents (`split` divides such a file), deep nesting, text that is not UTF-8, control
+characters, and large files. No tag constructs anything.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file says: `data`, the line of each key path (from 1), and the secret texts put into it."""
+    """Content of a file: `data`, the line of each key path (from 1), and its interpolated secrets."""
 
     file: str
     data: dict[str, Value]
@@ -57,7 +58,7 @@ class Document:
     secrets: frozenset[str] = frozenset()
 
     def line_of(self, path: tuple[str | int, ...]) -> int | None:
-        """Return the line where the key path stands, list positions counted from 0; None when absent."""
+        """Return the line of the key path, list positions counted from 0; None if absent."""
         return self.lines.get(tuple(str(step) for step in path))
 
 
@@ -77,7 +78,7 @@ def load(
     texts: frozenset[str] = frozenset(),
     above: int = 0,
 ) -> Document:
-    """Return the document in `text`; ConfigurationError with the file and the line for anything else.
+    """Return the document in `text`; raises ConfigurationError with file and line.
 
     `above` is how many lines of the file are above the text.
     """
@@ -94,7 +95,7 @@ def load(
 
 
 def split(content: bytes, *, file: str) -> tuple[Part, ...]:
-    """Return the documents of a file of resources, without those that are empty.
+    """Return the non-empty documents of a file of resources.
 
     A line that begins with --- or ... ends a document, wherever it is (YAML 1.2, 9.1.2). Raises
     ConfigurationError for what is not text.
@@ -120,7 +121,7 @@ def split(content: bytes, *, file: str) -> tuple[Part, ...]:
 
 
 def read(path: Path, *, file: str | None = None) -> Document:
-    """Return the document in the file at `path`, called `file` in messages; never reads past 1 MB."""
+    """Return the document in the file at `path`, called `file` in messages; reads at most 1 MB."""
     name = file or str(path)
     try:
         with path.open("rb") as stream:
@@ -140,14 +141,14 @@ class _Fault(Exception):  # noqa: N818 - not an error for others: it never leave
 def _decode(text: str | bytes, limit: int) -> str:
     if len(text) > limit:
         size = f"{limit // 1_000_000} MB"
-        raise _Fault(f"is larger than {size}, which no configuration needs: is it the right file?")
+        raise _Fault(f"is larger than {size}, too large for a configuration; is it the right file?")
     if isinstance(text, bytes):
         encoded = text
         try:
             text = encoded.decode("utf-8")
         except UnicodeDecodeError as error:
             line = encoded.count(b"\n", 0, error.start) + 1
-            raise _Fault("is not UTF-8 text here: save the file as UTF-8", line=line) from error
+            raise _Fault("is not UTF-8 text; save the file as UTF-8", line=line) from error
     text = text.removeprefix("\ufeff")
     strange = _NOT_PRINTABLE.search(text)
     if strange is not None:
@@ -157,7 +158,7 @@ def _decode(text: str | bytes, limit: int) -> str:
 
 
 class _Builder:
-    """Turn the parser's events into data; recursion is bounded by the depth that is allowed."""
+    """Builds data from the parser's events, with bounded recursion."""
 
     def __init__(
         self, text: str, lines: dict[KeyPath, int], *, for_kubernetes: bool, texts: frozenset[str]
@@ -171,7 +172,7 @@ class _Builder:
     def document(self) -> dict[str, Value]:
         self._next()  # the beginning of the stream
         if isinstance(self._next(), yaml.StreamEndEvent):
-            raise _Fault("is empty: there is not one key in it")
+            raise _Fault("is empty; it has no keys")
         first = self._next()
         data = self._node(first, ())
         self._next()  # the end of the document
@@ -179,7 +180,7 @@ class _Builder:
         if not isinstance(further, yaml.StreamEndEvent):
             raise _Fault("holds a second document (after ---): keep one", line=_line(further))
         if data == "":
-            raise _Fault("is empty: there is not one key in it", line=_line(first))
+            raise _Fault("is empty; it has no keys", line=_line(first))
         if not isinstance(data, dict):
             shape = "a list" if isinstance(data, list) else "plain text"
             raise _Fault(
@@ -193,22 +194,22 @@ class _Builder:
         except yaml.MarkedYAMLError as error:
             raise self._broken(error) from error
         except yaml.YAMLError as error:
-            raise _Fault("is no YAML that can be read") from error
+            raise _Fault("is not valid YAML") from error
 
     def _broken(self, error: yaml.MarkedYAMLError) -> _Fault:
         mark = error.problem_mark or error.context_mark
         if mark is None:
-            return _Fault(f"is no YAML: {error.problem or 'it ends too early'}")
+            return _Fault(f"is not valid YAML: {error.problem or 'it ends too early'}")
         rows = self._text.split("\n")
         row = rows[mark.line] if mark.line < len(rows) else ""
         before = row[: mark.column + 1]
         if "\t" in before and not before.strip():
-            return _Fault("a tab stands in the indentation: indent with spaces", line=mark.line + 1)
+            return _Fault("a tab in the indentation; indent with spaces", line=mark.line + 1)
         what = " ".join(part for part in (error.context, error.problem) if part)
         hint = ""
         if "mapping values are not allowed" in what:
             hint = "; is the line indented as the one above it, and is text with ': ' in quotes?"
-        return _Fault(f"is no YAML: {what} (column {mark.column + 1}){hint}", line=mark.line + 1)
+        return _Fault(f"is not valid YAML: {what} (column {mark.column + 1}){hint}", line=mark.line + 1)
 
     def _next(self) -> yaml.Event:
         return next(self._events)
@@ -216,11 +217,11 @@ class _Builder:
     def _node(self, event: yaml.Event, path: KeyPath) -> Value:
         line, key = _line(event), ".".join(path)
         if isinstance(event, yaml.AliasEvent):
-            raise _Fault("aliases (*name) are not accepted: write the value out", line=line, key=key)
+            raise _Fault("aliases (*name) are not supported; write the value itself", line=line, key=key)
         if getattr(event, "anchor", None) is not None:
-            raise _Fault("anchors (&name) are not accepted: write the value out", line=line, key=key)
+            raise _Fault("anchors (&name) are not supported; write the value itself", line=line, key=key)
         if getattr(event, "tag", None) is not None:
-            raise _Fault("tags (!name) are not accepted: every value is text", line=line, key=key)
+            raise _Fault("tags (!name) are not supported; every value is text", line=line, key=key)
         self._lines.setdefault(path, line)
         if len(path) > _DEEPEST:
             raise _Fault(f"is nested more than {_DEEPEST} levels deep", line=line)
@@ -249,17 +250,17 @@ class _Builder:
             line, inside = _line(event), ".".join(path)
             name = self._node(event, path)
             if not isinstance(name, str):
-                raise _Fault("a key is itself a list or a mapping: write text", line=line, key=inside)
+                raise _Fault("a key must be text, not a list or a mapping", line=line, key=inside)
             if name == "":
                 raise _Fault("a key is empty", line=line, key=inside)
             if name == "<<":
-                raise _Fault("merge keys (<<) are not accepted: write the keys out", line=line, key=inside)
+                raise _Fault(
+                    "merge keys (<<) are not supported; write the keys themselves", line=line, key=inside
+                )
             own = (*path, name)
             if own in self._lines:  # also where its value was left out
                 first = self._lines[own]
-                raise _Fault(
-                    f"stands here a second time, after line {first}: keep one", line=line, key=".".join(own)
-                )
+                raise _Fault(f"is repeated (also in line {first}); keep one", line=line, key=".".join(own))
             self._lines[own] = line
             event = self._next()
             if self._for_kubernetes and name in _BOOKKEEPING:
@@ -271,7 +272,7 @@ class _Builder:
         return found
 
     def _pass_over(self, event: yaml.Event) -> None:
-        """Read to the end of a value that nobody asks for."""
+        """Skip a value."""
         depth = 0
         while True:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

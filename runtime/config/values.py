@@ -1,6 +1,7 @@
-"""The kinds of values that a configuration holds, read from the text that the strict loader gives.
+"""Types of values in a configuration, read from the text of the strict reader.
 
-For the `config` modules of every package. Each refuses with a sentence that problems_of passes on as it is.
+For the `config` modules of all packages. Each type refuses a value with a sentence that problems_of passes
+on.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Section(BaseModel):
-    """A part of the configuration: unknown keys are refused, and nothing changes once it was read."""
+    """A part of the configuration: immutable, and unknown keys are refused."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, hide_input_in_errors=True, validate_default=True, populate_by_name=True
@@ -54,7 +55,7 @@ def reload_of(field: FieldInfo) -> Reload:
 
 
 class SiblingError(ValueError):
-    """A value that does not go with another one: told at `key`, a sibling of the field that was checked."""
+    """A value that conflicts with another one; reported at `key`, a sibling of the checked field."""
 
     def __init__(self, key: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -133,7 +134,7 @@ Number = Annotated[float, _IS_NUMBER]
 
 
 def measured(value: float, remarks: Iterable[object]) -> str:
-    """Write a number as its field does: a duration or a size with its unit, anything else plainly."""
+    """Return a number in its field's unit: a duration, a size, or plain."""
     for remark in remarks:
         if remark == _IS_DURATION:
             return duration_text(value)

@@ -1,8 +1,8 @@
-"""The file that `http.web_config_file` names: TLS and users, in the form of Prometheus' exporter-toolkit.
+"""The file of `http.web_config_file`: TLS and users, in the form of Prometheus' exporter-toolkit.
 
-One file serves Prometheus' own exporters and this service alike. What of that form cannot be honoured
-here is refused with a sentence: a restriction that is silently ignored would be a hole. The file is
-read at the start and at each reload, which takes over the users. Its paths are relative to itself.
+One file serves Prometheus' exporters and this service. A setting that is not supported is refused: a
+restriction that is silently ignored would be a security hole. The file is read at the start and at each
+reload, which applies the users. Its paths are relative to itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DEAREST_COST = 16
 
 def _user_name(name: str) -> str:
     if not name or ":" in name:
-        raise ValueError("a user's name is text without a colon")
+        raise ValueError("a user name must be text without a colon")
     return name
 
 
@@ -43,9 +43,9 @@ def _bcrypt_hash(text: str) -> str:
     # The last letter of the salt, the 22nd, holds two bits only: with another one nobody could sign in.
     found = re.fullmatch(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}", text)
     if found is None:
-        raise ValueError("is no bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one")
+        raise ValueError("is not a bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one")
     if not 4 <= int(found[1]) <= _DEAREST_COST:
-        raise ValueError(f"has a bcrypt cost outside 4 to {_DEAREST_COST}: use 10 to 12")
+        raise ValueError(f"has a bcrypt cost outside 4 to {_DEAREST_COST}; use 10 to 12")
     return text
 
 
@@ -54,7 +54,7 @@ BcryptHash = Annotated[str, AfterValidator(_bcrypt_hash)]
 
 
 class TlsConfig(Section):
-    """The server's certificate, and whether clients have to show one."""
+    """The server's certificate, and whether clients must present one."""
 
     cert_file: str = Field(min_length=1)
     key_file: str = Field(min_length=1)
@@ -68,17 +68,17 @@ class TlsConfig(Section):
     def _client_auth(cls, kind: str, info: ValidationInfo) -> str:
         if kind in {"RequestClientCert", "RequireAnyClientCert"}:
             raise ValueError(
-                f"{kind} asks for certificates without verifying them, which is not offered here: "
-                "write RequireAndVerifyClientCert"
+                f"{kind} does not verify certificates, which is not supported; write"
+                " RequireAndVerifyClientCert"
             )
         if kind not in _VERIFY:
-            raise ValueError(f"has to be one of {', '.join(_VERIFY)}, not '{kind}'")
+            raise ValueError(f"must be one of {', '.join(_VERIFY)}, not '{kind}'")
         has_authority = info.data.get("client_ca_file", "refused") is not None
         if kind != "NoClientCert" and not has_authority:
             raise SiblingError("client_ca_file", f"is missing: {kind} verifies clients against it")
         if kind == "NoClientCert" and info.data.get("client_ca_file"):
             raise ValueError(
-                "a client_ca_file does nothing with NoClientCert: write RequireAndVerifyClientCert"
+                "client_ca_file has no effect with NoClientCert; write RequireAndVerifyClientCert"
             )
         return kind
 
@@ -86,9 +86,9 @@ class TlsConfig(Section):
     @classmethod
     def _min_version(cls, version: str) -> str:
         if version in {"TLS10", "TLS11"}:
-            raise ValueError(f"{version} is broken and not offered here: write TLS12 or TLS13")
+            raise ValueError(f"{version} is insecure and not supported; write TLS12 or TLS13")
         if version not in _VERSIONS:
-            raise ValueError(f"has to be one of TLS12, TLS13, not '{version}'")
+            raise ValueError(f"must be one of TLS12, TLS13, not '{version}'")
         return version
 
     @field_validator("max_version")
@@ -100,7 +100,7 @@ class TlsConfig(Section):
 
 
 class ServerConfig(Section):
-    """exporter-toolkit's switch for HTTP/2, which is not spoken here either way."""
+    """exporter-toolkit's switch for HTTP/2, which this server does not support."""
 
     http2: Flag = False
 
@@ -115,7 +115,7 @@ class WebConfigFile(Section):
 
 @dataclass(frozen=True, slots=True)
 class WebConfig:
-    """What the HTTP server needs of the file."""
+    """The part of the file that the HTTP server uses."""
 
     tls: ssl.SSLContext | None = None
     users: Mapping[str, bytes] | None = None  # bcrypt hashes by name; None asks nobody
@@ -123,7 +123,7 @@ class WebConfig:
 
 
 def load_web_config(path: Path) -> WebConfig:
-    """Read the file at `path`; ConfigurationError with every problem in it."""
+    """Return the file at `path`; raises ConfigurationError with all problems."""
     document = strict_yaml.read(path)
     try:
         parsed = WebConfigFile.model_validate(document.data)
@@ -137,7 +137,7 @@ def load_web_config(path: Path) -> WebConfig:
         tls = _Loader(document, parsed.tls_server_config, path.parent).context()
     users = {name: text.encode("ascii") for name, text in parsed.basic_auth_users.items()}
     if tls is None and not users:
-        sentence = "guards nothing: it needs tls_server_config or basic_auth_users"
+        sentence = "has no effect; add tls_server_config or basic_auth_users"
         raise ConfigurationError([Problem(document.file, "", sentence)])
     return WebConfig(tls, users or None, parsed.tls_server_config)
 
@@ -171,7 +171,7 @@ class _Loader:
             what = (
                 "the key does not belong to the certificate"
                 if mismatch
-                else "no PEM certificate with an unencrypted PEM key can be read from cert_file and key_file"
+                else "cert_file and key_file must hold a PEM certificate and its unencrypted PEM key"
             )
             raise ConfigurationError([self._problem("cert_file", what)]) from error
         context.verify_mode = _VERIFY[config.client_auth_type]

@@ -1,4 +1,4 @@
-"""Write documents as YAML that people read and compare: keys in order, long texts as blocks."""
+"""YAML writer for documents that people read and compare: keys in order, long texts as blocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Dumper.add_representer(str, _text)
 
 
 def yaml_text(document: Mapping[str, Any], *, comment: str = "") -> str:
-    """Return the document as YAML, below lines of a comment."""
+    """Return the document as YAML, after comment lines."""
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     body: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_NEVER_FOLD)
     return head + body

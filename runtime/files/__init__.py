@@ -1,5 +1,5 @@
-"""Files that are written whole, and folders that one command owns.
+"""Files that are written atomically, and folders that one command owns.
 
-owned_folder  write a set of files into a folder that one command owns
 whole_files   files that are written whole or not at all
+owned_folder  a set of files in a folder that one command owns
 """

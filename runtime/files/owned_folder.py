@@ -1,8 +1,7 @@
-"""Write a set of files into a folder that one command owns, and never over a file that others wrote.
+"""Write a set of files into a folder that one command owns, and never overwrite a foreign file.
 
-A manifest in the folder lists the files that were written, with the SHA-256 of each. It is written before
-them and holds the sums of before and after, so that a process that is killed in between leaves nothing that
-the next one would take for a stranger's.
+A manifest in the folder lists the files with their SHA-256. It is written first, with the sums of before and
+after, so that the files of a killed process are recognised by the next one.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def write_owned(
     folder: Path, files: Mapping[str, str], *, by: str = "render", keep: bool = False
 ) -> list[str]:
-    """Make the folder hold exactly these files of ours; return the paths that were written or removed.
+    """Make the folder contain exactly these owned files; return the written and removed paths.
 
     Paths are relative, with slashes. `by` is the command that owns the folder. `keep` leaves files of ours
     that are not among these. Raises ConfigurationError with every file that is in the way, and writes
@@ -45,7 +44,7 @@ def manifest_name(by: str) -> str:
 
 
 def _owned(folder: Path, by: str) -> dict[str, list[str]]:
-    """Return the sums that each file of ours may have."""
+    """Return the possible checksums of each owned file."""
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError([Problem(str(folder), "", "is not a folder; name a folder to write into")])
     manifest = folder / manifest_name(by)

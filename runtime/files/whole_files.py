@@ -20,7 +20,7 @@ _DESCRIPTORS = re.compile(r"/proc/[0-9]+/(task/[0-9]+/)?fd")
 
 @contextmanager
 def written_whole(path: Path, *, mode: int | None = None) -> Iterator[TextIO]:
-    """Give a text file that takes the place of what is at `path` when the block ends.
+    """Yield a text file that replaces the one at `path` when the block ends.
 
     What stays in its place (`stays`) is written to as it is, and a link goes on leading where it leads.
     `mode` are the file's rights; None: those of what was there, or of any new file. Where the block or this
@@ -50,7 +50,7 @@ def written_whole(path: Path, *, mode: int | None = None) -> Iterator[TextIO]:
 
 
 def stays(path: Path) -> bool:
-    """Tell whether what is at `path` is written to and never replaced.
+    """Return whether `path` must be written in place, never replaced.
 
     That is what is no file, and a file that somebody was handed open: our stdout or stderr, under whatever
     name, and what stands among the descriptors of a process, as /dev/stdout and /dev/fd/3 do.

@@ -1,10 +1,10 @@
-"""HTTP: the server, a client, parameters, problems, users.
+"""The HTTP server, a client, parameters, problems, users.
 
 server      the HTTP server
-client      one bounded request to a service of others
-guards      what every request passes
-parameters  parameters of a query, declared once
-problems    refusals of the API as RFC 9457 has them
-refusals    what the HTTP library says of requests that never come to a handler
-users       who may ask
+guards      what every request passes: headers, errors, time limit, sign-in
+users       basic authentication and bearer tokens
+parameters  query parameters
+problems    API errors as RFC 9457
+refusals    log of requests that are not valid HTTP
+client      one bounded HTTP request
 """

@@ -1,4 +1,4 @@
-"""One bounded request to a service of others: what it answers, or a sentence on why it does not."""
+"""One bounded HTTP request: its answer, or a sentence why there is none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_BYTES = 32 * 10**6
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: the status, the body, and where a redirection leads (empty where it is none)."""
+    """Status, body, and target of a redirection (or empty)."""
 
     status: int
     body: bytes = field(repr=False)
@@ -31,7 +31,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks, as HTTP's basic authentication sends it."""
+    """A user for HTTP basic authentication."""
 
     name: str
     password: str = field(repr=False)
@@ -46,7 +46,7 @@ async def get(
 ) -> Answer:
     """Return the answer to a GET of this address, whatever its status; redirections are not followed.
 
-    Raises UnavailableError where nothing answers within TIMEOUT_S, and MalformedError where what answers does
+    Raises UnavailableError without an answer within TIMEOUT_S, and MalformedError if the server does
     not speak HTTP, or sends more than MOST_BYTES.
     """
     pairs = [(name, value) for name, values in (parameters or {}).items() for value in values]
@@ -74,23 +74,22 @@ async def _asked(method: str, url: str, headers: Mapping[str, str], timeout_s: f
             return Answer(answer.status, body, answer.headers.get("Location", ""))
     except aiohttp.ClientConnectorCertificateError as error:
         raise UnavailableError(
-            f"{url} shows a certificate that is not trusted here: "
-            "set SSL_CERT_FILE to the file of its authority"
+            f"{url} presents an untrusted certificate: set SSL_CERT_FILE to the file of its CA"
         ) from error
     except aiohttp.ClientConnectorSSLError as error:
-        raise MalformedError("it does not speak TLS, or none that is spoken here") from error
+        raise MalformedError("it does not speak TLS, or no common TLS version") from error
     except aiohttp.ClientConnectorError as error:
         code = error.os_error.errno
         reason = os.strerror(code) if code and code > 0 else str(error.os_error)
         raise UnavailableError(
-            f"{url} cannot be reached ({reason}): is it running, and reached from here?"
+            f"{url} cannot be reached ({reason}); is it running and reachable from here?"
         ) from error
     except TimeoutError as error:
         raise UnavailableError(f"{url} did not answer within {timeout_s:g} s: try again") from error
     except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
         raise UnavailableError(f"{url} ended the connection without an answer: try again") from error
     except (aiohttp.ClientError, ValueError, OSError) as error:
-        raise MalformedError("it does not speak HTTP as expected") from error
+        raise MalformedError("it does not speak HTTP") from error
 
 
 async def _bounded(answer: aiohttp.ClientResponse) -> bytes:

@@ -1,4 +1,4 @@
-"""What every request passes: headers that keep browsers safe, plain errors, a time limit, and sign-in."""
+"""What every request passes: security headers, plain errors, a time limit, and sign-in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from runtime.process.logs import Logger
 
 API = "/api/"
-_BEGUN = web.RequestKey("begun", bool)  # whether the first bytes of the answer may be under way
+_BEGUN = web.RequestKey("begun", bool)  # whether the first bytes of the answer may be sent
 
 # Pages bring their own style sheet and script as files of this server; nothing comes from elsewhere, nothing
 # stands inline, and no other site may frame the page.
@@ -46,7 +46,7 @@ async def put_headers(request: web.Request, response: web.StreamResponse) -> Non
 
 
 def cut(request: web.Request) -> NoReturn:
-    """End the connection of an answer that cannot be finished: another one behind it would be part of it."""
+    """Close the connection of an unfinished answer: the next answer would become part of it."""
     if request.transport is not None:
         request.transport.abort()
     raise ConnectionResetError from None
@@ -75,7 +75,7 @@ def plain_errors(log: Logger) -> Middleware:
         except Exception as error:
             if isinstance(error, ConnectionError) and _has_left(request):
                 raise  # to the library, which closes the connection
-            log.exception("a request failed, which is a bug", method=request.method, path=request.path)
+            log.exception("a request failed: a bug", method=request.method, path=request.path)
             if _BEGUN in request:
                 cut(request)
             failed = "The request failed inside mirrorwatch; its log says why.\n"
@@ -97,7 +97,7 @@ def _has_left(request: web.Request) -> bool:
 def _sentence(status: int, request: web.Request) -> str:
     match status:
         case HTTPStatus.NOT_FOUND:
-            return "There is nothing at this address.\n"
+            return "No page at this address.\n"
         case HTTPStatus.METHOD_NOT_ALLOWED:
             return f"{request.method} is not possible at this address.\n"
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
@@ -107,7 +107,7 @@ def _sentence(status: int, request: web.Request) -> str:
 
 
 def time_limit(limit_s: float) -> Middleware:
-    """End a request that takes longer, above all one whose body comes drop by drop."""
+    """End a request that takes longer, for example one with a very slow body."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -127,11 +127,11 @@ def time_limit(limit_s: float) -> Middleware:
 
 
 def sign_in(users: Callable[[], Users | None], tokens: Callable[[], tuple[Token, ...]]) -> Middleware:
-    """Ask every request for a user where there are any, as exporter-toolkit does, /-/healthy included.
+    """Require a user for every request if users are configured, as exporter-toolkit does, also /-/healthy.
 
     HTTP has one Authorization header: a request with a configured bearer token passes without a user, and
-    what needs a certain token still asks for that one. `users` and `tokens` are called each time: a reload
-    may change them.
+    a request that requires a certain token still checks it. `users` and `tokens` are called each time: a
+    reload may change them.
     """
 
     @web.middleware

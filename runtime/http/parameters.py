@@ -1,6 +1,6 @@
-"""Parameters of a query, declared once: read with all problems at once, and described for OpenAPI.
+"""Query parameters, declared once: parsed with all problems at once, and described for OpenAPI.
 
-A parameter that is not declared is refused with the nearest one that is, and so is one that is given twice.
+An unknown parameter is refused with the nearest known one, and so is a repeated one.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def choice(name: str, description: str, values: Collection[str], *, default: str
 
 
 def moment(name: str, description: str) -> Parameter:
-    """Return a parameter that is a moment of RFC 3339; it is read as epoch milliseconds."""
+    """Return a parameter that is an RFC 3339 instant; its value is epoch milliseconds."""
     return Parameter(
         name=name,
         description=description,
@@ -98,7 +98,7 @@ def paging(*, default: int, most: int) -> tuple[Parameter, Parameter]:
 
 
 def asked_of(request: web.Request, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    """Return the value of each parameter, its default where it is not given.
+    """Return the value of each parameter, or its default.
 
     Raises ProblemError `invalid_query` with everything that is wrong with the query.
     """

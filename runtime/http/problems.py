@@ -1,7 +1,7 @@
-"""Refusals of the API as RFC 9457 has them: `application/problem+json` with a code that never changes.
+"""API errors as RFC 9457: `application/problem+json` with a stable code.
 
-`title` belongs to the code, `detail` to the occurrence. `problems` lists all that is wrong where that may be
-several things. Scripts compare `code`, people read `detail`.
+`title` belongs to the code, `detail` to the occurrence. `problems` lists all errors if there may be several.
+Scripts compare `code`, people read `detail`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PROBLEM_JSON = "application/problem+json"
 
 
 class ProblemKind(NamedTuple):
-    """What a code stands for; `title` is the same each time."""
+    """An error code with its fixed `title`."""
 
     status: int
     title: str
@@ -34,7 +34,7 @@ KINDS: Mapping[str, ProblemKind] = {
     "sign_in_required": ProblemKind(401, "A user is required"),
     "token_required": ProblemKind(401, "A bearer token is required"),
     "forbidden": ProblemKind(403, "The configuration forbids this request"),
-    "not_found": ProblemKind(404, "There is nothing at this address"),
+    "not_found": ProblemKind(404, "No page at this address"),
     "unknown_flow": ProblemKind(404, "There is no such flow"),
     "unknown_cluster": ProblemKind(404, "There is no such Kafka cluster"),
     "unknown_group": ProblemKind(404, "There is no such consumer group"),
@@ -71,7 +71,7 @@ _KEPT_HEADERS = (hdrs.ALLOW, hdrs.CONNECTION, hdrs.RETRY_AFTER, hdrs.WWW_AUTHENT
 
 
 class ProblemError(web.HTTPException):
-    """A refusal with its code; raise it from a handler."""
+    """An API error with its code; raise it from a handler."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""What the HTTP library says of requests that never come to a handler: one sentence, without what was sent.
+"""Log of requests that are not valid HTTP: one sentence, without their content.
 
-Such a request is no HTTP, or cut short, and what it holds may be a password: so may the library's exception
-about it, and its traceback. Anybody can send as many as he likes, so not each is told.
+Such a request may contain a password, and so may the HTTP library's exception about it. Anyone can send many
+of them, so not each is logged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EVERY_S = 60.0
 
 
 class Refusals(logging.Logger):
-    """Takes the place of the library's own logger."""
+    """Replaces the library's logger."""
 
     def __init__(self, log: Logger, clock: Clock) -> None:
         super().__init__("http", logging.WARNING)
@@ -46,8 +46,8 @@ class Refusals(logging.Logger):
             return
         untold, self._untold[is_theirs] = self._untold[is_theirs], 0
         if is_theirs:
-            sentence = "a request was refused: it is no HTTP, or its headers are too long"
+            sentence = "refused a request: not HTTP, or its headers are too long"
             self._words.warning(sentence, untold_before=untold)
         else:
-            sentence = "a request failed before it came to its page, which is a bug"
+            sentence = "a request failed before it reached its page: a bug"
             self._words.error(sentence, error=type(error).__name__, untold_before=untold)

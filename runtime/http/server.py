@@ -1,4 +1,4 @@
-"""The HTTP server: one application on one address, within the process' event loop.
+"""The HTTP server: one application on one address, in the process' event loop.
 
 Loopback by default; TLS and users by the web configuration. Limits: 1 MiB a body, 100 KiB a request line,
 8 KiB a header line, 64 headers, 75 s until a request's headers are complete (also between requests), 30 s for
@@ -80,9 +80,9 @@ class HttpServer:
         return int(self._runner.addresses[0][1])
 
     async def bind(self, config: HttpConfig) -> None:
-        """Take the address as one's own without listening yet: until then a connection is refused.
+        """Bind the address without listening yet; connections are refused until `start`.
 
-        Raises UnavailableError when the address cannot be had.
+        Raises UnavailableError if the address cannot be bound.
         """
         address = config.address
         try:
@@ -93,7 +93,7 @@ class HttpServer:
     async def start(self, app: web.Application, config: HttpConfig, *, web_config: WebConfig) -> None:
         """Listen as `config` says, with the TLS and the users of `web_config`, which its reader has loaded.
 
-        The address is taken first where `bind` has not done so.
+        Binds the address first if `bind` was not called.
 
         Raises UnavailableError when the address cannot be listened on.
         """
@@ -127,11 +127,11 @@ class HttpServer:
         self.url = f"{'https' if web_config.tls else 'http'}://{address._replace(port=self.port)}"
 
     def use_tokens(self, config: HttpConfig) -> None:
-        """Let these tokens pass without a user from now on."""
+        """Accept these tokens without a user from now on."""
         self._tokens = (config.tokens.audit, config.tokens.operator)
 
     def use_users(self, web_config: WebConfig) -> None:
-        """Ask for these users from now on, and for none where the file names none."""
+        """Require these users from now on, or none if the file has none."""
         users = web_config.users
         self._users = None if users is None else Users(users)
 
@@ -184,7 +184,7 @@ def _refusal(address: Address, error: OSError | UnicodeError) -> str:
         case OSError(errno=errno.EADDRINUSE):
             return f"http.listen: {address} is in use by another program: stop it or choose another port"
         case OSError(errno=errno.EADDRNOTAVAIL):
-            return f"http.listen: {address} is no address of this machine"
+            return f"http.listen: {address} is not an address of this machine"
         case OSError(errno=errno.EACCES):
             return f"http.listen: this user may not listen on {address}: choose a port above 1023"
         case _:

@@ -1,4 +1,4 @@
-"""Who may ask: basic authentication against bcrypt hashes, and bearer tokens."""
+"""Basic authentication against bcrypt hashes, and bearer tokens."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _REMEMBERED = 256
 
 
 def require_token(request: web.Request, token: Token, *, name: str = "operator") -> None:
-    """Let a request with the bearer token `token` pass; raise 401 or 403 for any other.
+    """Accept a request with the bearer token `token`; raise 401 or 403 otherwise.
 
     `name` is the token's key under `http.tokens`. Without a configured token nobody may. Comparison takes
     the same time wherever the texts differ.
     """
     if token is None:
-        raise web.HTTPForbidden(text=f"Nobody may do this: http.tokens.{name} is not configured.\n")
+        raise web.HTTPForbidden(text=f"This is forbidden: http.tokens.{name} is not configured.\n")
     given = _bearer(request)
     if given is None or not _same(given, _plain(token)):
         raise web.HTTPUnauthorized(
@@ -74,7 +74,7 @@ def _same(one: str, other: str) -> bool:
 
 
 class Users:
-    """Check names and passwords against bcrypt hashes without holding up the event loop.
+    """Checks names and passwords against bcrypt hashes without blocking the event loop.
 
     A check costs 50 to 100 ms by design, and Prometheus asks every few seconds: results are remembered
     under a hash keyed with a secret of this process, right ones and wrong ones apart, so that a stream of
@@ -101,7 +101,7 @@ class Users:
         self._nobody = next(iter(self._hashes.values()), b"")
 
     async def accept(self, request: web.Request) -> bool:
-        """Tell whether the request names a user and the right password; 503 when too many wait."""
+        """Return whether the request has a user with the right password; 503 if too many wait."""
         credentials = _basic(request)
         if credentials is None:
             return False

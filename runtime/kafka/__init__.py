@@ -1,24 +1,24 @@
-"""Kafka clients: Java client properties become librdkafka's settings, and its errors become sentences.
+"""Kafka clients: translated properties, readable errors.
 
-admin            what we ask a cluster about itself
-admin_client     the one way to make a client that asks a cluster about itself
-bulk             A bulk reader
-consumer_client  the client that reads by assignment
-diagnosis        what librdkafka's errors mean
-failures         turn what librdkafka says into a sentence
-gaps             look for the first record from an offset on, and its time
-group_asker      `python -m runtime.kafka.group_asker`
-group_offsets    consumer groups by the Admin API: names, offsets, members
-leaders          which partitions are worth asking about
-picking          pick records out of partitions
-positions        where the logs of a cluster's partitions begin and end
-quick_offsets    offsets of many partitions at once, over a consumer that reads nothing
-round_trip       one record to a cluster and back from the same one
-sender           the canary's producer
-sparse_lists     lists of topics of which the client keeps, for each partition, its leader alone
-tail             A tail
-tap              A tap
-throttle         how long brokers have held back the answers to one of our clients, because of a quota on it
+properties       Java client properties, translated for librdkafka
+diagnosis        table of librdkafka's errors and sentences
+failures         turns librdkafka's errors into Mirrorwatch's
+admin_client     creates Admin clients
+admin            describes clusters and topics, creates topics
+consumer_client  creates consumers that read by assignment
+leaders          partitions whose leader answers
 topic_ids        which topic ids are usable
-properties       java client properties translated for librdkafka
+positions        log start and log end offsets of many partitions
+quick_offsets    offsets of many partitions in one request
+sparse_lists     topic lists with less memory
+group_offsets    consumer groups by the Admin API: names, offsets, members
+group_asker      the process that runs group_offsets
+bulk             reads a topic thousands of records at a time
+picking          reads a few records from given offsets
+gaps             finds the first record after an offset
+tail             reads a few small topics now and then
+tap              reads records and stamps their arrival
+sender           the canary's producer
+round_trip       one record to a cluster and back
+throttle         sums the throttle times of a client
 """

@@ -1,7 +1,7 @@
-"""What we ask a cluster about itself: brokers, topics with their ids, offsets; and the making of a topic.
+"""Describe clusters and topics, read offsets, and create topics.
 
-Every call has a timeout and raises only our own errors. The client keeps its futures alive only while it
-lives itself, so each `ClusterAdmin` holds one client from `open` to `close`.
+Every call has a timeout and raises only MirrorwatchErrors. The client keeps its futures alive only while it
+lives, so each `ClusterAdmin` holds one client from `open` to `close`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ClusterDescription:
 
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
-    """A topic that exists: its id, and of each partition its leader (None: there is none) and replicas."""
+    """An existing topic: its id, and leader (or None) and replicas of each partition."""
 
     name: str
     topic_id: str
@@ -62,7 +62,7 @@ class TopicDescription:
 
 @dataclass(frozen=True, slots=True)
 class NewTopicRequest:
-    """A topic to make; a replication factor of -1 is the cluster's default."""
+    """A topic to create; a replication factor of -1 is the cluster's default."""
 
     name: str
     partitions: int
@@ -71,7 +71,7 @@ class NewTopicRequest:
 
 
 class ClusterAdmin:
-    """Asks one cluster, over one client."""
+    """Queries one cluster with one client."""
 
     def __init__(self, settings: ClientSettings, *, cluster: str, timeout_s: float = 10.0) -> None:
         self._settings = settings
@@ -81,7 +81,7 @@ class ClusterAdmin:
         self._symptoms = Symptoms()
 
     async def open(self) -> None:
-        """Make the client; it connects when the first question is asked.
+        """Create the client; it connects at the first request.
 
         Raises ConfigurationError where the client does not accept its settings.
         """
@@ -99,14 +99,14 @@ class ClusterAdmin:
         await asyncio.to_thread(held.clear)  # the last reference: nothing here may hold another one meanwhile
 
     async def describe_cluster(self) -> ClusterDescription:
-        """Return the cluster's id and brokers; proves that it can be reached and lets us in."""
+        """Return the cluster's id and brokers; proves that it can be reached with these credentials."""
         found = await self._ask(
             self._client.describe_cluster(request_timeout=self._timeout_s), "describing the cluster"
         )
         return ClusterDescription(found.cluster_id, tuple(sorted(node.id for node in found.nodes)))
 
     async def describe_topics(self, names: Iterable[str]) -> dict[str, TopicDescription | None]:
-        """Return each topic by its name, None where it does not exist."""
+        """Return each topic by its name, None if it does not exist."""
         wanted = list(dict.fromkeys(names))
         if not wanted:
             return {}
@@ -140,9 +140,9 @@ class ClusterAdmin:
         return found
 
     async def describe_topic_config(self, name: str) -> dict[str, str]:
-        """Return the settings of a topic as they hold, those included that it has from its cluster.
+        """Return the effective settings of a topic, defaults of its cluster included.
 
-        Raises RefusedError without the right DescribeConfigs on the topic.
+        Raises RefusedError without the permission DescribeConfigs on the topic.
         """
         return (await self.describe_topic_configs([name]))[name]
 
@@ -173,7 +173,7 @@ class ClusterAdmin:
         return await self._ask(asked, "reading the list of topics")
 
     async def create_topic(self, request: NewTopicRequest) -> None:
-        """Make a topic; one that another process made meanwhile is as good."""
+        """Create a topic, unless another process has created it."""
         new = NewTopic(
             request.name,
             num_partitions=request.partitions,
@@ -188,7 +188,7 @@ class ClusterAdmin:
                 raise
 
     async def grow_topic(self, name: str, partitions: int) -> None:
-        """Add partitions to a topic until it has so many."""
+        """Increase the partitions of a topic to this number."""
         new = NewPartitions(name, partitions)
         future = self._client.create_partitions([new], request_timeout=self._timeout_s)[name]
         await self._ask(future, f"adding partitions to the topic {name}")
@@ -196,16 +196,17 @@ class ClusterAdmin:
     async def end_offsets(
         self, topic: str, partitions: Iterable[int], *, lenient: bool = False
     ) -> dict[int, int]:
-        """Return the offset behind the last record of each partition.
+        """Return the log end offset of each partition.
 
-        `lenient`: without those whose leader does not answer soon, for which UnavailableError is raised else.
+        `lenient`: leave out partitions whose leader does not answer soon, instead of raising
+        UnavailableError.
         """
         return await self._offsets(topic, partitions, OffsetSpec.latest(), lenient=lenient)  # type: ignore[no-untyped-call]
 
     async def start_offsets(
         self, topic: str, partitions: Iterable[int], *, lenient: bool = False
     ) -> dict[int, int]:
-        """Return the offset of the oldest record that each partition holds; `lenient` as for the ends."""
+        """Return the log start offset of each partition; `lenient` as in `end_offsets`."""
         return await self._offsets(topic, partitions, OffsetSpec.earliest(), lenient=lenient)  # type: ignore[no-untyped-call]
 
     async def offsets_since(self, topic: str, partitions: Iterable[int], *, at_ms: int) -> dict[int, int]:
@@ -237,8 +238,8 @@ class ClusterAdmin:
         offset = int((await self._ask(future, doing)).offset)
         if offset == OFFSET_INVALID:  # the client has no error for a leader that says nothing
             raise UnavailableError(
-                f"cluster {self._cluster}: {doing}: the leader of partition {place.partition} said nothing"
-                f" within {timeout_s:g} s; see whether that broker is up"
+                f"cluster {self._cluster}: {doing}: no answer from the leader of partition {place.partition}"
+                f" within {timeout_s:g} s; check whether that broker is up"
             )
         return offset
 
@@ -256,12 +257,12 @@ class ClusterAdmin:
                 error.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms
             ) from error
         if self._client is not None:
-            self._client.poll(0)  # what was heard of an outage that is over is not to explain the next one
+            self._client.poll(0)  # errors of a past outage must not explain the next one
         self._symptoms.clear()
         return answer
 
     async def _hear(self) -> None:
-        """Take in what the connections have said meanwhile.
+        """Process the clients' callbacks.
 
         The client is held here, and not where an error is raised: its traceback would keep it, with all its
         threads, until the garbage is collected, and then end it on the event loop.

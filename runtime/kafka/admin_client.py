@@ -1,4 +1,4 @@
-"""The one way to make a client that asks a cluster about itself."""
+"""Create Admin clients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEPT_MS = 10_000
 
 
 def make_admin_client(settings: ClientSettings, *, cluster: str, name: str, symptoms: Symptoms) -> Any:
-    """Return a client that connects when the first question is asked; what it hears goes to `symptoms`.
+    """Return a client that connects at the first request; its errors go to `symptoms`.
 
     Raises ConfigurationError if it does not accept its settings, and RefusedError or UnavailableError if it
     gets no token to log in with.

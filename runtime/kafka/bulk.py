@@ -1,8 +1,8 @@
-"""A bulk reader: one consumer that hands over thousands of records at a time, as keys and values.
+"""Bulk reader: one consumer that returns thousands of records at a time, as keys and values.
 
-For topics of which every record is wanted and none needs a name, such as `__consumer_offsets`: per record it
-costs two calls of the client and no object of ours. No consumer group, nothing committed; only what is
-committed is read. It blocks, and belongs on a thread of its own.
+For topics such as `__consumer_offsets`, of which every record is needed. A record costs two calls of the
+client and no Python object of its own. It uses no consumer group, commits nothing, and reads only committed
+records. It blocks, so run it on its own thread.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BACKOFF_MS = 10  # a queue that was full is looked at again; the client's own s
 
 @dataclass(slots=True)
 class Batch:
-    """What came at once, in the order of each partition.
+    """Records of one read, in the order of each partition.
 
     `ends` are the partitions that were read to their end, which was at this offset. `times_ms` are the
     records' own timestamps, -1 where one has none, and `offsets` their offsets; nothing where they were not
@@ -54,7 +54,7 @@ class Batch:
     offsets: list[int] = field(default_factory=list)
     ends: dict[int, int] = field(default_factory=dict)
     faults: list[MirrorwatchError] = field(default_factory=list)
-    refused: MirrorwatchError | None = None  # why nothing will come: the topic may not be read
+    refused: MirrorwatchError | None = None  # why nothing arrives: the topic may not be read
 
 
 class Bulk:
@@ -73,9 +73,9 @@ class Bulk:
         self._places: list[Any] = []
 
     def open(self, partitions: Iterable[int], *, since: int = OFFSET_BEGINNING) -> None:
-        """Begin to read these from their starts, or from an offset on.
+        """Start to read these from their log starts, or from an offset.
 
-        Raises our own error where the settings are refused.
+        Raises MirrorwatchError if the settings are refused.
         """
         try:
             self._consumer = Consumer(self._config(), logger=listening_logger(self._symptoms))
@@ -100,7 +100,7 @@ class Bulk:
         }
 
     def take(self, *, wait_s: float) -> Batch:
-        """Return what there is, waiting for at most so many seconds until there is anything."""
+        """Return the available records; wait at most so many seconds for the first."""
         messages = self._consumer.consume(RECORDS, wait_s)
         keys = [message.key() for message in messages]
         if None not in keys and not self._timed:
@@ -127,12 +127,12 @@ class Bulk:
         return batch
 
     def positions(self) -> dict[int, int]:
-        """Return by partition the offset behind the last record that was handed over, where there is one."""
+        """Return by partition the offset after the last returned record."""
         found = self._consumer.position(self._places)
         return {place.partition: place.offset for place in found if place.offset >= 0}
 
     def close(self) -> None:
-        """Let the client go."""
+        """Close the client."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.close()

@@ -1,4 +1,4 @@
-"""The one way to make a client that reads what it is told to: by assignment, never as one of a group."""
+"""Create consumers that read by assignment, never as a member of a group."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def make_consumer(
     settings: ClientSettings, *, cluster: str, client_id: str, symptoms: Symptoms, **settings_of_its_own: Any
 ) -> Any:
-    """Return a consumer without an assignment; what it hears goes to `symptoms`.
+    """Return a consumer without an assignment; its errors go to `symptoms`.
 
     Settings of its own have underscores for dots. Raises Mirrorwatch's own error if some are not accepted.
     """

@@ -1,7 +1,7 @@
-"""What librdkafka's errors mean: an ordered table from code and text to a sentence.
+"""Table of librdkafka's errors: from code and text to a sentence, in order.
 
-Pure: codes are the names of KafkaError, texts are librdkafka 2.16's and the broker's own. The texts stand in
-the tests as real brokers provoke them.
+Pure: codes are the names of KafkaError, texts are librdkafka 2.16's and the broker's own. The tests have the
+texts as real brokers send them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What is wrong and what to do; `weight` says how much it tells, `quotes` that the text belongs to it."""
+    """What is wrong and what to do; `weight`: how specific it is, `quotes`: the text is shown too."""
 
     kind: Literal["refused", "unavailable", "configuration"]
     sentence: str
@@ -36,10 +36,10 @@ def _unavailable(sentence: str, *, weight: int = 2, quotes: bool = False) -> Dia
     return Diagnosis("unavailable", sentence, weight=weight, quotes=quotes)
 
 
-_ACLS: Final = "`mirrorwatch check --acls` prints the kafka-acls commands for the rights it needs"
+_ACLS: Final = "`mirrorwatch check --acls` prints the kafka-acls commands for the permissions it needs"
 _PORT: Final = "compare security.protocol with what this port of the cluster speaks"
 
-# What passes by itself: the client has the leaders told to it anew.
+# Passes by itself: the client refreshes the leaders.
 CHANGES_LEADERS: Final = (
     "LEADER_NOT_AVAILABLE NOT_LEADER_FOR_PARTITION REPLICA_NOT_AVAILABLE BROKER_NOT_AVAILABLE "
     "COORDINATOR_NOT_AVAILABLE COORDINATOR_LOAD_IN_PROGRESS NOT_COORDINATOR NOT_CONTROLLER "
@@ -47,7 +47,7 @@ CHANGES_LEADERS: Final = (
 )
 
 _RULES: Final = (
-    # How a connection fails. More than one may be heard of one failure: the texts are looked at first.
+    # Connection failures. One failure may have several errors: texts are matched first.
     _Rule(
         "",
         "OAUTHBEARER token.*(?:certificate|trust anchors)",
@@ -68,7 +68,7 @@ _RULES: Final = (
     _Rule(
         "",
         "OAUTHBEARER token",
-        _unavailable("no token was to be had: check sasl.oauthbearer.token.endpoint.url", quotes=True),
+        _unavailable("no token received: check sasl.oauthbearer.token.endpoint.url", quotes=True),
     ),
     _Rule(
         "",
@@ -95,7 +95,7 @@ _RULES: Final = (
         _refused(
             "the broker's certificate is not trusted: either ssl.truststore.location names another CA "
             "than the one "
-            "that signed it, or it has expired, or it is not made out for the name in bootstrap.servers "
+            "that signed it, or it has expired, or it does not name the host in bootstrap.servers "
             "or in "
             "advertised.listeners"
         ),
@@ -104,7 +104,7 @@ _RULES: Final = (
         "",
         "alert certificate required|peer did not return a certificate|alert handshake failure",
         _refused(
-            "the listener breaks off the TLS handshake: if it asks for a client certificate, name one in "
+            "the listener ends the TLS handshake: if it asks for a client certificate, name one in "
             "ssl.keystore.location"
         ),
     ),
@@ -121,7 +121,7 @@ _RULES: Final = (
     _Rule(
         "",
         "PLAINTEXT broker listener|wrong version number|unsupported protocol|alert protocol version",
-        _unavailable(f"the port does not speak TLS, or no version that is offered: {_PORT}"),
+        _unavailable(f"the port does not speak TLS, or no common TLS version: {_PORT}"),
     ),
     _Rule(
         "",
@@ -132,30 +132,29 @@ _RULES: Final = (
         "",
         r"[Dd]isconnected.*in state (?:APIVERSION_QUERY|AUTH_HANDSHAKE|AUTH_LEGACY)",
         _unavailable(
-            f"the broker hangs up on the first request, as a TLS port does on a client without TLS: {_PORT}"
+            "the broker closes the connection at the first request, as a TLS port does with a client without"
+            f" TLS: {_PORT}"
         ),
     ),
     _Rule(
         "",
         "timed out in state SSL_HANDSHAKE",
-        _unavailable(
-            "the port is open, but no TLS handshake comes about in time: is it a Kafka listener with TLS?"
-        ),
+        _unavailable("the port is open, but the TLS handshake timed out: is it a Kafka listener with TLS?"),
     ),
     _Rule(
         "",
         "timed out in state (?:APIVERSION_QUERY|AUTH)",
-        _unavailable("the port is open, but nothing there answers as Kafka does: is it a Kafka listener?"),
+        _unavailable("the port is open, but no Kafka broker answers: is it a Kafka listener?"),
     ),
     _Rule(
         "_RESOLVE",
         "",
-        _unavailable("the host's name is not known: correct bootstrap.servers, or mend the name service"),
+        _unavailable("unknown host name: correct bootstrap.servers, or fix the name service"),
     ),
     _Rule(
         "",
         "Failed to resolve",
-        _unavailable("the host's name is not known: correct bootstrap.servers, or mend the name service"),
+        _unavailable("unknown host name: correct bootstrap.servers, or fix the name service"),
     ),
     _Rule(
         "",
@@ -165,7 +164,7 @@ _RULES: Final = (
     _Rule(
         "",
         "timed out in state CONNECT|Network is unreachable|No route to host|Host is unreachable",
-        _unavailable("the host cannot be reached: a network or a firewall stands between"),
+        _unavailable("the host cannot be reached: check the network and firewalls"),
     ),
     # What a cluster answers.
     _Rule(
@@ -186,13 +185,13 @@ _RULES: Final = (
     _Rule(
         "TRANSACTIONAL_ID_AUTHORIZATION_FAILED DELEGATION_TOKEN_AUTHORIZATION_FAILED",
         "",
-        _refused(f"the principal lacks a right: {_ACLS}"),
+        _refused(f"the principal lacks a permission: {_ACLS}"),
     ),
     _Rule(
         "POLICY_VIOLATION",
         "",
         _refused(
-            "a policy of the cluster forbids it: change what is asked for, or create the topic by hand "
+            "a policy of the cluster forbids it: change the settings, or create the topic yourself "
             "and set "
             "`canary: {mode: precreated}`",
             quotes=True,
@@ -208,19 +207,19 @@ _RULES: Final = (
     _Rule(
         "TOPIC_EXCEPTION INVALID_PARTITIONS INVALID_CONFIG INVALID_REQUEST INVALID_REPLICA_ASSIGNMENT",
         "",
-        _refused("the cluster refuses what is asked for", quotes=True),
+        _refused("the cluster rejects the request", quotes=True),
     ),
     _Rule(
         "MSG_SIZE_TOO_LARGE RECORD_LIST_TOO_LARGE",
         "",
-        _refused("the record is larger than the cluster takes: raise max.message.bytes of the topic"),
+        _refused("the record is larger than the cluster accepts: raise max.message.bytes of the topic"),
     ),
     _Rule(
         "UNSUPPORTED_VERSION _UNSUPPORTED_FEATURE",
         "",
-        _refused("the cluster's version does not know this request: it needs a newer Kafka", quotes=True),
+        _refused("the cluster does not support this request: it requires a newer Kafka", quotes=True),
     ),
-    _Rule("SECURITY_DISABLED", "", _refused("the cluster has no authorizer, so it has no rights to tell")),
+    _Rule("SECURITY_DISABLED", "", _refused("the cluster has no authorizer, so it has no ACLs")),
     _Rule("TOPIC_ALREADY_EXISTS", "", _unavailable("the topic exists already")),
     _Rule(
         "UNKNOWN_TOPIC_OR_PART UNKNOWN_TOPIC_ID _UNKNOWN_TOPIC _UNKNOWN_PARTITION",
@@ -247,23 +246,23 @@ _RULES: Final = (
     _Rule(
         "OFFSET_OUT_OF_RANGE _AUTO_OFFSET_RESET",
         "",
-        _unavailable("the offset is no longer, or not yet, in the partition"),
+        _unavailable("the offset is out of the range of the partition"),
     ),
     _Rule(
         "_INVALID_ARG",
         "",
-        Diagnosis("configuration", "the Kafka client does not accept its settings", quotes=True),
+        Diagnosis("configuration", "the Kafka client rejects its settings", quotes=True),
     ),
-    # What tells least comes last.
+    # The least specific rules come last.
     _Rule(
         "_MSG_TIMED_OUT",
         "",
-        _unavailable("the record was not acknowledged in time, and may or may not be there", weight=1),
+        _unavailable("the record was not acknowledged in time; it may be written", weight=1),
     ),
     _Rule(
         "_TIMED_OUT _TIMED_OUT_QUEUE REQUEST_TIMED_OUT _WAIT_COORD",
         "",
-        _unavailable("no answer came in time", weight=1),
+        _unavailable("no answer in time", weight=1),
     ),
     _Rule(
         "_TRANSPORT _ALL_BROKERS_DOWN",
@@ -280,7 +279,7 @@ _UNKNOWN: Final = _unavailable("the Kafka client reports an error", weight=0, qu
 
 
 def diagnose(code: str, text: str) -> Diagnosis:
-    """Return what an error means; `code` is KafkaError.name(), empty for a line of the log."""
+    """Return the diagnosis of an error; `code` is KafkaError.name(), empty for a log line."""
     for rule in _RULES:
         if rule.codes and code not in rule.codes.split():
             continue

@@ -1,7 +1,8 @@
-"""Turn what librdkafka says into a sentence: what failed, where, and what to do.
+"""Turn librdkafka's errors into sentences: what failed, where, and what to do.
 
-A failed call tells little by itself (mostly `Broker transport failure`): why it failed comes by the error
-callback and, where a broker only hangs up, by the log. `Symptoms` hears both and keeps the most telling.
+A failed call rarely has the reason (mostly `Broker transport failure`). The reason arrives by the error
+callback, or by the log if a broker only closes the connection. `Symptoms` collects both and keeps the most
+specific one.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _ADDRESS: Final = re.compile(r"(?:^|(?<=\s))(?:\w+://)?([\w.\-\[\]:]+:\d+)/(?:bo
 
 @dataclass(slots=True)
 class Symptoms:
-    """What a client has said of its connections since the last `clear`; of several, the most telling."""
+    """The most specific connection error of a client since the last `clear`."""
 
     found: Diagnosis | None = None
     address: str = ""
@@ -45,16 +46,16 @@ class Symptoms:
     ours: bool = False  # what was found is an error of Mirrorwatch's own
 
     def hear_error(self, error: KafkaError) -> None:
-        """Take what the error callback brings."""
+        """Process an error of the error callback."""
         self._hear(error.name(), error.str())
 
     def hear_line(self, line: str) -> None:
-        """Take a line of librdkafka's log."""
+        """Process a line of librdkafka's log."""
         if " FAIL " in f" {line} ":
             self._hear("", line)
 
     def hear_reason(self, error: RefusedError | UnavailableError) -> None:
-        """Take an error of Mirrorwatch's own, which the client only hints at: no token could be made."""
+        """Process an error of Mirrorwatch that the client does not repeat: no token."""
         kind: Literal["refused", "unavailable"] = (
             "refused" if isinstance(error, RefusedError) else "unavailable"
         )
@@ -102,9 +103,9 @@ def explain(
 ) -> MirrorwatchError:
     """Return the error to raise, `from` the client's own, where a call on `cluster` failed while `doing`.
 
-    `doing` is a noun phrase such as `reading the list of topics`. RefusedError needs a person: credentials,
-    rights, a certificate, a policy. UnavailableError may pass. ConfigurationError is what librdkafka does not
-    accept at all. With `symptoms`, a vague error is explained by what was heard before it.
+    `doing` is a phrase such as `reading the list of topics`. RefusedError must be fixed by the user:
+    credentials, permissions, a certificate, a policy. UnavailableError may pass. ConfigurationError:
+    librdkafka does not accept the settings. With `symptoms`, an earlier specific error explains a vague one.
     """
     name, text = error.name(), error.str()
     diagnosis, address = diagnose(name, text), _address(text)

@@ -1,7 +1,7 @@
-"""Look for the first record from an offset on, and its time: what a consumer of committed records would see.
+"""Find the first record from an offset on, and its time, as a consumer of committed records would read it.
 
-One consumer by assignment, never a group; nothing is committed. It blocks, and belongs on a thread. How much
-it reads and how long it takes is bounded: what was not answered by then is left out.
+One consumer by assignment, never a group; it commits nothing. It blocks, so run it on a thread. Bytes and
+time are bounded: partitions without an answer by then are left out.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class Gaps:
         self._turn = threading.Lock()  # a client that is closed under a thread takes the process with it
 
     def look(self, starts: Mapping[tuple[str, int], int], *, longest_s: float = LONGEST_S) -> Found:
-        """Look at partitions, each from its offset to the end as it is now.
+        """Search partitions, each from its offset to the current log end.
 
-        Raises our own error where the client fails as a whole; a broker that is away answers nothing.
+        Raises MirrorwatchError if the client fails as a whole; a broker that is down answers nothing.
         """
         with self._turn:
             if self._consumer is None:
@@ -99,7 +99,7 @@ class Gaps:
             return found
 
     def close(self) -> None:
-        """Let the client go."""
+        """Close the client."""
         with self._turn:
             self._let_go()
 

@@ -1,7 +1,7 @@
-"""`python -m runtime.kafka.group_asker`: a process that asks one cluster about its groups, and no more.
+"""`python -m runtime.kafka.group_asker`: a process that queries the groups of one cluster.
 
-Lines of JSON: the first on standard input is the order, each after it a question, each on standard output an
-answer. It ends when its standard input does. `GroupAsker` is the other end of it.
+It speaks lines of JSON. The first line on standard input is the configuration, each later one a request; each
+line on standard output is an answer. It ends at the end of its input. `GroupAsker` is the client side.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MAX_CHARS = 300
 
 
 class GroupAsker:
-    """Starts the process, hands it questions and has its answers. One thread may use it."""
+    """Starts the process, sends requests and collects answers; for one thread."""
 
     def __init__(self, settings: ClientSettings, *, cluster: str, timeout_s: float = 10.0) -> None:
         self._order = {
@@ -85,27 +85,27 @@ class GroupAsker:
         self._tell(self._order)
 
     def list_groups(self) -> None:
-        """Ask which consumer groups there are."""
+        """Request the list of consumer groups."""
         self._tell({"ask": "list"})
 
     def count_others(self) -> None:
-        """Ask how many groups of other kinds there are."""
+        """Request the number of groups of other kinds."""
         self._tell({"ask": "others"})
 
     def ask_right(self) -> None:
-        """Ask whether groups may be described."""
+        """Request whether groups may be described."""
         self._tell({"ask": "right"})
 
     def ask(self, groups: Sequence[str]) -> None:
-        """Ask what these groups have committed."""
+        """Request the committed offsets of these groups."""
         self._tell({"ask": "offsets", "groups": list(groups)})
 
     def describe(self, groups: Sequence[str]) -> None:
-        """Ask who is in these groups."""
+        """Request the members of these groups."""
         self._tell({"ask": "describe", "groups": list(groups)})
 
     def take(self) -> list[Told]:
-        """Return what was answered since; raises UnavailableError if the process has ended."""
+        """Return new answers; raises UnavailableError if the process has ended."""
         found: list[Told] = []
         with suppress(queue.Empty):
             while True:
@@ -139,10 +139,10 @@ class GroupAsker:
 
     def _ended(self) -> UnavailableError:
         status = None if self._process is None else self._process.poll()
-        said = f" (it said: {self._said[0]})" if self._said else ""
+        said = f" (its last output: {self._said[0]})" if self._said else ""
         return UnavailableError(
             f"cluster {self._cluster}: the process that asks about its groups ended, with status {status}"
-            f"{said}; it is started again"
+            f"{said}; restarting it"
         )
 
 
@@ -189,7 +189,7 @@ def main() -> None:
         _put(asking, json.loads(line))
     ending.set()
     sys.stdout.buffer.flush()
-    os._exit(0)  # a client that is closed waits for what is in flight, and nobody listens any more
+    os._exit(0)  # closing a client would wait for requests in flight
 
 
 def _put(asking: GroupOffsets, question: dict[str, Any]) -> None:
@@ -220,7 +220,7 @@ def _write(told: queue.SimpleQueue[Told]) -> None:
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
         except OSError:
-            os._exit(0)  # whoever asked has gone
+            os._exit(0)  # the caller has gone
 
 
 if __name__ == "__main__":

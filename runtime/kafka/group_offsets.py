@@ -1,12 +1,12 @@
-"""What a cluster's Admin API tells of consumer groups: which there are, what they committed, who is in them.
+"""Consumer groups by the Admin API: names, committed offsets, members.
 
-Every question is answered later, by one value that goes to `sink`, on a thread of the client's or of ours.
-Asked for are groups one by one, because the client takes one in a call; where a broker is slow, many calls
-are in flight, and each has its own timeout.
+Every request is answered later, by one value passed to `sink`, on another thread. Groups are queried one by
+one, because the client accepts one in a call. If a broker is slow, many calls are in flight, each with its
+own timeout.
 
-The client may take the whole process with it: where the connection to a coordinator breaks while such a call
-is in flight, librdkafka up to 2.16 fails an assertion and aborts (its issues 3663 and 4605). So this belongs
-in a process of its own (`runtime.kafka.group_asker`).
+The client may abort the whole process: if the connection to a coordinator breaks while such a call is in
+flight, librdkafka up to 2.16 fails an assertion (its issues 3663 and 4605). So run this in a separate process
+(`runtime.kafka.group_asker`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ANY_GROUP = "mirrorwatch-may-describe"  # of no group: what is answered about it
 class GroupsListed:
     """The consumer groups, classic and KIP-848, by name with the state of each, in lower case.
 
-    `problem` is why brokers did not answer: their groups are missing then.
+    `problem` is why brokers did not answer; their groups are missing.
     """
 
     states: dict[str, str]
@@ -47,7 +47,7 @@ class GroupsListed:
 
 @dataclass(frozen=True, slots=True)
 class GroupsOfAnyKind:
-    """How many groups there are that are no consumer groups: share groups, groups of workers and the like."""
+    """Number of groups that are not consumer groups: share groups, groups of workers and others."""
 
     others: int
 
@@ -75,7 +75,7 @@ class MembersTold:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A question that had no answer: `about` is what was asked, `group` whom it was about, "" for none."""
+    """A request without an answer: `about` is its kind, `group` its group or ""."""
 
     about: str
     group: str
@@ -94,7 +94,7 @@ Told = GroupsListed | GroupsOfAnyKind | OffsetsTold | MembersTold | Failed | Rig
 
 
 class GroupOffsets:
-    """Asks one cluster over one client."""
+    """Queries one cluster with one client."""
 
     def __init__(
         self, settings: ClientSettings, *, cluster: str, timeout_s: float, sink: Callable[[Told], None]
@@ -109,20 +109,20 @@ class GroupOffsets:
         )
 
     def list_groups(self) -> None:
-        """Ask which consumer groups there are."""
+        """Request the list of consumer groups."""
         asked = self._client.list_consumer_groups(request_timeout=self._timeout_s)
         asked.add_done_callback(lambda future: self._sink(self._listed(future)))
 
     def count_others(self) -> None:
-        """Ask how many groups of other kinds there are."""
+        """Request the number of groups of other kinds."""
         self._waiting.submit(self._count_others)
 
     def ask_right(self) -> None:
-        """Ask whether groups may be described."""
+        """Request whether groups may be described."""
         self._waiting.submit(self._ask_right)
 
     def ask(self, group: str) -> None:
-        """Ask what a group has committed."""
+        """Request the committed offsets of a group."""
         if not _speakable(group):
             self._sink(self._not_asked("offsets", group))
             return
@@ -133,7 +133,7 @@ class GroupOffsets:
             future.add_done_callback(partial(self._heed_offsets, group))
 
     def describe(self, groups: Sequence[str]) -> None:
-        """Ask who is in these groups."""
+        """Request the members of these groups."""
         asked = [group for group in groups if _speakable(group)]
         for group in groups:
             if not _speakable(group):
@@ -236,7 +236,7 @@ class GroupOffsets:
         return Failed(about, group, str(why), isinstance(why, RefusedError | ConfigurationError))
 
     def _not_asked(self, about: str, group: str) -> Failed:
-        sentence = f"cluster {self._cluster}: the client cannot ask about a group whose name is {group!r}"
+        sentence = f"cluster {self._cluster}: the client cannot query a group named {group!r}"
         return Failed(about, group, sentence, refused=True)
 
     def _explained(self, error: KafkaError, doing: str) -> MirrorwatchError:

@@ -1,8 +1,8 @@
-"""Which partitions are worth asking about: those whose leader is there and has answered lately.
+"""Partitions worth a request: those with a leader that answered recently.
 
-To a question for a leader that has just died, the client library tries to connect thousands of times a second
-until the question's time is up, a core's work for nothing. So one that did not answer is left alone for a
-while, or until another broker leads.
+A request to a leader that has just died makes the client library reconnect thousands of times a second until
+the request times out, which costs a core. So a silent leader is skipped for a while, or until another broker
+leads.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Led(Protocol):
 
 
 class Leaders:
-    """Remembers which brokers of one cluster were silent; instants are monotonic ns."""
+    """Silent brokers of one cluster; instants are monotonic ns."""
 
     def __init__(self) -> None:
         self._silent_until_ns: dict[int, int] = {}
 
     def answering(self, topic: Led, now_ns: int) -> list[int]:
-        """Return the partitions to ask about."""
+        """Return the partitions to query."""
         return [
             number
             for number, leader in enumerate(topic.leaders)
@@ -39,18 +39,18 @@ class Leaders:
         ]
 
     def is_silent(self, leader: int, now_ns: int) -> bool:
-        """Tell whether a broker is to be left alone."""
+        """Return whether a broker is skipped now."""
         return self._silent_until_ns.get(leader, now_ns) > now_ns
 
     def note(self, topic: Led, asked: Iterable[int], answered: Iterable[int], now_ns: int) -> None:
-        """Note of which partitions the leaders have answered, of those that were asked about."""
+        """Note which of the queried partitions' leaders answered."""
         heard = {topic.leaders[number] for number in answered}
         for leader in {topic.leaders[number] for number in asked}:
             if leader is not None:
                 self.note_one(leader, answered=leader in heard, now_ns=now_ns)
 
     def note_one(self, leader: int, *, answered: bool, now_ns: int) -> None:
-        """Note whether a broker that was asked has answered."""
+        """Note whether a queried broker answered."""
         if answered:
             self._silent_until_ns.pop(leader, None)
         else:

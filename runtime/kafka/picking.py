@@ -1,10 +1,9 @@
-"""Pick records out of partitions: a few from given offsets on, of many partitions at a time.
+"""Read a few records from given offsets, of many partitions at a time.
 
-One consumer by assignment, never a group; nothing is committed. It blocks, and belongs on a thread. Offsets
-are asked over the same consumer, so that an end is the one up to which it can read: with `committed`, the
-last stable offset. How long nothing may come of a partition is bounded, whatever comes of others: then
-UnavailableError is raised, since half an answer would look like records that are not there. A broker's quota
-makes answers slow, and none of them missing.
+One consumer by assignment, never a group; it commits nothing. It blocks, so run it on a thread. Offsets are
+requested by the same consumer, so that an end is what it can read up to: with `committed`, the last stable
+offset. If a partition returns nothing for too long, UnavailableError is raised, since a partial answer would
+look like missing records. A broker's quota makes answers slow, but never incomplete.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class Picked:
 
 
 class Picker:
-    """Reads and asks one cluster; `committed` leaves out what transactions have aborted or not decided."""
+    """Reads one cluster; `committed` leaves out aborted and open transactions."""
 
     def __init__(
         self, settings: ClientSettings, *, cluster: str, name: str, clock: Clock, committed: bool
@@ -88,7 +87,7 @@ class Picker:
         self._consumer: Any = None
 
     def open(self) -> None:
-        """Make the client; raises our own error where its settings are refused."""
+        """Create the client; raises MirrorwatchError if its settings are refused."""
         self._consumer = make_consumer(
             self._settings,
             cluster=self._cluster,
@@ -102,13 +101,13 @@ class Picker:
         )
 
     def close(self) -> None:
-        """Let the client go."""
+        """Close the client."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.close()
 
     def starts(self, places: Iterable[Place]) -> dict[Place, int]:
-        """Return the offset at which each partition's log begins."""
+        """Return the log start offset of each partition."""
         return self._known(self._offsets(dict.fromkeys(places, _FIRST)))
 
     def ends(self, places: Iterable[Place]) -> dict[Place, int]:
@@ -146,7 +145,7 @@ class Picker:
                 topic, number = first
                 raise UnavailableError(
                     f"cluster {self._cluster}: reading partition {number} of {topic}, one of {len(left)}, had"
-                    f" no answer within {longest_s:g} s; see whether its leader is up"
+                    f" no answer within {longest_s:g} s; check whether its leader is up"
                 )
             answered: list[TopicPartition] = []
             for message in self._consumer.consume(_RECORDS_AT_ONCE, _WAIT_S):
@@ -167,7 +166,7 @@ class Picker:
         return self._clock.monotonic_ns() + int(seconds * 1e9)
 
     def _take(self, message: Any, found: Picked, count: int) -> bool:
-        """Take what came for a partition; return whether that is all that is wanted of it."""
+        """Process records of a partition; return whether it is complete."""
         error = message.error()
         if error is None:
             kind, at_ms = message.timestamp()
@@ -225,7 +224,7 @@ class Picker:
         if silent:
             topic, number = silent[0]
             raise UnavailableError(
-                f"cluster {self._cluster}: the leader of partition {number} of {topic} told no offset;"
+                f"cluster {self._cluster}: the leader of partition {number} of {topic} sent no offset;"
                 " see whether that broker is up"
             )
         return found

@@ -1,8 +1,8 @@
-"""Where the logs of a cluster's partitions begin and end: thousands of them at a time.
+"""Log start and log end offsets of thousands of partitions at a time.
 
-It blocks, and belongs on a thread. A question is for partitions of one leader (`quick_offsets` says why it
-is cheap that way); where it fails, each partition is asked about by itself, over an admin client. A partition
-whose leader is away, or did not answer lately, is not asked (`leaders` says why).
+It blocks, so run it on a thread. A request has the partitions of one leader (see `quick_offsets`). If it
+fails, an Admin client queries each partition separately. A partition whose leader is down, or was silent
+recently, is skipped (see `leaders`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for w
 
 
 class Which(Enum):
-    """What is asked of each partition."""
+    """The offset to read of each partition."""
 
     START = "start"
     END = "end"  # the high watermark
@@ -109,7 +109,7 @@ class _Question:
 
 
 class Positions:
-    """Asks one cluster."""
+    """Queries one cluster."""
 
     def __init__(
         self, settings: ClientSettings, *, cluster: str, name: str, clock: Clock, timeout_s: float = 10.0
@@ -129,7 +129,7 @@ class Positions:
         self.cluster_id = ""  # as the cluster itself tells it, "" until its topics are read
 
     def open(self) -> None:
-        """Make the clients; they connect when the first question is asked."""
+        """Create the clients; they connect at the first request."""
         self._client = make_admin_client(
             self._settings, cluster=self._cluster, name=self._name, symptoms=self._symptoms
         )
@@ -143,7 +143,7 @@ class Positions:
             )
 
     def close(self) -> None:
-        """Let the clients go."""
+        """Close the clients."""
         self._client = None
         while self._quick:
             self._quick.popitem()[1].close()
@@ -159,7 +159,7 @@ class Positions:
             raise explain(
                 error.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms
             ) from error
-        self._listen()  # what they heard of an outage that is over is not to explain the next one
+        self._listen()  # errors of a past outage must not explain the next one
         self._symptoms.clear()
         self.cluster_id = str(found.cluster_id or "")
         listed = {
@@ -293,7 +293,7 @@ class Positions:
 
     def _silent(self, leader: int) -> UnavailableError:
         return UnavailableError(
-            f"cluster {self._cluster}: broker {leader} did not answer a moment ago; see whether it is up"
+            f"cluster {self._cluster}: broker {leader} did not answer a moment ago; check whether it is up"
         )
 
     def _told(self, failure: Exception, doing: str) -> Exception:

@@ -1,9 +1,10 @@
-"""Offsets of many partitions at once, over a consumer that reads nothing.
+"""Offsets of many partitions in one request, by a consumer that reads nothing.
 
-A consumer's question for the offsets of a time takes the protocol's own numbers for "the first" and "the
-next" (ListOffsets: -2 and -1) in a time's place, and answers with one object a partition where an admin
-client makes a future with a lock: 2 to 3 µs a partition beside 11 to 15. Its one weakness is that a question
-fails as a whole: whoever asks puts partitions of one leader into it, and asks otherwise where it fails.
+A consumer's request for the offsets of a time accepts the protocol's own numbers for start and end
+(ListOffsets:
+-2 and -1) as a time. It returns one object a partition, where an Admin client creates a future with a lock: 2
+to 3 µs a partition instead of 11 to 15. A request fails as a whole, so each has the partitions of one leader,
+and the caller retries in another way.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class QuickOffsets:
         return found
 
     def learn(self, topics: Iterable[str]) -> None:
-        """Ask for the leaders of some of these topics: by itself the client does so every five minutes."""
+        """Refresh the leaders of some of these topics; the client itself does so every five minutes."""
         for topic in sorted(topics)[:_LEARNT]:
             with suppress(KafkaException):  # it is asked again at the next look
                 self._consumer.list_topics(topic, timeout=_LEARN_S)
@@ -69,7 +70,7 @@ class QuickOffsets:
         self._consumer.poll(0)
 
     def close(self) -> None:
-        """Let the client go."""
+        """Close the client."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.close()

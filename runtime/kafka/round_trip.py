@@ -1,4 +1,4 @@
-"""One record to a cluster and back from the same one: whether the cluster itself takes and gives records."""
+"""One record to a cluster and back, to test whether the cluster itself works."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class RoundTrip:
     async def open(self, *, from_offset: int) -> None:
         """Make both clients; reading starts at this offset.
 
-        Raises our own error where the client does not accept its settings.
+        Raises MirrorwatchError if the client rejects its settings.
         """
         try:
             await self._on_thread(self._open, from_offset)

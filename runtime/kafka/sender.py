@@ -1,9 +1,8 @@
-"""The canary's producer: each record is sent once, and its report is stamped on the thread that gets it.
+"""The canary's producer: sends each record once, and stamps its report on the thread that receives it.
 
-librdkafka's own time-out of a record would break that promise: it begins a new epoch of the producer then,
-and what had been under way beside that record is sent again under it, which the broker takes for new. So
-nothing times out in the client. Where the oldest report is missing for too long, the whole client is given
-up with all that it holds, unsent and unanswered, and another one takes its place.
+librdkafka's own message timeout would break that: it starts a new producer epoch and sends the other records
+in flight again, which the broker accepts as new. So no message times out in the client. If the oldest report
+is missing for too long, the whole client is dropped with all its records, and a new one replaces it.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ class Sender:
     def start(self) -> None:
         """Make the client; it connects by itself when the cluster is there.
 
-        Raises our own error where the client does not accept its settings.
+        Raises MirrorwatchError if the client rejects its settings.
         """
         try:
             self._client = self._make()
@@ -146,7 +145,7 @@ class Sender:
         headers: tuple[tuple[str, bytes], ...],
         tag: object,
     ) -> bool:
-        """Hand a record over; false where the queue is full or the client is closed: it was not sent."""
+        """Queue a record; false if it was not sent, because the queue is full or the client is closed."""
         with self._lock:  # or a client could be given up between these lines
             client = self._client
             if client is None or self._ending.is_set():
@@ -175,7 +174,7 @@ class Sender:
         return False
 
     def stop(self) -> None:
-        """Ask the thread to end; what is still queued is given up."""
+        """Stop the thread; queued records are dropped."""
         self._ending.set()
 
     def join(self, timeout_s: float) -> bool:
@@ -186,7 +185,7 @@ class Sender:
         return not self._thread.is_alive()
 
     def flush(self, timeout_s: float) -> int:
-        """Wait for what was sent to be reported; return how many records still are not."""
+        """Wait for reports; return how many records have none."""
         client = self._client
         if client is None:
             return 0
@@ -229,14 +228,14 @@ class Sender:
         self._give_up(client)
 
     def _hangs(self, client: _Client) -> bool:
-        """Tell whether the oldest record has waited for its report for too long."""
+        """Return whether the oldest record has waited for its report for too long."""
         with self._lock:
             _, sent_ns = next(iter(client.under_way.values()), (None, None))
         waited_ns = 0 if sent_ns is None else self._clock.monotonic_ns() - sent_ns
         return waited_ns >= self._message_timeout_s * 1e9
 
     def _replace(self, client: _Client) -> None:
-        """Send by another client from now on, and report all that this one holds."""
+        """Replace the client, and report all records of the old one."""
         fresh = self._make()
         with self._lock:
             self._client = fresh
@@ -252,7 +251,7 @@ class Sender:
             self._report(client, number, KafkaError(KafkaError._PURGE_INFLIGHT), None)  # noqa: SLF001
 
     def _break(self, error: Any) -> None:
-        """Tell once that this producer is of no more use."""
+        """Report once that this producer cannot send any more."""
         if not self.broken:
             self.broken = True
             failure = explain(

@@ -1,9 +1,9 @@
-"""Lists of topics of which the client keeps, for each partition, its leader alone.
+"""Topic lists with less memory: only the leader of each partition.
 
-The client makes an object of each partition, with two lists and a dictionary, and hands all of them over at
-once: 50,000 partitions take 20 MB for as long as somebody reads the list. It makes a topic's partitions
-first and then gives them to the topic, whose class it looks up by name: one that keeps their leaders alone
-needs less than half a megabyte. A client that looks it up no more lists as ever.
+The client creates an object with two lists and a dictionary for each partition: 50,000 partitions take 20 MB
+while the list exists. It creates the partitions first and passes them to the topic, whose class it looks up
+by name. A class that keeps only the leaders needs less than half a megabyte. If a client version does not
+look it up, lists work as before.
 """
 
 from __future__ import annotations

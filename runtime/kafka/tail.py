@@ -1,7 +1,7 @@
-"""A tail: one consumer that reads a few small topics of one cluster now and then, beside the canary's tap.
+"""Tail: one consumer that reads a few small topics of one cluster now and then.
 
-It fetches by itself; `take` returns what has come since the last look and waits for nothing. No consumer
-group, nothing committed, partition 0 of each topic only: that is all that MirrorMaker's small topics have.
+It fetches in the background; `take` returns new records without waiting. It uses no consumer group, commits
+nothing, and reads only partition 0 of each topic: MirrorMaker's small topics have no other.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Tail:
         """Read these topics from these offsets on, FROM_START or FROM_NEWEST included, and no others.
 
         The client is a new one each time: an old one would hold on to the ids of topics that were made anew.
-        Raises our own error where the client does not accept its settings.
+        Raises MirrorwatchError if the client rejects its settings.
         """
         try:
             await asyncio.to_thread(self._begin, dict(places))
@@ -83,11 +83,11 @@ class Tail:
             raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
 
     async def take(self) -> list[Tailed]:
-        """Return what has come since the last look, in the order of each topic; waits for nothing."""
+        """Return new records, in the order of each topic, without waiting."""
         return await asyncio.to_thread(self._take)
 
     async def close(self) -> None:
-        """Let the client go."""
+        """Close the client."""
         await asyncio.to_thread(self._close)
 
     def _begin(self, places: dict[str, int]) -> None:

@@ -1,9 +1,9 @@
-"""A tap: one consumer on a plain thread that stamps each record as `poll()` returns it.
+"""Tap: one consumer on a plain thread that stamps each record as `poll()` returns it.
 
-No consumer group, nothing committed: partitions are assigned by hand and read from their leaders. A plain
-thread sees arrivals a fraction of a millisecond after they can be had, which an event loop does not. Where
-that matters little, a lazy tap reads many at a time at a fraction of the cost: a record may then be stamped
-up to twice LAZY_S after it could be had.
+It uses no consumer group and commits nothing: partitions are assigned and read from their leaders. A plain
+thread sees an arrival a fraction of a millisecond after it is available; an event loop does not. If the time
+matters little, a lazy tap reads many records at once at a fraction of the cost; a record may then be stamped
+up to twice LAZY_S late.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class TapFault:
     tap: str
     topic: str  # empty where it concerns them all
     error: MirrorwatchError
-    lasting: bool  # it reads no more: the tap has to be made anew
+    lasting: bool  # it reads no more: the tap must be re-created
     at_ns: int
 
 
@@ -110,7 +110,7 @@ class Tap:
         self.last_poll_ns = 0  # when the thread was last seen alive
 
     def start(self, places: Sequence[Place]) -> None:
-        """Begin to read; raises nothing for a cluster that is away, since the client waits for it."""
+        """Start reading; the client waits for a cluster that is down."""
         self.last_poll_ns = self._clock.monotonic_ns()
         self._thread = threading.Thread(
             target=self._run, args=(tuple(places),), name=f"tap-{self._name}", daemon=True
@@ -123,7 +123,7 @@ class Tap:
 
     @property
     def dead(self) -> bool:
-        """Tell whether its thread has ended without being told to."""
+        """Return whether its thread has ended unexpectedly."""
         thread = self._thread
         return thread is not None and not thread.is_alive() and not self._ending.is_set()
 

@@ -1,4 +1,4 @@
-"""How long brokers have held back the answers to one of our clients, because of a quota on it."""
+"""Sum of the throttle times that brokers report to one client, because of a quota."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WINDOW_S = 10.0
 
 
 class Throttle:
-    """Sums what a client's `throttle_cb` tells; it outlives the clients that are made anew."""
+    """Sum of the times of `throttle_cb`; outlives re-created clients."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class Throttle:
                 self._forget()
 
     def take_over(self, before: Throttle) -> None:
-        """Go on where another one has ended: what is counted never falls."""
+        """Take over the total of another one, so that it never falls."""
         with self._turn:
             self._total_s += before.total_s
 

@@ -1,4 +1,4 @@
-"""Which ids of topics tell one from another. Pure."""
+"""Which topic ids are usable. Pure."""
 
 from __future__ import annotations
 

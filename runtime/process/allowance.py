@@ -1,4 +1,4 @@
-"""How often something may be done: so many times in so many seconds."""
+"""Rate limit: so many times in so many seconds."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections import deque
 
 
 class Allowance:
-    """Counts what was done; pure, with instants in monotonic nanoseconds."""
+    """Counts actions; pure, with instants in monotonic nanoseconds."""
 
     def __init__(self, times: int, *, per_s: float) -> None:
         self._done: deque[int] = deque(maxlen=times)
         self._per_ns = int(per_s * 1e9)
 
     def take(self, now_ns: int) -> float:
-        """Return 0 where it may be done now, which counts it, or else in how many seconds it may."""
+        """Return 0 and count, or the seconds until it is allowed."""
         if len(self._done) == self._done.maxlen:
             wait_ns = self._done[0] + self._per_ns - now_ns
             if wait_ns > 0:

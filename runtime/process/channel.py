@@ -1,8 +1,8 @@
-"""Questions and answers between two processes of ours, over a socket in a folder that only we may enter.
+"""Requests between two processes, over a socket in a private folder.
 
-A question is a JSON object; an answer is a JSON object, its head, followed by bytes in pieces. On the wire
-each of them stands behind its length in four bytes, big-endian, and a piece of length 0 ends an answer. One
-connection carries one question, so a long answer holds up no other.
+A request is a JSON object. An answer is a JSON object, its head, followed by bytes in pieces. Each has a
+prefix with its length in four bytes, big-endian; a piece of length 0 ends an answer. A connection has one
+request, so a long answer does not block another.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SIZE = 4
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is told: a head, and bytes in pieces of any length."""
+    """An answer: a head, and bytes in pieces of any length."""
 
     head: dict[str, Any] = field(default_factory=dict)
     pieces: Iterable[bytes] = ()
@@ -35,7 +35,7 @@ class Answer:
 async def listen(
     path: Path, answer: Callable[[dict[str, Any]], Awaitable[Answer]], *, wrong: Callable[[Exception], None]
 ) -> asyncio.Server:
-    """Answer questions at this path until the server is closed.
+    """Answer requests at this path until the server is closed.
 
     A question that `answer` fails at is told to `wrong`, and its connection ends without an answer.
     """
@@ -51,7 +51,7 @@ async def listen(
             writer.write(bytes(_SIZE))
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # whoever asked has gone
+            pass  # the caller has gone
         except Exception as error:  # noqa: BLE001 - one bad question must not end the others
             wrong(error)
         finally:
@@ -61,7 +61,7 @@ async def listen(
 
 
 async def ask(path: Path, question: dict[str, Any], *, timeout_s: float) -> tuple[dict[str, Any], bytes]:
-    """Return head and bytes of the answer; raises UnavailableError where none comes in time."""
+    """Return head and bytes of the answer; raises UnavailableError without one in time."""
     try:
         async with asyncio.timeout(timeout_s):
             head, pieces = await stream(path, question, timeout_s=timeout_s)
@@ -128,7 +128,7 @@ async def _read_text(reader: asyncio.StreamReader) -> dict[str, Any]:
     except ValueError as error:
         raise MalformedError("A question or a head is not JSON.") from error
     if not isinstance(found, dict):
-        raise MalformedError("A question or a head is no JSON object.")
+        raise MalformedError("A question or a head is not a JSON object.")
     return found
 
 
@@ -139,7 +139,7 @@ def _words(error: BaseException, timeout_s: float) -> str:
         case asyncio.IncompleteReadError():
             return "it ended before its answer did"
         case FileNotFoundError():
-            return "it does not listen yet"
+            return "it is not listening yet"
         case OSError():
             return f"it cannot be reached: {error.strerror or error}"
         case _:

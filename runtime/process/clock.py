@@ -1,4 +1,4 @@
-"""The one place where time is read; everything else is handed a clock or an instant."""
+"""The only place that reads the time; all other code gets a clock or an instant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TRIES = 5
 
 
 class Clock(Protocol):
-    """Two readings: one that only ever grows, for durations, and one that people know, for instants.
+    """A monotonic clock for durations, and a wall clock for instants.
 
     The wall clock is held: where the machine's is set, it goes on as before until `follow` is called, so that
     whoever keeps instants can move them in the same step and no age jumps. `monotonic_ns` stands while the
@@ -35,12 +35,12 @@ class Clock(Protocol):
         ...
 
     def follow(self) -> float:
-        """Take over what the machine's wall clock was set to; return by how many seconds it was."""
+        """Adopt a changed wall clock; return the change in seconds."""
         ...
 
 
 class WaitingClock(Clock, Protocol):
-    """A clock that can also wait, so that tests of back-off need no time."""
+    """A clock that can also wait, so that tests need no real time."""
 
     async def wait(self, event: asyncio.Event, *, timeout_s: float) -> bool:
         """Wait until `event` is set or `timeout_s` seconds have passed; return whether it is set."""
@@ -78,7 +78,7 @@ class SystemClock:
         return self._ahead_s + _steady_s()
 
     def follow(self) -> float:
-        """Take over the system's wall clock; return by how many seconds it had been set."""
+        """Adopt a changed wall clock; return the change in seconds."""
         for _ in range(_TRIES):
             before_s = _steady_s()
             wall_s = time.time()

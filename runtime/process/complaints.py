@@ -1,12 +1,13 @@
-"""What needs a person: said once, repeated at a decent interval with its count, and taken back when over.
+"""Problems: logged once, repeated rarely with a count, and reported as over.
 
-`ComplaintBook` decides what is worth saying and is pure; `Complaints` passes that on to the log. Rules:
+`ComplaintBook` decides what to log and is pure; `Complaints` logs it. Rules:
 
-1. The first complaint about a place is said at once.
-2. The same again is counted, and said again once `again_after_s` have passed since it was last said.
-3. Another sentence about the same place is news: said at once, but at most every `news_after_s`, so that a
-   sentence with a changing number in it cannot flood the log.
-4. A cleared place is said once; the next complaint about it begins anew.
+1. The first problem of a place is logged at once.
+2. The same sentence is counted, and logged again after `again_after_s`.
+3. Another sentence about the same place is logged at once, but at most every `news_after_s`, so that a
+sentence
+   with a changing number cannot flood the log.
+4. The end of a problem is logged once; the next problem of that place starts again at rule 1.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """One place that is at fault: the newest sentence, first and newest instant (epoch s), how often."""
+    """A problem at one place: newest sentence, first and newest instant (epoch s), count."""
 
     where: str
     sentence: str
@@ -48,7 +49,7 @@ class _Entry:
 
 
 class ComplaintBook:
-    """The complaints that hold now, at most `places` of them: the one silent for longest makes room."""
+    """Current problems, at most `places`; the one silent for the longest is dropped first."""
 
     def __init__(
         self, *, again_after_s: float = 600.0, news_after_s: float = 60.0, places: int = 1000
@@ -78,10 +79,10 @@ class ComplaintBook:
         unsaid, entry.unsaid = entry.unsaid, 0
         entry.said_sentence, entry.said_at = sentence, now
         count = "once" if unsaid == 1 else f"{unsaid} times"
-        return Saying(where, f"{sentence} (since it was last said here: {count} in {duration_text(quiet_s)})")
+        return Saying(where, f"{sentence} (repeated {count} in {duration_text(quiet_s)})")
 
     def clear(self, where: str, *, now: float) -> Saying | None:
-        """Note that `where` is fine at `now`; return what to log, None when nothing was wrong there."""
+        """Note that `where` works at `now`; return what to log, or None without a problem there."""
         entry = self._entries.pop(where, None)
         if entry is None:
             return None
@@ -96,26 +97,26 @@ class ComplaintBook:
             entry.said_at += by_s
 
     def active(self) -> tuple[Complaint, ...]:
-        """Return what holds now, newest beginning first."""
+        """Return current problems, newest first."""
         records = (entry.complaint for entry in self._entries.values())
         return tuple(sorted(records, key=lambda record: (-record.since_at, record.where)))
 
 
 class Complaints:
-    """A book of complaints that tells the log: warnings when something is wrong, information when over."""
+    """Logs problems: a warning while there is one, information when it is over."""
 
     def __init__(self, log: Logger, *, book: ComplaintBook | None = None) -> None:
         self._log = log
         self._book = book or ComplaintBook()
 
     def say(self, where: str, sentence: str, now: float) -> None:
-        """Complain about `where` at epoch second `now`."""
+        """Report a problem at `where` at epoch second `now`."""
         saying = self._book.say(where, sentence, now=now)
         if saying is not None:
             self._log.warning(saying.sentence, where=saying.where)
 
     def clear(self, where: str, now: float) -> None:
-        """Take back what was said about `where`; costs nothing when nothing was."""
+        """Report that the problem at `where` is over."""
         saying = self._book.clear(where, now=now)
         if saying is not None:
             self._log.info(saying.sentence, where=saying.where)
@@ -125,5 +126,5 @@ class Complaints:
         self._book.move_instants(by_s)
 
     def active(self) -> tuple[Complaint, ...]:
-        """Return what holds now, newest beginning first."""
+        """Return current problems, newest first."""
         return self._book.active()

@@ -1,7 +1,7 @@
-"""Which process wrote something, told so that another one on the same machine can see whether it still runs.
+"""Identity of a process, so that another process on the same host can see whether it still runs.
 
-A process id alone is given out again and again, and means another process in another container: beside it
-stand the boot of the machine, the namespace of process ids, and when the process began (proc(5), field 22).
+Process ids are reused, and differ between containers. So the identity also has the boot id of the host, the
+namespace of process ids, and the start time of the process (proc(5), field 22).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FOREIGN_LEASE_S = 600.0  # no clock of another machine is so wrong
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """One process on one machine since its last boot; what cannot be found out is empty."""
+    """One process on one host since its last boot; unknown parts are empty."""
 
     boot: str
     namespace: str
@@ -29,13 +29,13 @@ class ProcessIdentity:
 
 
 def this_process() -> ProcessIdentity:
-    """Return the identity of the process that asks."""
+    """Return the identity of this process."""
     pid = os.getpid()
     return ProcessIdentity(_boot(), _namespace(), pid, _began(pid) or "")
 
 
 def is_gone(text: str) -> bool | None:
-    """Tell whether the process of this line has ended; None where that cannot be told from here."""
+    """Return whether the process of this line has ended; None if unknown."""
     told = _read_line(text)
     if told is None or not told.began or (told.boot, told.namespace) != (_boot(), _namespace()):
         return None

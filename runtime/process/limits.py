@@ -1,9 +1,8 @@
-"""Room for many clusters in one process: open files, and threads that may wait.
+"""Limits for many clusters in one process: open files, and blocking threads.
 
-Every client of a cluster holds a few sockets and pipes: about fifty files for one cluster, where many systems
-allow a process 1,024 as long as it does not ask for more. asyncio's own pool has four threads more than the
-machine has processors: a few clusters that do not answer would fill it with clients that are being closed,
-and every other cluster would wait behind them.
+The clients of one cluster hold about fifty sockets and pipes, and many systems allow a process 1,024 files by
+default. asyncio's default thread pool has four threads more than the host has processors: a few clusters that
+do not answer would fill it with clients being closed, and block all others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Logs, set up once by the composition root: text for people or one JSON object a line.
+"""Log setup and redaction: text for people, or one JSON object a line.
 
-Everything arrives here: structlog's events, the standard library's loggers, Python's warnings, and
-librdkafka's own words where a client is given `logging.getLogger("rdkafka")`.
+All logs arrive here: structlog's events, the standard library's loggers, Python's warnings, and librdkafka's
+log if a client gets `logging.getLogger("rdkafka")`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BEFORE, _BEHIND = r"['\"=:@%$&+\\\d_]", r"[\"@%$&+\\\d_]|'(?!s\b|t\b)|:(?=\S)"
 
 
 class Redactor:
-    """Replace known secret values by `***` in whatever is about to be written.
+    """Replaces known secret values by `***` in log output.
 
     A secret that is nothing but a word stays where a sentence of ours has it as a word of its own, and is
     replaced wherever it may be a value: in what others said, in quotes, behind `=`, in fields of an event.
@@ -112,7 +112,7 @@ def as_value(secret: str) -> re.Pattern[str]:
 
 
 class _LockedStream:
-    """Write whole lines from any thread; a reader that went away does not end the service."""
+    """Writes whole lines from any thread; a closed reader does not end the service."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -131,7 +131,7 @@ _CLIENT_HAS_LEFT = ("asyncio", "socket.send() raised exception.")
 
 
 class _Bridge(logging.Handler):
-    """Carry the standard library's records over into structlog."""
+    """Passes the standard library's records to structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if (record.name, record.msg) == _CLIENT_HAS_LEFT:
@@ -163,7 +163,7 @@ def configure(
     `stream`. Secrets may be added to `redactor` later, when the configuration has been read.
     """
     if level not in _LEVELS:
-        raise ValueError(f"'{level}' is no log level: write one of {', '.join(_LEVELS)}")
+        raise ValueError(f"'{level}' is not a log level; write one of  {', '.join(_LEVELS)}")
     minimum = _LEVELS[level]
     last: Processor = structlog.processors.JSONRenderer(ensure_ascii=False) if form == "json" else render_text
     structlog.configure(

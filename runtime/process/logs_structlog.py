@@ -1,7 +1,7 @@
-"""structlog without rich, which it loads only because it is there, to draw tracebacks that nobody asks for.
+"""Load structlog without rich, which it imports if present, only to draw tracebacks.
 
-Every process of ours logs, and only commands that draw on a terminal need rich, and load it themselves: it
-would cost each of the others 4 MiB and 50 ms of its start.
+Every process logs, but only commands that draw on a terminal need rich. It would cost each of the others 4
+MiB and 50 ms at the start.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write a log event as one line for people: time, level, sentence, then key=value."""
+"""A log event as one line of text: time, level, sentence, then key=value."""
 
 from __future__ import annotations
 

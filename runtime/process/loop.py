@@ -1,4 +1,4 @@
-"""One event loop for one piece of work."""
+"""Run a coroutine in its own event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of a process that holds much for long: freed memory is given back, garbage seldom looked for."""
+"""Memory of a long-lived process: return freed memory, and collect garbage rarely."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GENERATIONS = (20, 20)  # collections of the younger ones to one of the next
 
 
 def give_back() -> None:
-    """Have glibc give back all that it holds free; where there is another library, do nothing.
+    """Return glibc's free memory to the system; does nothing with another library.
 
     What thousands of small blocks leave behind lies in holes that it keeps by itself.
     """
@@ -45,7 +45,7 @@ def collect_rarely() -> None:
 
 
 async def collect_now_and_then(stopping: asyncio.Event, clock: WaitingClock) -> None:
-    """Take away what is garbage in cycles once a minute, and give it back.
+    """Collect cyclic garbage once a minute, and return its memory.
 
     There is always some: what a client answers that failed is in one with its own exception.
     """

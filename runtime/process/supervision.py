@@ -30,7 +30,7 @@ class Jitter(Protocol):
 
 
 class Phase(StrEnum):
-    """Where supervised work stands."""
+    """Phase of supervised work."""
 
     RUNNING = "running"
     DOWN = "down"
@@ -40,7 +40,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What `supervise` tells each time something changes; `sentence` is why, empty unless down or refused."""
+    """State that `supervise` reports at each change; `sentence` is why, if down or refused."""
 
     name: str
     phase: Phase

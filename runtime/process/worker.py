@@ -1,8 +1,8 @@
-"""A process of ours that works beside the service: started, asked, and started again when it dies.
+"""A second process beside the service: started, queried, and restarted when it dies.
 
-It is a program of its own, never a fork, so that it has the imports that it needs and no client of ours is
-torn in two. It gets its orders on its standard input, which is held open: when that ends, whoever gave them
-is gone, and so it goes too, kill -9 included.
+It is a separate program, not a fork, so that it imports only what it needs and no client is shared. It gets
+its orders on standard input, which stays open. When that ends, its parent is gone and it ends too, even after
+kill -9.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def _kept_off() -> Iterator[None]:
 
 
 class WorkerEndedError(UnavailableError):
-    """The process ended without having been told to."""
+    """The process ended unexpectedly."""
 
 
 class Worker:
-    """Keeps `python -m MODULE` running with its orders; `what` is how it is called in sentences.
+    """Keeps `python -m MODULE` running with its orders; `what` is its name in sentences.
 
     `orders` may be others from its next start on.
     """
@@ -106,7 +106,7 @@ class Worker:
                 await process.stdin.drain()
             await asyncio.wait((stop, end), return_when=asyncio.FIRST_COMPLETED)
             if not stop.done():
-                raise WorkerEndedError(f"{self._what} ended by itself, with status {process.returncode}")
+                raise WorkerEndedError(f"{self._what} ended unexpectedly with status {process.returncode}")
         finally:
             stop.cancel()
             process.stdin.close()
@@ -143,7 +143,7 @@ class Worker:
     def _path(self) -> Path:
         """Return its socket; raises UnavailableError before its first start."""
         if self._folder is None:
-            raise UnavailableError("it has not begun yet")
+            raise UnavailableError("it has not started yet")
         return Path(self._folder.name) / SOCKET
 
     def _silent(self, error: UnavailableError) -> UnavailableError:

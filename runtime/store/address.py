@@ -1,4 +1,4 @@
-"""Which database the store is in: `sqlite:///FILE`, or PostgreSQL's address."""
+"""Database address: `sqlite:///FILE`, or PostgreSQL's."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def check_address(text: str) -> None:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise ValueError(f"is no database address: {_WRITE}") from None
+        raise ValueError(f"is not a database address; {_WRITE}") from None
     if "\0" in text:
-        raise ValueError(f"holds a NUL, which no address may: {_WRITE}")
+        raise ValueError(f"contains a NUL byte; {_WRITE}")
     backend = url.get_backend_name()
     if backend not in _DIALECTS:
-        raise ValueError(f"'{backend}' is no database that can be used: {_WRITE}")
+        raise ValueError(f"'{backend}' is not a supported database; {_WRITE}")
     if backend != "sqlite":
         if url.drivername not in (backend, _DRIVER):
-            raise ValueError(f"'{url.drivername}' names a driver that is not used here: write postgresql://")
+            raise ValueError(f"'{url.drivername}' names an unsupported driver; write postgresql://")
         if "@" in (url.host or ""):
-            raise ValueError("holds an '@' that separates nothing: write one of the password as %40")
+            raise ValueError("contains a second '@'; write '@' in the password as %40")
         if not url.database:
             raise ValueError("names no database: write postgresql://USER:PASSWORD@HOST/DATABASE")
         _check_numbers(url)
@@ -43,7 +43,7 @@ def check_address(text: str) -> None:
     if not url.database or url.database.startswith((":memory:", "file:")):
         raise ValueError("names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db")
     if url.host or url.query:
-        raise ValueError("takes neither host nor options: write sqlite:///FILE, with three slashes")
+        raise ValueError("accepts neither host nor options; write sqlite:///FILE, with three slashes")
 
 
 def _check_numbers(url: URL) -> None:
@@ -51,7 +51,7 @@ def _check_numbers(url: URL) -> None:
         if name in _NUMBERS or name.startswith("keepalives_"):
             said = ",".join([value] if isinstance(value, str) else value)
             if not all(one.isascii() and one.isdigit() for one in said.split(",")):
-                raise ValueError(f"has an option '{name}' that is no whole number")
+                raise ValueError(f"has an option '{name}' that is not a whole number")
 
 
 def resolve_address(text: str, directory: Path) -> Address:
@@ -63,7 +63,7 @@ def resolve_address(text: str, directory: Path) -> Address:
 
 
 def secrets_of(url: Address) -> set[str]:
-    """Return what an address holds that nobody is to see: its password, and those among its options."""
+    """Return the secrets of an address: its password, and passwords among its options."""
     options = {key: value for key, value in url.query.items() if "password" in key}
     told = [one for value in options.values() for one in ([value] if isinstance(value, str) else value)]
     return {one for one in (url.password, *told) if one}

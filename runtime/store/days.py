@@ -1,6 +1,6 @@
-"""Days of a table of minutes that are kept as one row each, so that a report over a year reads a row a day.
+"""Compact days of a table of minutes into one row each, so that a report over a year reads one row a day.
 
-Whoever writes a minute forgets the row of its day in the same transaction.
+The writer of a minute deletes the row of its day in the same transaction.
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ class DayRows:
         at_most: int,
         body_of: Callable[[str, int], str],
     ) -> int:
-        """Keep some more days before `before` as one row each; return how many it were."""
+        """Compact more days before `before` into one row each; return how many."""
         found = self.missing(connection, flows, before=before, at_most=at_most)
         rows = [{"flow": flow, "day": day, "body": body_of(flow, day)} for flow, day in found]
         replace_rows(connection, self.days, rows)
         return len(rows)
 
     def forget(self, connection: sa.Connection, days: Iterable[tuple[str, int]]) -> None:
-        """Delete the rows of days, by flow, whose minutes are not what they were."""
+        """Delete the rows of days, by flow, whose minutes changed."""
         gone = [{"of_flow": flow, "of_day": day} for flow, day in sorted(set(days))]
         if gone:
             here = self.days.c.flow == sa.bindparam("of_flow"), self.days.c.day == sa.bindparam("of_day")

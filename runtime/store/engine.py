@@ -1,15 +1,15 @@
-"""Open a database so that every finished write survives kill -9 and a power cut, and excludes other writers.
+"""Open a database so that every finished write survives kill -9 and a power cut, with one writer at a time.
 
-SQLite: write-ahead log, so that readers in other processes never wait for a writer; synchronous FULL, so
-that a commit is on the disk when it returns. NORMAL would survive kill -9 as well, but lose the newest
-commits with the power, and with them losses that were already told. FULL costs one fsync a commit, which is
-bounded by writing once for many changes. Transactions begin IMMEDIATE for writing: two writers wait for each
-other at the beginning instead of failing in the middle.
+SQLite: write-ahead log, so that readers in other processes never wait for a writer; synchronous FULL, so that
+a commit is on the disk when it returns. NORMAL would survive kill -9 too, but could lose the newest commits
+in a power cut, with losses that were already reported. FULL costs one fsync a commit; many changes share one.
+Transactions start IMMEDIATE for writing: two writers wait for each other at the start instead of failing
+later.
 
-PostgreSQL keeps what it has committed by itself. An advisory lock makes its writers wait for each other, and
-goes with the transaction; readers see one state. The server is told how long a statement may take, and how
-long it may hear nothing within a transaction: a machine that is gone keeps no other out. A server that is
-gone is given up by TCP, and one that only stands still by us, who cut the connection.
+PostgreSQL makes commits durable by itself. An advisory lock makes its writers wait for each other, and ends
+with the transaction; readers see one state. The server limits the time of a statement, and the idle time in a
+transaction, so that a dead client blocks nobody. TCP detects a dead server; for a server that hangs, this
+module cuts the connection.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WRITERS = 7_290_461_355_321  # the advisory lock of all writers: any number, th
 
 
 class Deadline:
-    """The instant when the running operation has to give up, read from the thread that runs it."""
+    """Deadline of the running operation, read by its thread."""
 
     def __init__(self, monotonic_ns: Callable[[], int]) -> None:
         self._monotonic_ns = monotonic_ns
@@ -43,7 +43,7 @@ class Deadline:
         self._at_ns = at_ns
 
     def passed(self) -> bool:
-        """Tell whether the operation has to give up."""
+        """Return whether the deadline has passed."""
         return self._at_ns is not None and self._monotonic_ns() > self._at_ns
 
     @property
@@ -55,7 +55,7 @@ class Deadline:
 
 
 class Lifeline:
-    """The connection to a server, which can be cut from another thread than the one that waits for it."""
+    """The connection to a server, which another thread can cut."""
 
     def __init__(self) -> None:
         self._raw: Any = None
@@ -65,7 +65,7 @@ class Lifeline:
         self._raw = raw
 
     def cut(self) -> None:
-        """Have whoever waits for the server see the connection's end; without a server, do nothing."""
+        """Close the connection under the waiting thread; does nothing without a server."""
         raw = self._raw
         # It may be closed at any moment by its own thread: then there is nothing to cut.
         with suppress(Exception):
@@ -133,7 +133,7 @@ def _postgresql(url: sa.URL, *, busy_s: float, deadline: Deadline, lifeline: Lif
     def check(*_of_statement: object) -> None:
         # The server knows the limit of each statement only.
         if deadline.passed():
-            raise sa.exc.TimeoutError("the operation has taken too long")
+            raise sa.exc.TimeoutError("the operation took too long")
 
     return engine
 

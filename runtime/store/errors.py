@@ -1,4 +1,4 @@
-"""Translate what a database says into sentences; what is a bug of ours passes through untouched."""
+"""Sentences for database errors; a bug of Mirrorwatch passes unchanged."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from runtime.store.postgresql import sentence_of
 
 _MOST_CHARS = 300
 _SENTENCES = {
-    sqlite3.SQLITE_BUSY: "is held by another process: wait, or see which other program has it open",
-    sqlite3.SQLITE_LOCKED: "is held by another process: wait, or see which other program has it open",
-    sqlite3.SQLITE_READONLY: "cannot be written: give this user the right to write the file and its folder",
-    sqlite3.SQLITE_PERM: "cannot be written: give this user the right to write the file and its folder",
-    sqlite3.SQLITE_INTERRUPT: "did not answer in time: the operation was undone",
-    sqlite3.SQLITE_IOERR: "cannot be read or written, the system reports an input/output error: see its disk",
+    sqlite3.SQLITE_BUSY: "is locked by another process: wait, or find the program that has it open",
+    sqlite3.SQLITE_LOCKED: "is locked by another process: wait, or find the program that has it open",
+    sqlite3.SQLITE_READONLY: "cannot be written: give this user write permission for the file and its folder",
+    sqlite3.SQLITE_PERM: "cannot be written: give this user write permission for the file and its folder",
+    sqlite3.SQLITE_INTERRUPT: "did not answer in time: the operation was rolled back",
+    sqlite3.SQLITE_IOERR: "cannot be read or written, the system reports an I/O error: check its disk",
     sqlite3.SQLITE_CORRUPT: "is damaged: move it away and restore a copy, or start with a new one",
-    sqlite3.SQLITE_FULL: "cannot grow, the disk is full: make room, then it goes on by itself",
-    sqlite3.SQLITE_NOTADB: "is no database: name another file in store.url, or move this one away",
+    sqlite3.SQLITE_FULL: "cannot grow, the disk is full: free space, then it continues by itself",
+    sqlite3.SQLITE_NOTADB: "is not a database: name another file in store.url, or move this one away",
 }
 
 
 def unavailable(error: exc.SQLAlchemyError, *, where: str) -> UnavailableError | None:
-    """Return the sentence for a fault of the database or its disk, None for a bug of ours.
+    """Return the sentence for a fault of the database or its disk, None for a bug.
 
     `where` names the store without its password.
     """
     if isinstance(error, exc.TimeoutError):
-        return UnavailableError(f"the store {where} did not answer in time: the operation was undone")
+        return UnavailableError(f"the store {where} did not answer in time: the operation was rolled back")
     if not isinstance(error, exc.DBAPIError):
         return None
     cause = error.orig
@@ -59,19 +59,19 @@ def _sentence(kind: int, path: Path) -> str | None:
             return "is a folder: name a file in it in store.url"
         if not folder.is_dir():
             return (
-                f"cannot be opened, there is no folder {folder}: make it, or name another file in store.url"
+                f"cannot be opened, there is no folder {folder}: create it, or name another file in store.url"
             )
         if os.statvfs(folder).f_flag & os.ST_RDONLY:
             return (
                 "cannot be written, its disk is mounted read-only: mount it for writing, or name another file"
             )
     except PermissionError:
-        return "cannot be reached: give this user the right to enter every folder above it"
-    return _SENTENCES.get(kind, "cannot be opened: give this user the right to write in its folder")
+        return "cannot be reached: give this user permission to enter every folder above it"
+    return _SENTENCES.get(kind, "cannot be opened: give this user write permission in its folder")
 
 
 def is_lasting(error: exc.SQLAlchemyError) -> bool:
-    """Tell whether the connection should be opened anew before the next try."""
+    """Return whether to reconnect before the next try."""
     cause = getattr(error, "orig", None)
     code = getattr(cause, "sqlite_errorcode", None)
     passing = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_FULL}

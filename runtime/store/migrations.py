@@ -1,9 +1,9 @@
-"""How a store's tables came to be: numbered steps, each taken once, in one transaction for all of them.
+"""Numbered steps that create and change a store's tables, each applied once, all in one transaction.
 
-Every package numbers its own migrations from 1 under its own name (`part`); the composition root hands all
-of them to the store. A step that was released is never changed: the next one changes what it made. The table
-`schema_version` says which steps a store has taken. A store that has taken steps unknown here belongs to a
-newer version and is refused, because writing into tables that mean something else now would spoil them.
+Every package numbers its migrations from 1 under its own name (`part`); the composition root passes all of
+them to the store. A released step never changes: the next one changes its result. The table `schema_version`
+lists the applied steps. A store with unknown steps belongs to a newer version and is refused, because writing
+to changed tables would damage them.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def check_numbering(migrations: Sequence[Migration]) -> None:
 
 
 def is_made(connection: sa.Connection) -> bool:
-    """Tell whether somebody has made a store here, or another program's, which `migrate` refuses."""
+    """Return whether a database exists here, maybe another program's, which `migrate` refuses."""
     tables = sa.inspect(connection).get_table_names()
     return SCHEMA_VERSION.name in tables or _is_strange(connection, tables)
 
@@ -89,7 +89,7 @@ def is_made(connection: sa.Connection) -> bool:
 def migrate(
     connection: sa.Connection, migrations: Sequence[Migration], *, now_ms: int, where: str
 ) -> list[Migration]:
-    """Take the steps that are missing, within the transaction of `connection`, and return them.
+    """Apply the missing steps in the transaction of `connection`, and return them.
 
     The transaction has to exclude other migrating processes. Raises UnavailableError for a store that is not
     for us.
@@ -110,11 +110,11 @@ def migrate(
 
 
 def check_complete(connection: sa.Connection, migrations: Sequence[Migration], *, where: str) -> None:
-    """Raise UnavailableError unless the store has taken these migrations and no others."""
+    """Raise UnavailableError unless the store has exactly these migrations."""
     _our_tables(connection, where=where)
     if _missing(connection, migrations, where=where):
         raise UnavailableError(
-            f"{where}: was made by an older version; start the service of this version once, which updates it"
+            f"{where}: was created by an older version; start the service of this version once to update it"
         )
 
 
@@ -122,7 +122,7 @@ def _our_tables(connection: sa.Connection, *, where: str) -> list[str]:
     """Return the names of all tables; raises UnavailableError where they are another program's."""
     tables = sa.inspect(connection).get_table_names()
     if _is_strange(connection, tables):
-        raise UnavailableError(f"{where} belongs to another program: name a file of its own in store.url")
+        raise UnavailableError(f"{where} belongs to another program; name another file in store.url")
     return tables
 
 

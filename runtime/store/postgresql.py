@@ -1,7 +1,7 @@
-"""Say in sentences what PostgreSQL and its client say.
+"""Sentences for the errors of PostgreSQL and its client.
 
-By SQLSTATE (PostgreSQL's documentation, appendix A), of which the first two characters are a class. Where no
-connection came about there is none, only the client's text.
+By SQLSTATE (PostgreSQL's documentation, appendix A), whose first two characters are a class. Without a
+connection there is no SQLSTATE, only the client's text.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ import re
 from typing import Final
 
 _BY_STATE: Final = {
-    "25P03": "heard nothing from us for too long: the operation was undone",
+    "25P03": "received nothing for too long: the operation was rolled back",
     "28": "refuses the user or the password: see both in store.url",
-    "3D000": "is not there, the server has no database of this name: make it, or name another in store.url",
-    "42501": "does not let this user do that: make it the database's owner, or grant it all on its schema",
-    "53100": "cannot grow, the disk is full: make room, then it goes on by itself",
-    "53300": "takes no more connections: end others, or raise max_connections",
-    "25006": "takes no writes, it is a standby or set to read only: name the primary in store.url",
-    "57014": "did not answer in time: the operation was undone",
-    "55P03": "is held by another process: wait, or see which other program has it open",
-    "57P01": "ended the connection, by an administrator's order: it is opened anew",
-    "57P05": "ended the connection, which was idle for too long: it is opened anew",
-    "57P": "is stopping or starting: it goes on by itself once it is up",
-    "08": "cannot be reached: see whether it runs",
+    "3D000": "does not exist on the server; create the database, or name another in store.url",
+    "42501": "denies this to the user: make it the owner of the database, or grant it all on its schema",
+    "53100": "cannot grow, the disk is full: free space, then it continues by itself",
+    "53300": "accepts no more connections: close others, or raise max_connections",
+    "25006": "accepts no writes, it is a standby or read-only: name the primary in store.url",
+    "57014": "did not answer in time: the operation was rolled back",
+    "55P03": "is locked by another process: wait, or find the program that has it open",
+    "57P01": "had the connection ended by an administrator: reconnecting",
+    "57P05": "ended the connection, which was idle for too long: reconnecting",
+    "57P": "is stopping or starting: it continues by itself once it is up",
+    "08": "cannot be reached: check whether it runs",
     "XX001": "is damaged: see the server's log, and restore a copy",
     "XX002": "is damaged: see the server's log, and restore a copy",
-    "hba": "lets nobody in from here in this way: see pg_hba.conf of the server, or sslmode in store.url",
-    "option": "does not know what stands behind '?' in store.url",
+    "hba": "rejects connections from here: check pg_hba.conf of the server, or sslmode in store.url",
+    "option": "rejects an option after '?' in store.url",
 }
 _BY_TEXT: Final = {
     "no pg_hba.conf entry": "hba",
@@ -39,7 +39,7 @@ _BY_TEXT: Final = {
 
 
 def sentence_of(error: BaseException | None) -> str | None:
-    """Return what a driver's error means, None for one that is a bug of ours."""
+    """Return the sentence for a driver's error, None for a bug."""
     state = getattr(error, "sqlstate", None) or ""
     if not state:
         state = next((found for pattern, found in _BY_TEXT.items() if re.search(pattern, str(error))), "")

@@ -1,4 +1,4 @@
-"""Write rows of a store's table whole."""
+"""Replace rows of a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def replace_rows(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows in place of those with the same primary keys; no two rows may have the same one."""
+    """Replace the rows with the same primary keys; keys must be unique."""
     if not rows:
         return
     keys = [column.name for column in table.primary_key]

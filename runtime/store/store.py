@@ -77,18 +77,18 @@ class Store:
 
     @property
     def where(self) -> str:
-        """Name the store for people: SQLite's path, or the address without its password."""
+        """Return the store's name for messages: SQLite's path, or the address without its password."""
         if self._url.get_backend_name() == "sqlite":
             return str(self._url.database)
         # Its options may hold secrets too.
         return self._url.set(query={}).render_as_string(hide_password=True)
 
     async def open(self) -> None:
-        """Open the database, making it when it is not there, and take the migrations that are missing."""
+        """Open the database, create it if missing, and apply missing migrations."""
         await self._open(self._migrate)
 
     async def open_if_made(self) -> bool:
-        """Open a store that somebody has made; False, and nothing is written, where nobody has."""
+        """Open an existing store; False without one, and nothing is written."""
         return await self._open_made(self._migrate)
 
     async def open_to_read(self) -> bool:
@@ -133,7 +133,7 @@ class Store:
         return await self._submit("read", function, writing=False)
 
     async def close(self) -> None:
-        """Let what was begun finish, for as long as one operation may take, and close; idempotent."""
+        """Let running operations finish, for one operation's time limit, and close; idempotent."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -156,7 +156,7 @@ class Store:
             raise UnavailableError(f"the store {self.where} is closed")
         if self._waiting >= self._queue:
             raise UnavailableError(
-                f"the store {self.where} is too slow: {self._waiting} operations wait for it"
+                f"the store {self.where} is too slow: {self._waiting} operations are waiting"
             )
         until_ns = self._clock.monotonic_ns() + int(limit_s * 1e9)
         loop = asyncio.get_running_loop()
@@ -227,8 +227,8 @@ class Store:
         """Refuse a file that was removed or replaced under us: what is written into it is found nowhere."""
         if self._connection is not None and self._file != _identity(self._url):
             raise UnavailableError(
-                f"the store {self.where} was moved, removed or replaced while in use: put it back, "
-                "or restart mirrorwatch, which then opens what is there or makes a new one"
+                f"the store {self.where} was moved, removed or replaced while in use; put it back, "
+                "or restart mirrorwatch, which then opens the file there or creates one"
             )
 
     def _connected(self) -> sa.Connection:

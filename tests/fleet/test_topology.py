@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fleet.mm2.filters import TopicFilter
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
-from fleet.topology import Cluster, Flow, Topology, lay_over
+from fleet.topology import Cluster, Flow, Topology, override_clusters
 
 IDENTITY = ReplicationPolicy(PolicyKind.IDENTITY)
 
@@ -128,7 +128,7 @@ def test_a_name_that_grows_with_each_round_ends_where_kafka_takes_no_longer_one(
 
 def test_more_ways_than_can_be_told_are_an_error():
     names = [f"{a}->{b}" for a in "ABCDEFGH" for b in "ABCDEFGH" if a != b]
-    with pytest.raises(ValueError, match=r"^t of A is carried on more than 10000 ways$"):
+    with pytest.raises(ValueError, match=r"^t of A is replicated on more than 10000 ways$"):
         topology_of(*names).reach("A", "t")
 
 
@@ -161,7 +161,7 @@ def test_names_that_are_not_there():
 
 def test_lay_over_goes_key_by_key():
     clusters = (Cluster("A", {"x": "1", "y": "2"}), Cluster("B", {"x": "3"}))
-    laid = lay_over(clusters, {"A": {"y": "4"}, "C": {"z": "5"}})
+    laid = override_clusters(clusters, {"A": {"y": "4"}, "C": {"z": "5"}})
     assert [(each.alias, each.client) for each in laid] == [
         ("A", {"x": "1", "y": "4"}), ("B", {"x": "3"}), ("C", {"z": "5"}),
     ]  # fmt: skip

@@ -1,20 +1,20 @@
-"""Java client properties translated for librdkafka.
+"""Java client properties, translated for librdkafka.
 
-ciphers       turn Java's names of cipher suites (IANA's) into OpenSSL's
-draft         one translation under way
-fate          what becomes of a client property
-jaas          read the value of `sasl.jaas.config` as the Java client reads it
-java_clients  every property of the Java producer, consumer and admin client, Kafka 3.9 and 4.3
-msk           AWS MSK with IAM: what Java's aws-msk-iam-auth is configured with becomes OAUTHBEARER with
-msk_tokens    tokens for AWS MSK, signed by the package aws-msk-iam-sasl-signer-python
-named_files   files that the properties of a client name
-native_keys   every property of librdkafka 2.16 that the Java clients do not have, and what becomes of it
-oauth         translate OAUTHBEARER: Java's client-credentials and JWT-bearer grants become librdkafka's
-redaction     keep secrets out of whatever is printed
-reference     write docs/reference/client-properties.md from the tables of keys
-sasl          translate how a client proves who it is
-stores        read trust stores and key stores
-tls           translate the TLS settings
-translation   translate the properties of a Kafka cluster, in Java's or librdkafka's spelling
-client_settings  the settings of a Kafka client, ready to be used
+translation      translates the properties of a cluster
+client_settings  the result: settings of a client
+draft            one translation in progress
+fate             what happens to a property, and a row of the tables
+java_clients     table of the Java clients' properties, Kafka 3.9 and 4.3
+native_keys      table of librdkafka's own properties, 2.16
+tls              TLS settings
+stores           trust stores and key stores
+ciphers          names of cipher suites
+named_files      files that the properties name
+sasl             SASL settings
+jaas             value of `sasl.jaas.config`
+oauth            OAUTHBEARER settings
+msk              AWS MSK IAM settings
+msk_tokens       tokens for AWS MSK
+redaction        hides secrets in printed properties
+reference        writes docs/reference/client-properties.md
 """

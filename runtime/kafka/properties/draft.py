@@ -46,7 +46,7 @@ class Draft:
         return None
 
     def has(self, *keys: str) -> bool:
-        """Say whether one of `keys` has a value."""
+        """Return whether one of `keys` has a value."""
         return self.value(*keys) is not None
 
     def problem(self, key: str, sentence: str) -> None:
@@ -71,7 +71,7 @@ class Draft:
         except FileNotFoundError:
             self.problem(key, f"the file '{path}' does not exist")
         except PermissionError:
-            self.problem(key, f"the file '{path}' may not be read by the user that mirrorwatch runs as")
+            self.problem(key, f"the file '{path}' cannot be read: the user of mirrorwatch lacks permission")
         except IsADirectoryError:
             self.problem(key, f"'{path}' is a directory: name a file")
         except (OSError, ValueError) as error:
@@ -82,7 +82,7 @@ class Draft:
             if secret and self.surroundings.readable_by_everybody(path):
                 self.note(
                     key,
-                    f"every user of this machine may read '{path}', which holds a secret: chmod o-r '{path}'",
+                    f"every user of this host can read '{path}', and it holds a secret; chmod o-r '{path}'",
                 )
             if data:
                 return data

@@ -77,11 +77,11 @@ def _module(tokens: list[_Token], position: int) -> tuple[LoginModule, int]:
         raise JaasError("does not start with the class name of a login module")
     position += 1
     if position == len(tokens):
-        raise JaasError("lacks the control flag after the login module: write `required` there")
+        raise JaasError("lacks the control flag after the login module; write `required` there")
     flag = tokens[position]
     if not flag.is_text or flag.text.upper() not in _FLAGS:
         raise JaasError(
-            "has something else where the control flag belongs: write `required` after the login module"
+            "has something else in place of the control flag; write `required` after the login module"
         )
     position += 1
     options: dict[str, str] = {}
@@ -89,7 +89,7 @@ def _module(tokens: list[_Token], position: int) -> tuple[LoginModule, int]:
         option = tokens[position].text if tokens[position].is_text else ""
         if not option:
             raise JaasError(
-                "has a stray character between its options: put every value in double quotes, for example "
+                "has an extra character between its options; put every value in double quotes, for example "
                 'password="..."'
             )
         if (
@@ -98,7 +98,7 @@ def _module(tokens: list[_Token], position: int) -> tuple[LoginModule, int]:
             or not tokens[position + 2].is_text
         ):
             raise JaasError(
-                f"has no readable value for one of its options, number {len(options) + 1}: write "
+                f"has an unreadable value for option number {len(options) + 1}: write "
                 'option="value" '
                 "in double quotes (a bare number is not read as a value)"
             )
@@ -106,7 +106,7 @@ def _module(tokens: list[_Token], position: int) -> tuple[LoginModule, int]:
         position += 3
     if position == len(tokens):
         raise JaasError(
-            "does not end with a semicolon (a slash outside quotes starts a comment and can hide it: put "
+            "does not end with a semicolon (a slash outside quotes starts a comment and may hide it; put "
             "values "
             "in double quotes)"
         )
@@ -186,7 +186,7 @@ def _quoted(text: str, position: int) -> tuple[_Token, int]:
             position += 1
         out.append(char)
     if position >= len(text):
-        raise JaasError("opens a quote and does not close it")
+        raise JaasError("has an unclosed quote")
     # A line break closes a quote as well; it is white space, so stepping over it changes nothing.
     return _Token("quoted", "".join(out)), position + 1
 

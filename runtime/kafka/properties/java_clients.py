@@ -1,7 +1,7 @@
-"""Every property of the Java producer, consumer and admin client, Kafka 3.9 and 4.3, and what becomes of it.
+"""Table of all properties of the Java producer, consumer and admin client, Kafka 3.9 and 4.3.
 
-The names are those of ProducerConfig, ConsumerConfig and AdminClientConfig; the tests hold the lists taken
-from these classes and prove that none is missing here.
+The names are those of ProducerConfig, ConsumerConfig and AdminClientConfig; the tests compare with lists from
+these classes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _SECURITY: Final = (
     ),
     special(
         "sasl.client.callback.handler.class",
-        "that of AWS MSK IAM is understood, any other is refused: a Java class, which only Java can run",
+        "that of AWS MSK IAM is understood, any other is refused: a Java class, which requires Java",
     ),
     special(
         "sasl.login.callback.handler.class",
@@ -77,7 +77,7 @@ _SECURITY: Final = (
     ),
     *refused(
         "sasl.login.class",
-        "it names a Java class, which only Java can run: set sasl.username and sasl.password, "
+        "it names a Java class, which requires Java: set sasl.username and sasl.password, "
         "or the keys sasl.oauthbearer.*, for mirrorwatch's own principal",
     ),
     *ignored(
@@ -129,7 +129,7 @@ _OAUTH: Final = (
         "sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms "
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url "
         "sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope.claim.name",
-        "the broker validates the token; librdkafka hands it on as it is",
+        "the broker validates the token; librdkafka passes it on unchanged",
     ),
     special(
         "sasl.oauthbearer.header.urlencode",
@@ -138,18 +138,20 @@ _OAUTH: Final = (
 )
 
 _TLS: Final = (
-    special("ssl.truststore.location", "PEM or PKCS12, told by its bytes; becomes ssl.ca.pem"),
+    special("ssl.truststore.location", "PEM or PKCS12, detected from its bytes; becomes ssl.ca.pem"),
     special("ssl.truststore.password", "of a PKCS12 trust store"),
     special(
-        "ssl.truststore.type", "not needed: the bytes tell; a type that needs a Java provider is refused"
+        "ssl.truststore.type", "not needed: the bytes show it; a type that needs a Java provider is refused"
     ),
     special("ssl.truststore.certificates", "PEM text; becomes ssl.ca.pem"),
     special(
         "ssl.keystore.location",
-        "PEM or PKCS12, told by its bytes; becomes ssl.certificate.pem and ssl.key.pem",
+        "PEM or PKCS12, detected from its bytes; becomes ssl.certificate.pem and ssl.key.pem",
     ),
     special("ssl.keystore.password", "of a PKCS12 key store"),
-    special("ssl.keystore.type", "not needed: the bytes tell; a type that needs a Java provider is refused"),
+    special(
+        "ssl.keystore.type", "not needed: the bytes show it; a type that needs a Java provider is refused"
+    ),
     special("ssl.keystore.certificate.chain", "PEM text; becomes ssl.certificate.pem"),
     special("ssl.keystore.key", "PEM text; becomes ssl.key.pem"),
     special("ssl.key.password", "of an encrypted PEM key"),
@@ -162,13 +164,13 @@ _TLS: Final = (
     special("ssl.protocol", "as ssl.enabled.protocols"),
     *refused(
         "ssl.engine.factory.class",
-        "it names a Java class, which only Java can run: name the stores in "
+        "it names a Java class, which requires Java: name the stores in "
         "ssl.truststore.location and ssl.keystore.location, and set this key empty "
         "under `clusters:`",
     ),
     *ignored(
         "ssl.keymanager.algorithm ssl.trustmanager.algorithm ssl.secure.random.implementation ssl.provider",
-        "it chooses among Java's implementations of TLS; here OpenSSL does the work",
+        "it chooses among Java's implementations of TLS; mirrorwatch uses OpenSSL",
     ),
 )
 
@@ -211,11 +213,11 @@ _WORK: Final = (
         "key.serializer value.serializer key.deserializer value.deserializer",
         "mirrorwatch reads and writes bytes",
     ),
-    *ignored("interceptor.classes", "Java classes are not run, and a probe shall not be changed on its way"),
+    *ignored("interceptor.classes", "Java classes are not run, and no interceptor may change a probe"),
     *ignored(
         "auto.include.jmx.reporter metric.reporters metrics.num.samples metrics.recording.level "
         "metrics.sample.window.ms",
-        "mirrorwatch tells its own metrics at /metrics",
+        "mirrorwatch exposes its own metrics at /metrics",
     ),
 )
 

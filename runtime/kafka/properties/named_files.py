@@ -15,7 +15,7 @@ def read_file(path: str) -> bytes:
 
 
 def readable_by_everybody(path: str) -> bool:
-    """Say whether every user of this machine may read the file; False where that cannot be told."""
+    """Say whether every user of this host can read the file; False where that cannot be told."""
     try:
         return bool(Path(path).stat().st_mode & stat.S_IROTH)
     except OSError:

@@ -1,8 +1,7 @@
-"""Every property of librdkafka 2.16 that the Java clients do not have, and what becomes of it.
+"""Table of the properties of librdkafka 2.16 that the Java clients do not have.
 
-A librdkafka spelling can only be meant for mirrorwatch, since MirrorMaker does not know it: where it says
-the same thing as a Java key that is set as well, it goes before it. The tests compare the names with what
-the installed library itself prints.
+MirrorMaker ignores them, so they are meant for Mirrorwatch and override a Java key of the same meaning. The
+tests compare the names with the installed library's list.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from runtime.kafka.properties.fate import Key, ignored, number, plain, refused, 
 _ROWS: Final = (
     special("metadata.broker.list", "as bootstrap.servers"),
     special("sasl.mechanisms", "as sasl.mechanism"),
-    special("sasl.username", "goes before sasl.jaas.config, together with sasl.password"),
-    special("sasl.password", "goes before sasl.jaas.config, together with sasl.username"),
-    special("ssl.ca.location", "a PEM file, a directory or `probe`; goes before ssl.truststore.*"),
-    special("ssl.ca.pem", "goes before ssl.truststore.*"),
-    special("ssl.certificate.location", "goes before ssl.keystore.*, together with ssl.key.location"),
-    special("ssl.certificate.pem", "goes before ssl.keystore.*, together with ssl.key.pem"),
+    special("sasl.username", "overrides sasl.jaas.config, together with sasl.password"),
+    special("sasl.password", "overrides sasl.jaas.config, together with sasl.username"),
+    special("ssl.ca.location", "a PEM file, a directory or `probe`; overrides ssl.truststore.*"),
+    special("ssl.ca.pem", "overrides ssl.truststore.*"),
+    special("ssl.certificate.location", "overrides ssl.keystore.*, together with ssl.key.location"),
+    special("ssl.certificate.pem", "overrides ssl.keystore.*, together with ssl.key.pem"),
     special("ssl.key.location", "the private key of ssl.certificate.location"),
     special("ssl.key.pem", "the private key of ssl.certificate.pem"),
     special("ssl.crl.location", "a file of revoked certificates"),
@@ -72,7 +71,7 @@ _ROWS: Final = (
     ),
     *refused(
         "ssl.ca.certificate.stores",
-        "Windows' certificate stores are not to be had here: set ssl.ca.location",
+        "Windows' certificate stores are not supported; set ssl.ca.location",
     ),
     *ignored(
         "sasl.kerberos.principal sasl.kerberos.keytab",
@@ -83,7 +82,7 @@ _ROWS: Final = (
         "broker.version.fallback topic.metadata.refresh.fast.cnt socket.blocking.max.ms "
         "reconnect.backoff.jitter.ms produce.offset.report offset.store.method offset.store.path "
         "offset.store.sync.interval.ms auto.commit.enable queuing.strategy",
-        "it has no use any more, or is a legacy of librdkafka",
+        "it is obsolete",
     ),
     *ignored(
         "internal.termination.signal enable.random.seed log.queue log.thread.name statistics.interval.ms",

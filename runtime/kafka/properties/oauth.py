@@ -61,7 +61,7 @@ def _classes(draft: Draft) -> None:
     ):
         draft.problem(
             _HANDLER,
-            "names a Java class, which only Java can run: set it empty under `clusters:`, and set "
+            "names a Java class, which requires Java: set it empty under `clusters:`, and set "
             "sasl.oauthbearer.token.endpoint.url, sasl.oauthbearer.client.id, "
             "sasl.oauthbearer.client.secret and "
             "sasl.oauthbearer.scope there",
@@ -75,7 +75,7 @@ def _classes(draft: Draft) -> None:
         case _:
             draft.problem(
                 _RETRIEVER,
-                "names a Java class, which only Java can run: set it empty under `clusters:`, with a "
+                "names a Java class, which requires Java: set it empty under `clusters:`, with a "
                 "client's id and "
                 "secret and sasl.oauthbearer.token.endpoint.url",
             )
@@ -86,8 +86,8 @@ def _endpoint(draft: Draft, *, unsecured: bool) -> None:
     if text is None:
         if draft.value("sasl.oauthbearer.metadata.authentication.type") == "azure_imds":
             return
-        why = " (sasl.jaas.config asks for unsigned tokens, which are for tests)" if unsecured else ""
-        draft.problem(_URL, f"is missing{why}: name the address where the identity provider gives out tokens")
+        why = " (sasl.jaas.config asks for unsigned tokens, which are only for tests)" if unsecured else ""
+        draft.problem(_URL, f"is missing{why}; set it to the token endpoint of the identity provider")
         return
     try:
         url = urlsplit(text)
@@ -96,7 +96,7 @@ def _endpoint(draft: Draft, *, unsecured: bool) -> None:
         usable = False
     if not usable:
         draft.problem(
-            _URL, "is no http or https address: a token from a file or by other means is not supported"
+            _URL, "is not an http or https address: a token from a file or by other means is not supported"
         )
         return
     if url.scheme == "http":

@@ -1,4 +1,4 @@
-"""Keep secrets out of whatever is printed."""
+"""Hide secrets in printed properties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HARMLESS: Final = frozenset(
 
 
 def is_secret(key: str) -> bool:
-    """Say whether the value of a client property may be a secret, whatever prefix the key carries."""
+    """Return whether the value of a client property may be a secret, with any prefix."""
     if any(key == name or key.endswith("." + name) for name in _HARMLESS):
         return False
     return _SECRET_KEY.search(key) is not None and not key.endswith("client.id")

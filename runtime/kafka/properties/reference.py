@@ -1,4 +1,4 @@
-"""Write docs/reference/client-properties.md from the tables, so that what is documented is what happens."""
+"""Write docs/reference/client-properties.md from the tables, so that it matches the code."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 _HEAD: Final = """\
 # Client properties
 
-<!-- Written by runtime.kafka.properties.reference from the tables; the tests tell when it is out of step. -->
+<!-- Written by runtime.kafka.properties.reference from the tables; a test fails when it is out of date. -->
 
-Mirrorwatch reads the Kafka client properties of a cluster in Java's spelling or in librdkafka's, mixed key by
-key. This page says what becomes of each. A key that stands in neither table is an error.
+Mirrorwatch reads the Kafka client properties of a cluster in Java's names or in librdkafka's names. Both may
+be mixed. The tables show what Mirrorwatch does with each key. A key in neither table is an error.
 
-- An empty value counts as not given: under `clusters:` it takes back a key of `mm2.properties`. The exception
-  is `ssl.endpoint.identification.algorithm`, where empty means none.
-- Paths are relative to the file in which they are written.
-- Trust stores and key stores are PEM or PKCS12, told by their bytes. The old RC2-40 encryption of PKCS12 is
-  read. JKS, JCEKS and BKS are refused, with the keytool line that converts them.
-- Where no trust store is named, the system's CAs are trusted.
-- librdkafka's spelling can only be meant for mirrorwatch, since MirrorMaker does not know it: where it says
-  the same thing as a Java key, it goes before it.
-- GSSAPI (Kerberos) is not supported, nor is any login module, callback handler or security provider of Java,
-  except those of AWS MSK IAM.
+- An empty value counts as not set. Under `clusters:` it removes a key of `mm2.properties`. The exception is
+  `ssl.endpoint.identification.algorithm`, where empty means none.
+- Paths are relative to the file that names them.
+- Trust stores and key stores are PEM or PKCS12, detected from their bytes. Mirrorwatch reads the old RC2-40
+  encryption of PKCS12. It refuses JKS, JCEKS and BKS, and prints the keytool command that converts them.
+- Without a trust store, Mirrorwatch trusts the system's CAs.
+- MirrorMaker ignores librdkafka's names. A librdkafka key therefore overrides the Java key of the same
+  meaning.
+- GSSAPI (Kerberos) is not supported. Login modules, callback handlers and security providers of Java are not
+  supported either, except those of AWS MSK IAM.
 
 ## AWS MSK with IAM
 
-Install the extra: `pip install 'mirrorwatch[msk]'`. Then the properties of a Java client work as they are:
+Install the extra: `pip install 'mirrorwatch[msk]'`. Then use the properties of a Java client unchanged:
 
 ```properties
 security.protocol=SASL_SSL
@@ -42,33 +42,37 @@ sasl.jaas.config=software.amazon.msk.auth.iam.IAMLoginModule required awsProfile
 sasl.client.callback.handler.class=software.amazon.msk.auth.iam.IAMClientCallbackHandler
 ```
 
-The other spelling works too: `OAUTHBEARER` with `IAMOAuthBearerLoginCallbackHandler`. Mirrorwatch logs in by
-OAUTHBEARER on the same port. Its tokens are signed by `aws-msk-iam-sasl-signer-python`.
+`OAUTHBEARER` with `IAMOAuthBearerLoginCallbackHandler` works too. Mirrorwatch logs in by OAUTHBEARER on the
+same port. The package `aws-msk-iam-sasl-signer-python` signs its tokens.
 
 | option of the login module | effect |
 |---|---|
 | none | the credentials that AWS's libraries find: environment, profile, role of the machine |
 | `awsProfileName` | the credentials of this profile |
-| `awsRoleArn`, `awsRoleSessionName`, `awsRoleExternalId` | the role that is assumed |
-| `awsStsRegion` | the region whose STS gives out the role |
+| `awsRoleArn`, `awsRoleSessionName`, `awsRoleExternalId` | the role to assume |
+| `awsStsRegion` | the region of the STS that grants the role |
 | `awsDebugCreds`, `awsMaxRetries`, `awsMaxBackOffTimeMs` | none |
 | `awsRoleAccessKeyId`, `awsRoleSecretAccessKey`, `awsRoleSessionToken` | refused |
 
-A role is assumed with the credentials of the profile, if both are named. Keep credentials themselves in the
-environment or in a profile.
+If both are set, the role is assumed with the credentials of the profile. Keep credentials in the environment
+or in a profile.
 
-The region of the cluster is `aws_region` under `clusters:`, else the one in `bootstrap.servers`
-(`*.kafka.REGION.amazonaws.com`, `*.kafka-serverless.REGION.amazonaws.com`), else `AWS_REGION` or
-`AWS_DEFAULT_REGION` of the environment, else that of the AWS profile.
+The region of the cluster is the first of these that is set:
 
-A token lasts 15 minutes, and each client asks for the next one after 12. A client waits up to 5 s for a
-token, and asks again 10 s later. AWS credentials are never logged.
+1. `aws_region` under `clusters:`
+2. the region in `bootstrap.servers` (`*.kafka.REGION.amazonaws.com`,
+   `*.kafka-serverless.REGION.amazonaws.com`)
+3. `AWS_REGION` or `AWS_DEFAULT_REGION` in the environment
+4. the region of the AWS profile
 
-The checksum reads with Spark's Java clients, which are given the properties untranslated. Add the jar
+A token is valid for 15 minutes. Each client requests the next one after 12 minutes. A client waits up to 5 s
+for a token, and retries after 10 s. Mirrorwatch never logs AWS credentials.
+
+The checksum reads with Spark's Java clients and passes the properties to them unchanged. Add the jar
 `software.amazon.msk:aws-msk-iam-auth` (the one with `-all` in its name) to Spark's class path.
 
-Tried: signing with invented credentials, and OAUTHBEARER with this callback against a broker of Apache Kafka.
-Not tried: a cluster of AWS.
+Tested: signing with invented credentials, and OAUTHBEARER with this callback against an Apache Kafka broker.
+Not tested: a cluster on AWS.
 """
 
 
@@ -77,15 +81,15 @@ def markdown() -> str:
     return "\n".join(
         [
             _HEAD,
-            "## Java's spelling: producer, consumer and admin client of Kafka 3.9 and 4.3",
+            "## Java's names: producer, consumer and admin client of Kafka 3.9 and 4.3",
             "",
             *_table(JAVA_KEYS.values()),
             "",
-            "## librdkafka's own spelling",
+            "## librdkafka's names",
             "",
             *_table(NATIVE_KEYS.values()),
             "",
-            "## Mirrorwatch's own",
+            "## Mirrorwatch's keys",
             "",
             *_table(OWN_KEYS.values()),
             "",
@@ -96,7 +100,7 @@ def markdown() -> str:
 def _table(keys: Iterable[Key]) -> list[str]:
     named = sorted(keys, key=lambda key: key.name)
     rows = [f"| `{key.name}` | {key.fate.value} | {_remark(key)} |" for key in named]
-    return ["| key | fate | to what, why, or what to do |", "|---|---|---|", *rows]
+    return ["| key | fate | becomes, why, or what to do |", "|---|---|---|", *rows]
 
 
 def _remark(key: Key) -> str:
@@ -104,7 +108,7 @@ def _remark(key: Key) -> str:
     if key.fate is Fate.TRANSLATED and key.becomes and key.becomes != key.name:
         parts.append(f"becomes `{key.becomes}`")
     elif key.fate is Fate.TRANSLATED and key.becomes:
-        parts.append("as it is")
+        parts.append("unchanged")
     if key.words:
         parts.append(" or ".join(f"`{word}`" for word in key.words))
     if key.lowest is not None:

@@ -56,7 +56,7 @@ def _by_mechanism(draft: Draft, *, protocol: str | None) -> None:
     elif mechanism == "GSSAPI":
         draft.problem(key, f"is GSSAPI (Kerberos), which is not supported: {_OWN}")
     else:
-        draft.problem(key, f"is '{draft.value(key)}', which only a Java class can speak: {_OWN}")
+        draft.problem(key, f"is '{draft.value(key)}', which requires a Java class: {_OWN}")
 
 
 def _handlers(draft: Draft, *, own: bool, login_too: bool) -> None:
@@ -64,9 +64,9 @@ def _handlers(draft: Draft, *, own: bool, login_too: bool) -> None:
         if not draft.has(key):
             continue
         if own:
-            draft.note(key, "is ignored: sasl.username and sasl.password go before it")
+            draft.note(key, "is ignored: sasl.username and sasl.password override it")
         else:
-            draft.problem(key, f"names a Java class, which only Java can run: {_OWN}")
+            draft.problem(key, f"names a Java class, which requires Java: {_OWN}")
 
 
 def _credentials(draft: Draft, *, mechanism: str) -> None:
@@ -78,7 +78,7 @@ def _credentials(draft: Draft, *, mechanism: str) -> None:
             else:
                 draft.settings[key] = text
         if draft.has("sasl.jaas.config"):
-            draft.note("sasl.jaas.config", "is not used: sasl.username and sasl.password go before it")
+            draft.note("sasl.jaas.config", "is not used: sasl.username and sasl.password override it")
         return
     _jaas_credentials(draft, mechanism=mechanism)
 
@@ -105,7 +105,7 @@ def _jaas_credentials(draft: Draft, *, mechanism: str) -> None:
         return
     if module.options.get("tokenauth", "").lower() == "true":
         draft.problem(
-            "sasl.jaas.config", f"asks for a delegation token (tokenauth), which only Java knows: {_OWN}"
+            "sasl.jaas.config", f"asks for a delegation token (tokenauth), which requires Java: {_OWN}"
         )
     for option in ("username", "password"):
         text = module.options.get(option, "")

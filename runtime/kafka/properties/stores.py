@@ -1,4 +1,4 @@
-"""Read trust stores and key stores: PEM and PKCS12, told by their bytes and not by their names.
+"""Read trust stores and key stores: PEM and PKCS12, detected from their bytes and not by their names.
 
 What comes out is PEM in memory, which librdkafka takes as `ssl.ca.pem`, `ssl.certificate.pem` and
 `ssl.key.pem`: it can read a PKCS12 file as a key store only, and never one from memory. PKCS12 in the old
@@ -62,7 +62,7 @@ class Identity:
 
 
 def kind_of(data: bytes) -> Kind:
-    """Tell what a store is by its first bytes."""
+    """Return the kind of a store by its first bytes."""
     if re.search(rb"-----BEGIN [A-Z0-9 ]+-----", data):
         return Kind.PEM
     match data[:4]:
@@ -186,7 +186,7 @@ def private_key_pem(text: str, *, what: str, password: str | None) -> str:
 
 
 def belongs_together(identity: Identity) -> bool:
-    """Say whether the first certificate is that of the private key."""
+    """Return whether the first certificate belongs to the private key."""
     certificate = x509.load_pem_x509_certificate(identity.chain_pem.encode())
     key = load_pem_private_key(identity.key_pem.encode(), None)
     form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

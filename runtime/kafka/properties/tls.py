@@ -73,7 +73,7 @@ def _trust(draft: Draft) -> None:
 def _native_trust(draft: Draft) -> None:
     for key in ("ssl.truststore.location", "ssl.truststore.certificates"):
         if draft.has(key):
-            draft.note(key, "is not used: ssl.ca.pem and ssl.ca.location go before it")
+            draft.note(key, "is not used: ssl.ca.pem and ssl.ca.location override it")
     pem = draft.value("ssl.ca.pem")
     try:
         if pem is not None:
@@ -108,7 +108,7 @@ def _identity(draft: Draft) -> None:
     if draft.has(*_NATIVE_IDENTITY):
         for key in _JAVA_IDENTITY:
             if draft.has(key):
-                draft.note(key, "is not used: ssl.certificate.* and ssl.key.* go before it")
+                draft.note(key, "is not used: ssl.certificate.* and ssl.key.* override it")
         _two_parts(
             draft, "ssl.certificate.pem", "ssl.certificate.location", "ssl.key.pem", "ssl.key.location"
         )
@@ -189,14 +189,14 @@ def _checks(draft: Draft) -> None:
         return
     draft.settings[key] = text or "none"
     if text != "https":
-        draft.note(key, "is empty: a broker's name is not compared with its certificate")
+        draft.note(key, "is empty: a broker's name is not checked against its certificate")
     key = "enable.ssl.certificate.verification"
     text = (draft.value(key) or "true").lower()
     if text not in {"true", "false"}:
         draft.problem(key, f"is '{text}': write true or false")
     elif text == "false":
         draft.settings[key] = text
-        draft.note(key, "is false: anybody can pretend to be the cluster and take the password")
+        draft.note(key, "is false: anyone can impersonate the cluster and steal the password")
 
 
 def _protocols(draft: Draft) -> None:
@@ -233,5 +233,5 @@ def _cipher_suites(draft: Draft) -> None:
         draft.settings["ssl.cipher.suites"] = ":".join(names)
     else:
         draft.note(
-            "ssl.cipher.suites", "lists suites of TLS 1.3 only, which are always offered: it changes nothing"
+            "ssl.cipher.suites", "lists suites of TLS 1.3 only, which are always offered: it has no effect"
         )

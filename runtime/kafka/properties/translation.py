@@ -84,7 +84,7 @@ def _rows(draft: Draft) -> None:
         if key is None:
             near = difflib.get_close_matches(name, sorted(known_keys()), n=1, cutoff=0.6)
             hint = f": did you mean {near[0]}?" if near else ", neither of the Java clients nor of librdkafka"
-            draft.problem(name, f"is no Kafka client property{hint}")
+            draft.problem(name, f"is not a Kafka client property{hint}")
         elif not draft.has(name):
             continue
         elif key.fate is Fate.REFUSED:
@@ -99,7 +99,7 @@ def _copy(draft: Draft, key: Key) -> None:
     text = draft.value(key.name)
     assert text is not None
     if key.becomes != key.name and draft.has(key.becomes):
-        draft.note(key.name, f"is not used: {key.becomes} goes before it")
+        draft.note(key.name, f"is not used: {key.becomes} overrides it")
         return
     if key.words:
         word = text.lower()
@@ -134,7 +134,7 @@ def _bootstrap(draft: Draft) -> None:
         host, colon, port = server.rpartition("://")[2].rpartition(":")
         if not colon or not host or not port.isdecimal():
             draft.problem(
-                key, f"has '{server}', which is no broker address: write host:port, for example a1:9092"
+                key, f"has '{server}', which is not a broker address; write host:port, for example a1:9092"
             )
             return
         if len(port) > 5 or not 0 < int(port) < 65536:

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet.connect.connectors import Connector, Said, Worker, read_connectors, version_of_worker
+from fleet.connect.connectors import Connector, Overrides, Worker, read_connectors, version_of_worker
 from fleet.connect.json import expanded, written
 from fleet.connect.kinds import Task, Written
 from fleet.errors import ConfigurationError, MalformedError
 from fleet.java import properties as java_properties
 from fleet.mm2.config_providers import Lookup
-from fleet.mm2.properties import ByHand, read_mm2
+from fleet.mm2.properties import FlowOverrides, read_mm2
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.mm2.resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
 
@@ -35,7 +35,7 @@ def connector(kind=SOURCE, name="m", **more):
 
 
 def read(*connectors, worker=None, **said):
-    return read_connectors(connectors, worker or Worker(), file="connect", said=Said(**said))
+    return read_connectors(connectors, worker or Worker(), file="connect", said=Overrides(**said))
 
 
 def flow(*connectors, **more):
@@ -190,11 +190,9 @@ def test_the_policy_by_class_and_by_hand():
     assert flow(connector(**{"replication.policy.separator": "_"})).remote_topic("t") == "A_t"
     theirs = connector(**{"replication.policy.class": "com.example.Policy"})
     (told,) = problems(theirs)
-    assert told.startswith(
-        "connect: m.replication.policy.class: names a class whose rules are not known here"
-    )
-    by_hand = {"A->B": ByHand(topics="a", policy=ReplicationPolicy(separator="-"))}
-    assert flow(theirs, by_hand=by_hand).remote_topic("t") == "A-t"
+    assert told.startswith("connect: m.replication.policy.class: names a class that is not supported")
+    flow_overrides = {"A->B": FlowOverrides(topics="a", policy=ReplicationPolicy(separator="-"))}
+    assert flow(theirs, flow_overrides=flow_overrides).remote_topic("t") == "A-t"
 
 
 def test_security_is_that_of_the_cluster_or_of_one_of_its_clients():
@@ -224,10 +222,10 @@ HAND = "Mirrorwatch's own configuration."
 @pytest.mark.parametrize(
     ("connectors", "said"),
     [
-        ((), ["connect: has no connector; MirrorMaker's MirrorSourceConnector is what makes a flow."]),
+        ((), ["connect: has no connector; a flow requires a MirrorSourceConnector."]),
         (
             (connector(HEARTBEAT, "h"), Connector("x", {"connector.class": "io.x.FileSink"})),
-            ["connect: has no MirrorSourceConnector, and that is what makes a flow (there: FileSink, MirrorHeartbeatConnector)."],
+            ["connect: has no MirrorSourceConnector, and a flow requires one (found: FileSink, MirrorHeartbeatConnector)."],
         ),
         (
             (connector(**{"source.cluster.alias": " "}),),
@@ -243,7 +241,7 @@ HAND = "Mirrorwatch's own configuration."
         ),
         (
             (connector(enabled="false"),),
-            ["connect: m.enabled: has only source connectors that are not enabled; none of them mirrors anything."],
+            ["connect: m.enabled: has only source connectors that are disabled; enable one."],
         ),
         (
             (connector(**{"source.cluster.bootstrap.servers": ""}),),
@@ -258,12 +256,12 @@ HAND = "Mirrorwatch's own configuration."
         ),
         (
             (connector(**{"source.cluster.sasl.jaas.config": "x ${file:/s:p} y"}),),
-            [f"connect: m.source.cluster.sasl.jaas.config: holds a variable that only the Connect worker can look up; write clusters.A.sasl.jaas.config in {HAND}"],
+            [f"connect: m.source.cluster.sasl.jaas.config: holds a variable that only the Connect worker can resolve; write clusters.A.sasl.jaas.config in {HAND}"],
         ),
         (
             (connector(**{"topics": "${env:T}", "tasks.max": "many"}),),
             [
-                "connect: m.topics: holds ${env:T}, which only the Connect worker can look up; write the value itself there, or say topics and policy by hand under flows: in our own configuration.",
+                "connect: m.topics: holds ${env:T}, which only the Connect worker can resolve; write the value itself there, or say topics and policy by hand under flows: in our own configuration.",
                 "connect: m.tasks.max: must be a whole number; write digits only, without a unit.",
             ],
         ),
@@ -313,7 +311,7 @@ def test_every_problem_at_once():
     assert len(problems(connector(**{"topics": "a[", "tasks.max": "0"}), connector(name="n"))) == 3
 
 
-STATES = "as its worker tells; look at its status and log."
+STATES = "as its worker reports; check its status and log."
 
 
 @pytest.mark.parametrize(
@@ -324,8 +322,8 @@ STATES = "as its worker tells; look at its status and log."
         ("FAILED", (), [f"is FAILED, {STATES}"]),
         ("UNASSIGNED", ("UNASSIGNED",), [f"is UNASSIGNED, {STATES}", f"has 1 of its 1 tasks that is UNASSIGNED, {STATES}"]),
         ("RUNNING", ("FAILED", "RUNNING", "FAILED"), [f"has 2 of its 3 tasks that are FAILED, {STATES}"]),
-        ("PAUSED", ("PAUSED",), ["is PAUSED: it carries nothing until it is resumed."]),
-        ("STOPPED", (), ["is STOPPED: it carries nothing until it is resumed."]),
+        ("PAUSED", ("PAUSED",), ["is PAUSED: it replicates nothing until it is resumed."]),
+        ("STOPPED", (), ["is STOPPED: it replicates nothing until it is resumed."]),
         ("RUNNING", ("RESTARTING",), []),
     ],
 )  # fmt: skip
@@ -345,8 +343,8 @@ def test_what_belongs_to_no_flow_is_told():
     assert [flow.name for flow in found.topology.flows] == ["A->B"]
     assert [cluster.alias for cluster in found.topology.clusters] == ["A", "B"]
     assert [str(warning) for warning in found.warnings] == [
-        "connect: off.enabled: is not true, so this connector mirrors nothing and C->B is no flow.",
-        "connect: h.connector.class: serves D->B, which no source connector here mirrors; it is skipped.",
+        "connect: off.enabled: is not true, so this connector replicates nothing; C->B is not a flow.",
+        "connect: h.connector.class: serves D->B, which no source connector here replicates; skipped.",
     ]
 
 
@@ -397,10 +395,10 @@ def test_json_values_become_the_text_that_connect_makes_of_them():
     [
         ([], "is an empty list; write a connector's name and config"),
         (5, "is no connector; write its name and config"),
-        ({"name": "m"}, "is no connector: there is no connector.class in it"),
+        ({"name": "m"}, "is no connector: it has no connector.class"),
         ([{"connector.class": "x"}, 5], "has an entry (number 2) that is no connector; write its name and config"),
         ([{"connector.class": "x"}] * 2, "has two connectors called x; give each its own name"),
-        ({"m": {"info": 5}}, "it is no list of connectors with their configuration"),
+        ({"m": {"info": 5}}, "not a list of connectors with their configuration"),
     ],
 )  # fmt: skip
 def test_json_that_is_no_connector(document, sentence):

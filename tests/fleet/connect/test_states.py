@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.connect.states import told_states
+from fleet.connect.states import parse_states
 from fleet.errors import MalformedError
 from fleet.wire.status import MAX_TRACE_CHARS, TaskState
 
@@ -17,7 +17,7 @@ ANSWER = json.loads(RECORDED["GET /connectors?expand=info&expand=status"]["body"
 
 
 def test_a_real_workers_states():
-    told = told_states(ANSWER, ["mirror-source", "failing-source", "paused-source", "gone"])
+    told = parse_states(ANSWER, ["mirror-source", "failing-source", "paused-source", "gone"])
     assert told == {
         "mirror-source": (
             TaskState("mirror-source", None, "RUNNING"),
@@ -42,7 +42,7 @@ def one(connector, *tasks):
 
 
 def test_a_trace_is_bounded_and_one_line():
-    (_, task) = told_states(
+    (_, task) = parse_states(
         one({"state": "RUNNING"}, {"id": 0, "state": "FAILED", "trace": "a" * 999 + "\nb"}), "x"
     )["x"]
     assert task.trace == "a" * MAX_TRACE_CHARS
@@ -66,4 +66,4 @@ def test_a_trace_is_bounded_and_one_line():
 )
 def test_what_is_no_such_answer_is_refused(odd):
     with pytest.raises(MalformedError):
-        told_states(odd, ["x"])
+        parse_states(odd, ["x"])

@@ -12,7 +12,7 @@ from fleet.mm2.config_providers import Lookup
 from fleet.mm2.handling import Handling
 from fleet.mm2.ignored import why_ignored
 from fleet.mm2.names import ROLE_NAMES, WORKER_NAMES, client_names, connector_names
-from fleet.mm2.properties import ByHand, read_mm2
+from fleet.mm2.properties import FlowOverrides, read_mm2
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.mm2.resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
 from fleet.mm2.value_rules import fault_of
@@ -241,7 +241,7 @@ WARNED = [
     ("A->C.enabled = true", "A->C.enabled", "clusters does not name C (it names A, B)"),
     ("A->A.enabled = true", "A->A.enabled", "from one cluster to another"),
     ("C.bootstrap.servers = x", "C.bootstrap.servers", "clusters does not name C"),
-    ("B -> A.enabled = true", "B", "a blank ends the key"),
+    ("B -> A.enabled = true", "B", "a space ends the key"),
     ("topics.blacklist = x", "topics.blacklist", "is ignored: write topics.exclude."),
     ("A->B.topics.blacklist = x", "A->B.topics.blacklist", "write A->B.topics.exclude."),
     ("A->B.topic = x", "A->B.topic", "did you mean A->B.topics?"),
@@ -251,7 +251,7 @@ WARNED = [
     ("A->B.task.max = 2", "A->B.task.max", "did you mean A->B.tasks.max?"),
     ("refresh.topic.interval.seconds = 2", "refresh.topic.interval.seconds", "did you mean refresh.topics.interval.seconds?"),
     ("A.bootstrap.server = x", "A.bootstrap.server", "did you mean A.bootstrap.servers?"),
-    ("nonsense = x", "nonsense", "is no key of MirrorMaker's and begins with the alias of no cluster"),
+    ("nonsense = x", "nonsense", "it is not a key of MirrorMaker and does not start with an alias"),
     ("task.max = 2", "task.max", "is not a key of MirrorMaker; did you mean tasks.max?"),
     ("A->B.enable = true", "A->B.enable", "did you mean A->B.enabled?"),
     ("A->B.Topics = orders", "A->B.Topics", "did you mean A->B.topics?"),
@@ -261,20 +261,20 @@ WARNED = [
     ("A.producer.sasl.mechanisms = PLAIN", "A.producer.sasl.mechanisms", "did you mean A.producer.sasl.mechanism?"),
     ("A.consumer.auto.offset.rest = latest", "A.consumer.auto.offset.rest", "did you mean A.consumer.auto.offset.reset?"),
     ("A->B.producer.override.linger_ms = 5", "A->B.producer.override.linger_ms", "did you mean A->B.producer.override.linger.ms?"),
-    ("A=>B.enabled = true", "A", "a blank ends the key"),
+    ("A=>B.enabled = true", "A", "a space ends the key"),
     ("A->B.groups = 'orders'", "A->B.groups", "is in quotes"),
-    ("A->B.topics = orders # all of them", "A->B.topics", "has a # behind its value"),
+    ("A->B.topics = orders # all of them", "A->B.topics", "has a # after its value"),
     ("transforms.x.type = y", "transforms.x.type", "write A->B.transforms.x.type."),
     ("B.replication.policy.separator = _", "B.replication.policy.separator", "belongs to a flow, not to a cluster"),
-    ("replication.policy.separator = _ ", "replication.policy.separator", "has a blank at its end"),
+    ("replication.policy.separator = _ ", "replication.policy.separator", "ends with a space"),
     ("enabled = true", "enabled", "turns on every flow"),
     ("topics = é", "topics", "characters beyond ASCII"),
-    ("A->B.enabled = true", "A->B.enabled", "stands in lines 4 and 5; the last one holds."),
+    ("A->B.enabled = true", "A->B.enabled", "is set in lines 4 and 5; the last one applies."),
     ("worker.note = ${file:/x:y}", "worker.note", "looks like a variable"),
     ("tasks.max = 2", "dedicated.mode.enable.internal.rest", "if this MirrorMaker runs on several nodes"),
     ("A->B.refresh.topics.enabled = false", "A->B.refresh.topics.enabled", "only after a restart"),
-    ("replication.policy.class = org.apache.kafka.connect.mirror.LegacyReplicationPolicy", "replication.policy.class", "in no release of Apache Kafka"),
-    (f"B->A.enabled = true\nreplication.policy.class = {IDENTITY}", "replication.policy.class", "goes round for ever"),
+    ("replication.policy.class = org.apache.kafka.connect.mirror.LegacyReplicationPolicy", "replication.policy.class", "names a class of no Apache Kafka release"),
+    (f"B->A.enabled = true\nreplication.policy.class = {IDENTITY}", "replication.policy.class", "loops for ever"),
 ]  # fmt: skip
 
 
@@ -331,7 +331,7 @@ def test_an_overridden_alias_is_the_one_in_all_names():
             "source.cluster.alias =\nreplication.policy.separator =",
             "keeps the names of topics on A->B and on B->A",
         ),
-        ("source.cluster.alias = up", "goes round for ever under ever longer names"),
+        ("source.cluster.alias = up", "loops for ever under ever longer names"),
         ("A->B.source.cluster.alias = up", None),  # B->A cannot see the cycle, A->B does
         ("A->B.source.cluster.alias = up\nB->A.source.cluster.alias = down", "under ever longer names"),
         ("A->B.source.cluster.alias = A\nB->A.target.cluster.alias = A", None),
@@ -349,7 +349,7 @@ BOM = "\xef\xbb\xbf"  # as MirrorMaker reads it
 def test_a_byte_order_mark_is_named_as_the_reason():
     (problem,) = problems_of(BOM + PLAIN)
     assert problem.key == f"{BOM}clusters"
-    assert "begins with a byte order mark, which MirrorMaker reads as a part of this key" in problem.sentence
+    assert "begins with a byte order mark, which MirrorMaker reads as part of this key" in problem.sentence
     lines = PLAIN.splitlines()
     first, second = problems_of(BOM + "\n".join([lines[1], lines[0], *lines[2:]]))
     assert (first.key, second.key) == (f"{BOM}A.bootstrap.servers", "A.bootstrap.servers")
@@ -455,7 +455,7 @@ def test_a_value_that_holds_a_variable_is_resolved_twice_as_mirrormaker_does():
 def test_an_alias_that_holds_the_separator_is_warned_of():
     warnings = read(text_of("dotted-alias.properties")).warnings
     assert [warning.key for warning in warnings] == ["us.east->eu.replication.policy.separator"]
-    assert "takes its topics for those of us and cannot see a cycle" in warnings[0].sentence
+    assert "reads its topics as those of us and cannot see a cycle" in warnings[0].sentence
 
 
 def test_what_3x_still_reads_is_said_for_an_unknown_version():
@@ -548,8 +548,8 @@ def test_an_unknown_policy_can_be_given_by_hand():
         "topic.filter.class",
     ]
     assert "IdentityReplicationPolicy" in problems_of(text)[0].sentence
-    by_hand = {"A->B": ByHand(topics="orders", policy=ReplicationPolicy(PolicyKind.IDENTITY))}
-    flow = read(text, by_hand=by_hand).topology.flow("A->B")
+    flow_overrides = {"A->B": FlowOverrides(topics="orders", policy=ReplicationPolicy(PolicyKind.IDENTITY))}
+    flow = read(text, flow_overrides=flow_overrides).topology.flow("A->B")
     assert flow.decide("orders").remote_topic == "orders"
     assert not flow.decide("other").replicated
 

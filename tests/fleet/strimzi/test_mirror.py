@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import pytest
 
-from fleet.connect.connectors import Said, read_connectors
+from fleet.connect.connectors import Overrides, read_connectors
 from fleet.errors import ConfigurationError
 from fleet.mm2.replication import PolicyKind
 from fleet.strimzi.mirror import read_resource
@@ -92,7 +92,7 @@ def changed(resource, *steps, to):
 
 def read(resource, **said):
     connectors, worker = read_resource(resource, file="mirror.yaml")
-    return read_connectors(connectors, worker, file="mirror.yaml", said=Said(**said))
+    return read_connectors(connectors, worker, file="mirror.yaml", said=Overrides(**said))
 
 
 def problems(resource, **said):
@@ -208,7 +208,7 @@ TRUST = {
         ),
         (
             {"authentication": {"type": "kerberos"}},
-            f"spec.clusters.0.authentication.type: is 'kerberos', which is not known here; write clusters.A.security.protocol or clusters.A.sasl.jaas.config {OURS}",
+            f"spec.clusters.0.authentication.type: is 'kerberos', which is not supported; write clusters.A.security.protocol or clusters.A.sasl.jaas.config {OURS}",
         ),
     ],
 )
@@ -239,13 +239,13 @@ def test_a_trust_store_that_only_kubernetes_holds_is_a_warning_since_the_systems
             changed(OLDER, "apiVersion", to="v1"),
             ["apiVersion: is 'v1'; a mirror of Strimzi has kafka.strimzi.io/v1beta2 or kafka.strimzi.io/v1."],
         ),
-        (changed(OLDER, "spec", to="text"), ["spec.mirrors: is missing; it lists what is mirrored where."]),
-        (changed(OLDER, "spec", "mirrors", to=[]), ["spec.mirrors: is missing; it lists what is mirrored where."]),
-        (changed(OLDER, "spec", "clusters", to=None), ["spec.clusters: is missing; it says where each cluster is."]),
+        (changed(OLDER, "spec", to="text"), ["spec.mirrors: is missing; it lists what is replicated where."]),
+        (changed(OLDER, "spec", "mirrors", to=[]), ["spec.mirrors: is missing; it lists what is replicated where."]),
+        (changed(OLDER, "spec", "clusters", to=None), ["spec.clusters: is missing; it gives the address of each cluster."]),
         (
             changed(OLDER, "spec", "clusters", 1, "alias", to="A"),
             [
-                "spec.clusters.1.alias: is A a second time; keep one of the two.",
+                "spec.clusters.1.alias: repeats A; keep one of the two.",
                 "spec.mirrors.0.targetCluster: names 'B', and no cluster has that alias (known: A).",
                 "spec.connectCluster: names 'B', and no cluster has that alias (known: A).",
             ],
@@ -254,7 +254,7 @@ def test_a_trust_store_that_only_kubernetes_holds_is_a_warning_since_the_systems
             changed(OLDER, "spec", "mirrors", 0, "sourceCluster", to="a"),
             ["spec.mirrors.0.sourceCluster: names 'a', and no cluster has that alias (known: A, B)."],
         ),
-        (changed(OLDER, "spec", "mirrors", 0, to="x"), ["spec.mirrors.0: is no mapping of keys; write sourceConnector."]),
+        (changed(OLDER, "spec", "mirrors", 0, to="x"), ["spec.mirrors.0: is not a mapping of keys; write sourceConnector."]),
         (
             changed(NEWER, "spec", "mirrors", 0, "source", "alias", to=None),
             ["spec.mirrors.0.source.alias: is missing; every cluster has an alias."],
@@ -278,4 +278,4 @@ def test_a_paused_connector_is_told():
         paused = changed(OLDER, "spec", "mirrors", 0, "sourceConnector", key, to=value)
         (warning,) = read(paused).warnings
         word = "STOPPED" if value == "stopped" else "PAUSED"
-        assert warning.sentence == f"is {word}: it carries nothing until it is resumed."
+        assert warning.sentence == f"is {word}: it replicates nothing until it is resumed."

@@ -493,17 +493,20 @@ def test_a_large_group_fits():
 @pytest.mark.parametrize(
     ("write", "sentence"),
     [
-        (lambda: wire.encode_commit_key("g", "t", 0, version=2), "A key of version 2 is no offset commit's"),
+        (
+            lambda: wire.encode_commit_key("g", "t", 0, version=2),
+            "A key of version 2 is not an offset commit's",
+        ),
         (lambda: wire.encode_commit_key("g", "t", -1), "The partition is -1"),
         (lambda: wire.encode_commit_key("g" * 32_768, "t", 0), "The group has 32768 bytes"),
-        (lambda: wire.encode_group_key(24, "g"), "A key of version 24 is about no group"),
-        (lambda: wire.encode_commit_value(0, 0, version=5), "There is no version 5 of an offset commit"),
+        (lambda: wire.encode_group_key(24, "g"), "A key of version 24 is not about a group"),
+        (lambda: wire.encode_commit_value(0, 0, version=5), "Unknown version 5 of an offset commit"),
         (lambda: wire.encode_commit_value(2**63, 0), "The offset is 9223372036854775808"),
         (lambda: wire.encode_commit_value(0, 0, metadata="x" * 32_768), "The metadata has 32768 bytes"),
         (lambda: wire.encode_commit_value(0, 0, topic_id="AAAA"), "The topic id AAAA has 3 bytes"),
         (
             lambda: wire.encode_group_metadata(of_group(4), version=5),
-            "There is no version 5 of a group's value",
+            "Unknown version 5 of a group's value",
         ),
     ],
 )

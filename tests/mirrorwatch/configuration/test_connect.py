@@ -119,8 +119,8 @@ async def test_without_names_every_connector_of_the_mirror_is_read(tmp_path):
     told = [str(warning) for warning in config.warnings if "127.0.0.1" in warning.file]
     states = [each.split(": ", 1)[1] for each in told if "-source: " in each]
     assert states == [
-        "failing-source: has 1 of its 1 tasks that is FAILED, as its worker tells; look at its status and log.",
-        "paused-source: is PAUSED: it carries nothing until it is resumed.",
+        "failing-source: has 1 of its 1 tasks that is FAILED, as its worker reports; check its status and log.",
+        "paused-source: is PAUSED: it replicates nothing until it is resumed.",
     ]
     unknown = [warning for warning in config.warnings if warning.key.endswith(".offsets")]
     assert len(unknown) == 3
@@ -172,12 +172,12 @@ MEND = "write the one where a worker listens, such as http://connect:8083"
         ("GET /nothing", BOTH, f"{NO_CONNECT}: it answered with HTTP 404; {MEND}"),
         (elsewhere, BOTH, f"{NO_CONNECT}: it leads on to https://login.example.org/, so write that address; {MEND}"),
         (BOTH, BOTH, f"{NO_CONNECT}: its answer is not one of Connect's; {MEND}"),
-        ("GET /", "GET /connectors", f"{NO_CONNECT}: it is no list of connectors; {MEND}"),
-        ("GET /", "GET /", f"{NO_CONNECT}: it is no list of connectors with their configuration; {MEND}"),
+        ("GET /", "GET /connectors", f"{NO_CONNECT}: not a list of connectors; {MEND}"),
+        ("GET /", "GET /", f"{NO_CONNECT}: not a list of connectors with their configuration; {MEND}"),
         (
             "GET /",
             "GET /connectors none",
-            "mirrorwatch.yaml:2: connect.url: URL has no connector; MirrorMaker's MirrorSourceConnector is what makes a flow.",
+            "mirrorwatch.yaml:2: connect.url: URL has no connector; a flow requires a MirrorSourceConnector.",
         ),
     ],
 )  # fmt: skip
@@ -212,11 +212,11 @@ async def test_what_is_wrong_in_a_connector_is_told_with_its_name(tmp_path):
         return web.json_response({"mirror-source": config})
 
     said = await read(tmp_path, connect(listed=odd), "connect: {url: URL}\ncanary: {interval: 5}\n")
-    by_hand = "write clusters.A.sasl.jaas.config in Mirrorwatch's own configuration."
+    flow_overrides = "write clusters.A.sasl.jaas.config in Mirrorwatch's own configuration."
     assert said == [
         "mirrorwatch.yaml:2: canary.interval: invalid duration '5'; write a number with ms, s, m, h or d, for example 5s",
         "URL: mirror-source.tasks.max: must be a whole number; write digits only, without a unit.",
-        f"URL: mirror-source.source.cluster.sasl.jaas.config: holds a variable that only the Connect worker can look up; {by_hand}",
+        f"URL: mirror-source.source.cluster.sasl.jaas.config: holds a variable that only the Connect worker can resolve; {flow_overrides}",
     ]  # fmt: skip
 
 
@@ -268,8 +268,8 @@ def test_nobody_there_is_told_with_file_and_key(tmp_path):
     with pytest.raises(UnavailableError) as refusal:
         read_at(tmp_path, url, "connect:\n  url: URL\n")
     assert str(refusal.value).removeprefix(f"{tmp_path}/") == (
-        f"mirrorwatch.yaml:2: connect.url: {url}/ cannot be reached (Connection refused):"
-        " is it running, and reached from here?"
+        f"mirrorwatch.yaml:2: connect.url: {url}/ cannot be reached (Connection refused);"
+        " is it running and reachable from here?"
     )
 
 

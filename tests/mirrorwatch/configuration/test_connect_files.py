@@ -252,7 +252,7 @@ def test_what_is_null_in_a_strimzi_mirror_is_not_there(tmp_path, null):
     assert flow.emit_checkpoints_interval_s is None
     assert config.clients["B"].librdkafka.get("security.protocol", "plaintext") == "plaintext"
     without = STRIMZI.replace('{tasksMax: 3, config: {sync.topic.acls.enabled: "false"}}', null)
-    with pytest.raises(ConfigurationError, match="has no connector; MirrorMaker's MirrorSourceConnector"):
+    with pytest.raises(ConfigurationError, match="has no connector; a flow requires a MirrorSourceConnector"):
         read(tmp_path, "mm2: mirror.yaml\n" + PASSWORD, "mirror.yaml", without)
 
 

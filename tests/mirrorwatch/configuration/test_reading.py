@@ -221,7 +221,7 @@ def test_a_note_of_the_clients_is_a_warning_with_file_and_key(tmp_path):
             b"clusters=A\0",
             "is a binary file and no configuration; name a YAML file or an mm2.properties",
         ),
-        ("x.yaml", b"a: \xff\n", "is not UTF-8 text here: save the file as UTF-8"),
+        ("x.yaml", b"a: \xff\n", "is not UTF-8 text; save the file as UTF-8"),
         (
             "x.yaml",
             "kind: List\n".encode("utf-16"),
@@ -230,12 +230,12 @@ def test_a_note_of_the_clients_is_a_warning_with_file_and_key(tmp_path):
         (
             "x.yaml",
             b"#" * (MAX_BYTES + 1),
-            "is larger than 1 MB, which no configuration needs: is it the right file?",
+            "is larger than 1 MB, too large for a configuration; is it the right file?",
         ),
         (
             "x.properties",
             b"#" * (MAX_BYTES + 1),
-            "is longer than 1000000 characters; it is no mm2.properties.",
+            "is longer than 1000000 characters; not an mm2.properties file.",
         ),
     ],
 )

@@ -35,7 +35,9 @@ def test_what_is_said_of_it_holds_no_secret(tmp_path):
     )
     config = read(tmp_path, {"mm2.properties": THREE + more}, environ={"BROKERS": "hunter2secret"})
     (warning,) = warnings(config, tmp_path)
-    assert warning.startswith("mm2.properties:7: C.bootstrap.servers: has '***', which is no broker address")
+    assert warning.startswith(
+        "mm2.properties:7: C.bootstrap.servers: has '***', which is not a broker address"
+    )
 
 
 @pytest.mark.parametrize(

@@ -109,8 +109,8 @@ async def test_a_failed_task_is_evidence_with_its_reason_and_no_secret_in_it(sce
     await scene.look()
     assert trace_of(scene) == "Bad login of mw with ***"
     assert scene.said == {
-        f"{WHERE}: mirror-source": "has 1 of its 2 tasks that is FAILED, as its worker tells;"
-        " look at its status and log."
+        f"{WHERE}: mirror-source": "has 1 of its 2 tasks that is FAILED, as its worker reports;"
+        " check its status and log."
     }
     scene.states["mirror-source"]["tasks"][0] = {"id": 0, "state": "RUNNING"}
     await scene.look()
@@ -137,8 +137,8 @@ async def test_one_that_is_paused_or_of_another_kind_is_reported_in_the_words_of
     scene.states["mirror-heartbeat"]["connector"]["state"] = "FAILED"
     await scene.look()
     assert scene.said == {
-        f"{WHERE}: mirror-source": "is PAUSED: it carries nothing until it is resumed.",
-        f"{WHERE}: mirror-heartbeat": "is FAILED, as its worker tells; look at its status and log.",
+        f"{WHERE}: mirror-source": "is PAUSED: it replicates nothing until it is resumed.",
+        f"{WHERE}: mirror-heartbeat": "is FAILED, as its worker reports; check its status and log.",
     }
 
 
@@ -181,7 +181,7 @@ async def test_a_connector_that_is_gone_is_reported_until_it_is_there_again(scen
         (
             lambda: web.json_response({"mirror-source": {"status": {"tasks": 7}}}),
             LOOK_S,
-            f"{NO_CONNECT}: it is no list of connectors with their status; {WRITE}",
+            f"{NO_CONNECT}: not a list of connectors with their status; {WRITE}",
         ),
     ],
 )

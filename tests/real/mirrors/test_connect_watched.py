@@ -57,7 +57,7 @@ def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path
         eventually(lambda: keeps_up(flow()), DEADLINE_S, what="healthy, and a cadence", every_s=0.5)
 
         worker.ask("PUT", f"/connectors/{NAME}/pause")
-        paused = "is PAUSED: it carries nothing until it is resumed."
+        paused = "is PAUSED: it replicates nothing until it is resumed."
         where = f"Kafka Connect: {NAME}"
         eventually(lambda: service.problems().get(where) == paused, 60, what="that it is paused", every_s=0.5)
         found = eventually(
@@ -74,7 +74,7 @@ def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path
         )
         assert f"Task 0 of {NAME} is FAILED since" in found["sentence"]
         assert service.problems()[where].startswith(
-            "has 1 of its 1 tasks that is FAILED, as its worker tells"
+            "has 1 of its 1 tasks that is FAILED, as its worker reports"
         )
 
         worker.ask("DELETE", f"/connectors/{NAME}")

@@ -121,7 +121,7 @@ async def test_what_takes_too_long_is_undone_and_the_next_one_goes_on(postgresql
         connection.execute(sa.update(COUNTS).values(count=5))
         connection.execute(sa.text("select pg_sleep(30)"))
 
-    with pytest.raises(UnavailableError, match="did not answer in time: the operation was undone"):
+    with pytest.raises(UnavailableError, match="did not answer in time: the operation was rolled back"):
         await store.write(slow)
     assert await store.read(count) == 0
 

@@ -91,17 +91,17 @@ qqqqqqq: 1
 
 def test_every_kind_of_problem_at_once():
     assert told("needed: x" + GOLDEN) == [
-        "mw.yml:2: mode: has to be one of 'create', 'precreated' or 'off', not 'creat'",
-        "mw.yml:3: colour: has to be one of 'red' or 'blue', not 'green'",
+        "mw.yml:2: mode: must be one of 'create', 'precreated' or 'off', not 'creat'",
+        "mw.yml:3: colour: must be one of 'red' or 'blue', not 'green'",
         "mw.yml:4: topic: 'UPPER' does not have the form ^[a-z]*$",
-        "mw.yml:5: partitions: has to be at most 64, not '65'",
+        "mw.yml:5: partitions: must be at most 64, not '65'",
         "mw.yml:6: share: write a number instead of 'many'",
-        "mw.yml:7: size: '10' is no size: write a number with B, kB, MB, GB or TB, for example 10MB",
+        "mw.yml:7: size: '10' is not a size; write a number with B, kB, MB, GB or TB, for example 10MB",
         "mw.yml:8: on: write true or false instead of 'yes'",
         "mw.yml:9: names: a list is expected here, not 'one'",
         "mw.yml:10: inner.threshold: invalid duration '5'; write a number with ms, s, m, h or d, for example 5s",
         "mw.yml:10: inner.horizont: unknown key; did you mean 'horizon'?",
-        "mw.yml:11: many.a.threshold: has to be more than 0 s, not 0 s",
+        "mw.yml:11: many.a.threshold: must be more than 0 s, not 0 s",
         "mw.yml:11: many.b: a mapping of keys is expected here, not text",
         "mw.yml:11: many.c.horizon: is shorter than threshold: nothing could ever be late",
         "mw.yml:12: clusters.A.bootstrap.servers: text is expected here, not a list",
@@ -128,15 +128,15 @@ def test_every_kind_of_problem_at_once():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("mode: create", "mw.yml: needed: is missing: it has no default"),
+        ("mode: create", "mw.yml: needed: is missing; it has no default"),
         ("needed: x\ntopic: ''", "mw.yml:2: topic: is empty"),
         ("needed: x\ntopic: abcdefghijkl", "mw.yml:2: topic: is too long: at most 10 are accepted"),
         ("needed: x\npartitions: 1.5", "mw.yml:2: partitions: write a whole number instead of '1.5'"),
         ("needed: {}", "mw.yml:1: needed: text is expected here, not a mapping of keys"),
         ("needed: x\nnames: [a, {}]", "mw.yml:2: names.1: text is expected here, not a mapping of keys"),
         ("needed: x\ninner:", "mw.yml:2: inner: a mapping of keys is expected here, not nothing"),
-        ("needed: x\nmode: " + "y" * 99, f"mw.yml:2: mode: has to be one of 'create', 'precreated' or 'off', not '{'y' * 60}...'"),
-        ('needed: x\nmode: "a\\u202eb\\n"', "mw.yml:2: mode: has to be one of 'create', 'precreated' or 'off', not 'a b '"),
+        ("needed: x\nmode: " + "y" * 99, f"mw.yml:2: mode: must be one of 'create', 'precreated' or 'off', not '{'y' * 60}...'"),
+        ('needed: x\nmode: "a\\u202eb\\n"', "mw.yml:2: mode: must be one of 'create', 'precreated' or 'off', not 'a b '"),
     ],
 )  # fmt: skip
 def test_single_problems(text, sentence):
@@ -145,8 +145,8 @@ def test_single_problems(text, sentence):
 
 def test_a_prefix_goes_before_the_key_and_a_missing_key_has_its_section_s_line():
     assert told("other: x\nhttp:\n  mode: x\n", prefix="http") == [
-        "mw.yml:2: http.needed: is missing: it has no default",
-        "mw.yml:3: http.mode: has to be one of 'create', 'precreated' or 'off', not 'x'",
+        "mw.yml:2: http.needed: is missing; it has no default",
+        "mw.yml:3: http.mode: must be one of 'create', 'precreated' or 'off', not 'x'",
     ]
 
 
@@ -167,7 +167,7 @@ def test_an_interpolated_value_is_never_shown(text):
 
 def test_known_secrets_and_secret_fields_are_never_shown():
     assert told("needed: x\nmode: HUSH1", secrets=["HUSH1"]) == [
-        "mw.yml:2: mode: has to be one of 'create', 'precreated' or 'off', not '***'"
+        "mw.yml:2: mode: must be one of 'create', 'precreated' or 'off', not '***'"
     ]
 
     class Guarded(Section):

@@ -61,7 +61,7 @@ def test_a_full_section_is_read_and_frozen():
 
 
 GUARD = (
-    "can be reached from other machines: name a web_config_file with TLS or users, listen on 127.0.0.1, "
+    "can be reached from other machines; set a web_config_file with TLS or users, listen on 127.0.0.1, "
     "or write insecure: true if the network is trusted"
 )
 
@@ -73,12 +73,12 @@ GUARD = (
         ("http: {listen: ':9699'}", [f"http.listen: ':9699' {GUARD}"]),
         ("http: {listen: '[::]:9699'}", [f"http.listen: '[::]:9699' {GUARD}"]),
         ("http: {listen: 'mw.example.org:9699', insecure: 'false'}", [f"http.listen: 'mw.example.org:9699' {GUARD}"]),
-        ("http: {listen: '9699'}", ["http.listen: '9699' is no address: write HOST:PORT, for example 127.0.0.1:9699"]),
-        ("http: {listen: 'x:70000'}", ["http.listen: 'x:70000' is no address: write HOST:PORT, for example 127.0.0.1:9699"]),
+        ("http: {listen: '9699'}", ["http.listen: '9699' is not an address; write HOST:PORT, for example 127.0.0.1:9699"]),
+        ("http: {listen: 'x:70000'}", ["http.listen: 'x:70000' is not an address; write HOST:PORT, for example 127.0.0.1:9699"]),
         (
             "http: {listen: '0.0.0.0:1', lisen: x, insecure: maybe, tokens: {operater: x, audit: 'a b'}}",
             [
-                "http.tokens.audit: a token is one or more visible ASCII characters without spaces",
+                "http.tokens.audit: a token must be visible ASCII characters without spaces",
                 "http.tokens.operater: unknown key; did you mean 'operator'?",
                 "http.insecure: write true or false instead of 'maybe'",
                 "http.lisen: unknown key; did you mean 'listen'?",
@@ -87,22 +87,22 @@ GUARD = (
         ("http: {web_config_file: ''}", ["http.web_config_file: is empty"]),
         (
             "http: {external_url: 'https://u:p@x/'}",
-            ["http.external_url: has to be the address that people open, such as https://mirrorwatch.example.org, without user, query or fragment"],
+            ["http.external_url: must be the address that users open, for example https://mirrorwatch.example.org, without user, query or fragment"],
         ),
-        ("store: {url: 'x'}", ["store.url: is no database address: write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
-        ("store: {url: 'mysql://u:HUSH@h/d'}", ["store.url: 'mysql' is no database that can be used: write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
-        ("store: {url: 'postgresql+psycopg2://u:HUSH@h/d'}", ["store.url: 'postgresql+psycopg2' names a driver that is not used here: write postgresql://"]),
-        ("store: {url: 'postgresql://u:p@HUSH@h/d'}", ["store.url: holds an '@' that separates nothing: write one of the password as %40"]),
+        ("store: {url: 'x'}", ["store.url: is not a database address; write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
+        ("store: {url: 'mysql://u:HUSH@h/d'}", ["store.url: 'mysql' is not a supported database; write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
+        ("store: {url: 'postgresql+psycopg2://u:HUSH@h/d'}", ["store.url: 'postgresql+psycopg2' names an unsupported driver; write postgresql://"]),
+        ("store: {url: 'postgresql://u:p@HUSH@h/d'}", ["store.url: contains a second '@'; write '@' in the password as %40"]),
         ("store: {url: 'postgresql://u:HUSH@h'}", ["store.url: names no database: write postgresql://USER:PASSWORD@HOST/DATABASE"]),
-        ("store: {url: 'postgresql://u:HUSH@h/d?port=abc'}", ["store.url: has an option 'port' that is no whole number"]),
-        ("store: {url: 'postgresql://u:HUSH@h/d?connect_timeout=1s'}", ["store.url: has an option 'connect_timeout' that is no whole number"]),
-        ('store: {url: "sqlite:///a\\0b.db"}', ["store.url: holds a NUL, which no address may: write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
-        ("store: {keep: {findings: 999999999999d}}", ["store.keep.findings: has to be at most 36500 d, not 999999999999 d"]),
+        ("store: {url: 'postgresql://u:HUSH@h/d?port=abc'}", ["store.url: has an option 'port' that is not a whole number"]),
+        ("store: {url: 'postgresql://u:HUSH@h/d?connect_timeout=1s'}", ["store.url: has an option 'connect_timeout' that is not a whole number"]),
+        ('store: {url: "sqlite:///a\\0b.db"}', ["store.url: contains a NUL byte; write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
+        ("store: {keep: {findings: 999999999999d}}", ["store.keep.findings: must be at most 36500 d, not 999999999999 d"]),
         ("store: {url: 'sqlite://'}", ["store.url: names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db"]),
         ("store: {url: 'sqlite:///:memory:'}", ["store.url: names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db"]),
-        ("store: {url: 'sqlite://var/mw.db'}", ["store.url: takes neither host nor options: write sqlite:///FILE, with three slashes"]),
+        ("store: {url: 'sqlite://var/mw.db'}", ["store.url: accepts neither host nor options; write sqlite:///FILE, with three slashes"]),
         ("store: {keep: {minutes: 400}}", ["store.keep.minutes: invalid duration '400'; write a number with ms, s, m, h or d, for example 5s"]),
-        ("store: {keep: {syncs: 0d}, replica: ''}", ["store.replica: is empty", "store.keep.syncs: has to be more than 0 s, not 0 s"]),
+        ("store: {keep: {syncs: 0d}, replica: ''}", ["store.replica: is empty", "store.keep.syncs: must be more than 0 s, not 0 s"]),
     ],
 )  # fmt: skip
 def test_refusals(text, sentences):

@@ -71,7 +71,7 @@ def test_a_file_is_no_folder(tmp_path):
     assert refused(place) == [f"{place}: is not a folder; name a folder to write into"]
 
 
-def test_after_a_kill_in_the_middle_the_next_run_goes_on(tmp_path, monkeypatch):
+def test_after_a_kill_in_the_middle_the_next_run_continues(tmp_path, monkeypatch):
     write_owned(tmp_path, FILES)
     new = {"alertmanager.yml": "new\n", "prometheus/rules.yml": "newer\n"}
     with monkeypatch.context() as patched:

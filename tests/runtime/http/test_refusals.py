@@ -44,9 +44,7 @@ async def test_what_was_sent_is_not_told(broken, caplog, monkeypatch):
             assert b" 400 " in answer
     finally:
         await server.stop(0.1)
-    assert log.lines == [
-        ("a request was refused: it is no HTTP, or its headers are too long", {"untold_before": 0})
-    ]
+    assert log.lines == [("refused a request: not HTTP, or its headers are too long", {"untold_before": 0})]
     assert not caplog.records
 
 
@@ -63,11 +61,11 @@ def test_the_first_of_each_minute_is_told_with_how_many_went_before():
     fail(KeyError("hunter2"))
     assert log.lines == [
         (
-            "a request failed before it came to its page, which is a bug",
+            "a request failed before it reached its page: a bug",
             {"error": "ValueError", "untold_before": 0},
         ),
         (
-            "a request failed before it came to its page, which is a bug",
+            "a request failed before it reached its page: a bug",
             {"error": "KeyError", "untold_before": 2},
         ),
     ]

@@ -95,9 +95,9 @@ async def test_answers_carry_the_headers_and_say_little(serve, client):
         assert answer.status == 500
         assert await answer.text() == "The request failed inside mirrorwatch; its log says why.\n"
         assert answer.headers["X-Frame-Options"] == "DENY"
-    assert log.lines == [("a request failed, which is a bug", {"method": "GET", "path": "/broken"})]
+    assert log.lines == [("a request failed: a bug", {"method": "GET", "path": "/broken"})]
     async with client.get(f"{server.url}/nothing") as answer:
-        assert (answer.status, await answer.text()) == (404, "There is nothing at this address.\n")
+        assert (answer.status, await answer.text()) == (404, "No page at this address.\n")
         assert answer.headers["X-Frame-Options"] == "DENY"
     async with client.post(f"{server.url}/-/healthy") as answer:
         assert (answer.status, await answer.text()) == (405, "POST is not possible at this address.\n")
@@ -106,13 +106,13 @@ async def test_answers_carry_the_headers_and_say_little(serve, client):
 @pytest.mark.parametrize(
     ("request_line", "status", "code", "sentence"),
     [
-        ("GET /api/v1/nothing", 404, "not_found", "There is nothing at this address."),
+        ("GET /api/v1/nothing", 404, "not_found", "No page at this address."),
         ("GET /api/v1/post", 405, "method_not_allowed", "GET is not possible at this address."),
         (
             "POST /api/v1/post",
             403,
             "forbidden",
-            "Nobody may do this: http.tokens.operator is not configured.",
+            "This is forbidden: http.tokens.operator is not configured.",
         ),
         ("GET /api/v1/broken", 500, "internal", "The request failed inside mirrorwatch; its log says why."),
     ],
@@ -169,11 +169,11 @@ async def test_a_token_opens_what_it_is_for(serve, client):
         assert "t0ken" not in text
 
 
-async def test_without_a_configured_token_nobody_may(serve, client):
+async def test_without_a_configured_token_no_one_may(serve, client):
     server, _ = await serve()
     async with client.post(f"{server.url}/post", headers={"Authorization": "Bearer "}) as answer:
         assert answer.status == 403
-        assert await answer.text() == "Nobody may do this: http.tokens.operator is not configured.\n"
+        assert await answer.text() == "This is forbidden: http.tokens.operator is not configured.\n"
 
 
 async def test_other_users_are_asked_for_from_a_reload_on(serve, client):
@@ -276,7 +276,7 @@ async def test_a_port_in_use_or_not_ours_is_a_sentence(serve):
     assert await refusal(f"127.0.0.1:{port}") == (
         f"http.listen: 127.0.0.1:{port} is in use by another program: stop it or choose another port"
     )
-    assert await refusal("192.0.2.1:9699") == "http.listen: 192.0.2.1:9699 is no address of this machine"
+    assert await refusal("192.0.2.1:9699") == "http.listen: 192.0.2.1:9699 is not an address of this machine"
     assert await refusal("no-such-host.invalid:9699") == (
         "http.listen: the host of 'no-such-host.invalid:9699' cannot be resolved: use an address of this machine"
     )
@@ -419,7 +419,7 @@ async def test_a_connection_that_fails_elsewhere_is_a_bug_and_not_a_client_that_
     server, _ = await serve(app=app)
     async with client.get(f"{server.url}/elsewhere") as answer:
         assert answer.status == 500
-    assert log.lines == [("a request failed, which is a bug", {"method": "GET", "path": "/elsewhere"})]
+    assert log.lines == [("a request failed: a bug", {"method": "GET", "path": "/elsewhere"})]
 
 
 async def test_a_body_that_cannot_be_decoded_is_the_client_s_error(serve, client):

@@ -34,7 +34,7 @@ async def test_an_address_that_has_one_is_left_alone(client, path):
     assert (answer.status, await answer.text()) == (200, path)
 
 
-async def test_nobody_is_sent_to_another_site_or_to_nothing(client):
+async def test_no_one_is_sent_to_another_site_or_to_nothing(client):
     for path, led_to in (("/nothing/", None), ("//example.com/", None), ("//groups/", "/groups")):
         address = URL(f"http://{client.host}:{client.port}{path}", encoded=True)
         answer = await client.session.get(address, allow_redirects=False)

@@ -53,7 +53,7 @@ SAID = [
             "to server"
         ),
         UnavailableError,
-        "no token was to be had",
+        "no token received",
     ),
     (
         KafkaError._AUTHENTICATION,
@@ -113,7 +113,7 @@ SAID = [
             "known (after 0ms in state CONNECT)"
         ),
         UnavailableError,
-        "the host's name is not known",
+        "unknown host name",
     ),
     (KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down", UnavailableError, "no broker of the cluster"),
     (
@@ -122,8 +122,8 @@ SAID = [
         UnavailableError,
         "no broker of the cluster can be reached: is it up, and does bootstrap.servers name the port of a Kafka",
     ),
-    (KafkaError._MSG_TIMED_OUT, "Local: Message timed out", UnavailableError, "may or may not be there"),
-    (KafkaError._TIMED_OUT, "Local: Timed out", UnavailableError, "no answer came in time"),
+    (KafkaError._MSG_TIMED_OUT, "Local: Message timed out", UnavailableError, "it may be written"),
+    (KafkaError._TIMED_OUT, "Local: Timed out", UnavailableError, "no answer in time"),
     (
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
         "Broker: Topic authorization failed",
@@ -178,7 +178,7 @@ SAID = [
         RefusedError,
         "reported: Invalid value x for configuration retention.ms",
     ),
-    (KafkaError.TOPIC_EXCEPTION, "Topic name is invalid: 'u/x'", RefusedError, "refuses what is asked for"),
+    (KafkaError.TOPIC_EXCEPTION, "Topic name is invalid: 'u/x'", RefusedError, "rejects the request"),
     (
         KafkaError.INVALID_PARTITIONS,
         "Topic already has 1 partition(s).",
@@ -201,7 +201,7 @@ SAID = [
         KafkaError._AUTO_OFFSET_RESET,
         "fetch failed due to requested offset not available on the broker: Broker: Offset out of range (broker 1)",
         UnavailableError,
-        "the offset is no longer, or not yet, in the partition",
+        "the offset is out of the range of the partition",
     ),
     (
         KafkaError._INVALID_ARG,
@@ -210,7 +210,7 @@ SAID = [
             "error:05880020:x509 certificate routines::BIO lib"
         ),
         ConfigurationError,
-        "the Kafka client does not accept its settings",
+        "the Kafka client rejects its settings",
     ),
     (KafkaError._FAIL, "Local: Communication failure", UnavailableError, "Local: Communication failure"),
 ]
@@ -239,21 +239,21 @@ LINES = [
             "FAIL [rdkafka#producer-1] [thrd:127.0.0.1:43383/bootstrap]: 127.0.0.1:43383/bootstrap: Disconnected: "
             "connection reset by peer (after 2ms in state APIVERSION_QUERY)"
         ),
-        "the broker hangs up on the first request, as a TLS port does on a client without TLS",
+        "the broker closes the connection at the first request, as a TLS port does with a client without",
     ),
     (
         (
             "FAIL [rdkafka#producer-4] [thrd:ssl://127.0.0.1:43383/bootstrap]: ssl://127.0.0.1:43383/bootstrap: "
             "Connection setup timed out in state SSL_HANDSHAKE (after 2002ms in state SSL_HANDSHAKE)"
         ),
-        "no TLS handshake comes about in time",
+        "the TLS handshake timed out",
     ),
     (
         (
             "FAIL [rdkafka#producer-3] [thrd:127.0.0.1:43383/bootstrap]: 127.0.0.1:43383/bootstrap: Connection setup "
             "timed out in state APIVERSION_QUERY (after 2001ms in state APIVERSION_QUERY)"
         ),
-        "nothing there answers as Kafka does",
+        "no Kafka broker answers",
     ),
 ]
 

@@ -170,7 +170,7 @@ def test_a_look_joins_no_group_commits_nothing_and_passes_over_no_gap_in_the_log
     assert client.made[0].assigned == []
 
 
-def test_the_client_is_kept_from_look_to_look_and_made_anew_after_it_was_let_go(client):
+def test_the_client_is_kept_from_look_to_look_and_recreated_after_it_was_let_go(client):
     looks = Gaps(SETTINGS, cluster="A", name="A-tails", clock=Ticking())
     looks.close()
     for turn, made in ((0, 1), (1, 1), (2, 2)):

@@ -245,7 +245,7 @@ def test_offsets_are_asked_in_the_protocol_s_own_numbers(client, picker):
 
 def test_a_leader_that_tells_no_offset_is_unavailable(client, picker):
     client.offsets |= {T0: 7, T1: -1}
-    with pytest.raises(UnavailableError, match="the leader of partition 1 of t told no offset"):
+    with pytest.raises(UnavailableError, match="the leader of partition 1 of t sent no offset"):
         picker.ends([T0, T1])
 
 

@@ -15,7 +15,7 @@ def tail(settings):
     return Tail(settings, cluster="B", name="B-heartbeats")
 
 
-async def test_of_a_cluster_that_is_away_nothing_comes_and_the_client_can_be_made_anew_and_closed():
+async def test_of_a_cluster_that_is_away_nothing_comes_and_the_client_can_be_recreated_and_closed():
     one = tail(AWAY)
     for _ in range(2):
         await one.begin(PLACES)

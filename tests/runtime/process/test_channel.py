@@ -76,7 +76,7 @@ async def test_one_who_ends_within_an_answer_is_noticed(asked):
 
 
 async def test_without_anybody_there_it_says_so(tmp_path):
-    with pytest.raises(UnavailableError, match="it does not listen yet"):
+    with pytest.raises(UnavailableError, match="it is not listening yet"):
         await channel.ask(tmp_path / "nobody", {}, timeout_s=20)
 
 
@@ -97,7 +97,7 @@ async def test_one_who_never_answers_is_not_waited_for(asked):
     [
         (b"\xff\xff\xff\xff", "more than it may"),
         (b"\x00\x00\x00\x04[1]]", "is not JSON"),
-        (b"\x00\x00\x00\x03[1]", "is no JSON object"),
+        (b"\x00\x00\x00\x03[1]", "is not a JSON object"),
     ],
     ids=["too long", "no JSON", "no object"],
 )

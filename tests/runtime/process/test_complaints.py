@@ -27,9 +27,7 @@ def test_the_life_of_a_complaint():
         complaints.say("A", "no route", 100.0 + second)
     assert heard.lines == [("warning", "A", "no route")]
     complaints.say("A", "no route", 700.0)
-    assert heard.lines[1:] == [
-        ("warning", "A", "no route (since it was last said here: 600 times in 10 min)")
-    ]
+    assert heard.lines[1:] == [("warning", "A", "no route (repeated 600 times in 10 min)")]
     assert complaints.active() == (Complaint("A", "no route", 100.0, 700.0, 601),)
     complaints.clear("A", 760.0)
     assert heard.lines[2:] == [("info", "A", "over after 11 min: no route")]
@@ -46,12 +44,9 @@ def test_another_sentence_is_news_but_no_flood():
     assert book.say("A", "wrong password", now=30) is None
     assert book.active()[0].sentence == "wrong password"
     said = book.say("A", "wrong password", now=61)
-    assert said.sentence == "wrong password (since it was last said here: 2 times in 1 min 1 s)"
+    assert said.sentence == "wrong password (repeated 2 times in 1 min 1 s)"
     assert book.say("A", "wrong password", now=130) is None
-    assert (
-        book.say("A", "down", now=700).sentence
-        == "down (since it was last said here: 2 times in 10 min 39 s)"
-    )
+    assert book.say("A", "down", now=700).sentence == "down (repeated 2 times in 10 min 39 s)"
 
 
 def test_a_clock_that_was_set_back_silences_nothing_for_ever():
@@ -67,9 +62,7 @@ def test_a_clock_that_is_followed_moves_what_is_kept():
     book.move_instants(-9_000)
     assert book.active() == (Complaint("A", "down", 1_000, 1_000, 1),)
     assert book.say("A", "down", now=1_599) is None
-    assert book.say("A", "down", now=1_600).sentence.endswith(
-        "(since it was last said here: 2 times in 10 min)"
-    )
+    assert book.say("A", "down", now=1_600).sentence.endswith("(repeated 2 times in 10 min)")
     assert book.clear("A", now=1_660).sentence == "over after 11 min: down"
 
 

@@ -155,9 +155,9 @@ def test_an_exception_follows_indented(configured):
     try:
         fail("boom\x1b[2J")
     except RuntimeError:
-        logs.get("x").exception("a request failed, which is a bug")
+        logs.get("x").exception("a request failed: a bug")
     first, *rest = stream.getvalue().splitlines()
-    assert first.endswith("ERROR    a request failed, which is a bug  [x]")
+    assert first.endswith("ERROR    a request failed: a bug  [x]")
     assert all(line.startswith("    ") for line in rest)
     assert rest[-1] == "    RuntimeError: boom\\x1b[2J"
 
@@ -204,7 +204,7 @@ def test_a_reader_that_went_away_ends_nothing(configured):
 
 def test_an_unknown_level_is_a_sentence():
     with pytest.raises(
-        ValueError, match=r"'loud' is no log level: write one of debug, info, warning, error, critical"
+        ValueError, match=r"'loud' is not a log level; write one of  debug, info, warning, error, critical"
     ):
         logs.configure(form="text", level="loud", stream=io.StringIO())
 

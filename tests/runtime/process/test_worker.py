@@ -71,7 +71,7 @@ async def test_one_that_dies_is_told_in_a_sentence_and_can_be_started_again(work
     await answered(worker)
     with pytest.raises(UnavailableError, match="the echo does not answer: it ended before its answer did"):
         await worker.ask("die")
-    with pytest.raises(WorkerEndedError, match="the echo ended by itself, with status 7"):
+    with pytest.raises(WorkerEndedError, match="the echo ended unexpectedly with status 7"):
         await running
     with pytest.raises(UnavailableError, match="the echo does not answer: it cannot be reached"):
         await worker.ask("what")
@@ -99,7 +99,7 @@ async def test_one_that_is_to_stop_already_is_not_started(worker):
     stopping.set()
     await worker.run(stopping)
     assert worker.starts == 0
-    with pytest.raises(UnavailableError, match="the echo does not answer: it has not begun yet"):
+    with pytest.raises(UnavailableError, match="the echo does not answer: it has not started yet"):
         await worker.ask("what")
 
 

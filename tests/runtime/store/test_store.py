@@ -136,7 +136,7 @@ async def test_a_statement_that_takes_too_long_is_ended_and_undone(opened):
         add("a")(connection)
         connection.exec_driver_sql(endless)
 
-    with pytest.raises(UnavailableError, match="did not answer in time: the operation was undone"):
+    with pytest.raises(UnavailableError, match="did not answer in time: the operation was rolled back"):
         await store.write(function)
     assert await store.read(names) == []
     assert store.errors == ["write"]
@@ -164,7 +164,7 @@ async def test_a_full_queue_is_refused_at_once(opened):
             for _ in range(2):
                 group.create_task(store.read(lambda _: release.wait(10)))
             await asyncio.sleep(0)
-            with pytest.raises(UnavailableError, match="is too slow: 2 operations wait for it"):
+            with pytest.raises(UnavailableError, match="is too slow: 2 operations are waiting"):
                 await store.read(names)
             release.set()
     finally:
@@ -195,7 +195,7 @@ async def test_a_file_that_another_process_holds_is_a_sentence_and_passes(opened
     store = await opened(limit_s=2.0)
     with contextlib.closing(sqlite3.connect(tmp_path / "mw.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(UnavailableError, match=r"mw\.db is held by another process"):
+        with pytest.raises(UnavailableError, match=r"mw\.db is locked by another process"):
             await store.write(add("a"))
         assert await store.read(names) == []  # a reader never waits for a writer
         other.execute("ROLLBACK")
@@ -214,7 +214,7 @@ async def test_a_full_disk_is_a_sentence_and_passes(opened):
             connection.execute(THINGS.insert().values(name=f"{number:090}"))
 
     await store.read(limit(10))
-    with pytest.raises(UnavailableError, match="cannot grow, the disk is full: make room"):
+    with pytest.raises(UnavailableError, match="cannot grow, the disk is full: free space"):
         await store.write(fill)
     await store.read(limit(100_000))
     await store.write(fill)
@@ -224,11 +224,11 @@ async def test_a_full_disk_is_a_sentence_and_passes(opened):
 async def test_faults_at_the_opening_are_sentences(opened, tmp_path):
     (tmp_path / "text.db").write_text("this is a text file, not a database" * 100)
     assert await refusal(opened, "text.db") == (
-        f"the store {tmp_path}/text.db is no database: name another file in store.url, or move this one away",
+        f"the store {tmp_path}/text.db is not a database: name another file in store.url, or move this one away",
         ["open"],
     )
     nowhere = f"{tmp_path}/nowhere"
-    todo = "make it, or name another file in store.url"
+    todo = "create it, or name another file in store.url"
     assert await refusal(opened, "nowhere/mw.db") == (
         f"the store {nowhere}/mw.db cannot be opened, there is no folder {nowhere}: {todo}",
         ["open"],
@@ -241,7 +241,7 @@ async def test_faults_at_the_opening_are_sentences(opened, tmp_path):
     with contextlib.closing(sqlite3.connect(tmp_path / "theirs.db")) as theirs:
         theirs.execute("CREATE TABLE accounts (id INTEGER)")
     assert await refusal(opened, "theirs.db") == (
-        f"the store {tmp_path}/theirs.db belongs to another program: name a file of its own in store.url",
+        f"the store {tmp_path}/theirs.db belongs to another program; name another file in store.url",
         ["open"],
     )
 
@@ -294,7 +294,7 @@ async def test_a_folder_above_it_that_may_not_be_entered(opened, for_all):
     with as_nobody():
         sentence, errors = await refusal(opened, "shut/inner/new.db")
     (for_all / "shut").chmod(0o700)
-    assert "new.db cannot be reached: give this user the right to enter every folder above it" in sentence
+    assert "new.db cannot be reached: give this user permission to enter every folder above it" in sentence
     assert errors == ["open"]
 
 
@@ -307,7 +307,7 @@ async def test_folders_and_files_that_may_not_be_written(opened, for_all):
         (tmp_path / "closed" / "old.db").chmod(0o444)
     with as_nobody():
         sentence, errors = await refusal(opened, "closed/new.db")
-        assert "new.db cannot be opened: give this user the right to write in its folder" in sentence
+        assert "new.db cannot be opened: give this user write permission in its folder" in sentence
         assert errors == ["open"]
         if store is not None:
             sentence, errors = await refusal(opened, "closed/old.db")
@@ -342,7 +342,7 @@ async def test_a_file_that_is_taken_away_is_a_sentence_until_it_is_back(opened, 
     await store.write(add("a"))
     (tmp_path / "mw.db").rename(tmp_path / "away.db")
     with pytest.raises(
-        UnavailableError, match=r"mw\.db was moved, removed or replaced while in use: put it back"
+        UnavailableError, match=r"mw\.db was moved, removed or replaced while in use; put it back"
     ):
         await store.write(add("b"))
     (tmp_path / "mw.db").touch()
@@ -380,7 +380,7 @@ async def test_reading_makes_no_store_and_changes_none(tmp_path):
     assert not path.exists()
     older = Store(f"sqlite:///{path}")
     await older.open()
-    with pytest.raises(UnavailableError, match="was made by an older version; start the service"):
+    with pytest.raises(UnavailableError, match="was created by an older version; start the service"):
         await reader.open_to_read()
     await older.close()
     newer = Store(f"sqlite:///{path}", migrations=(FIRST,))

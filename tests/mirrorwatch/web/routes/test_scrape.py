@@ -69,7 +69,7 @@ async def test_head_has_no_body_and_the_connection_serves_the_next_request(scene
     [
         ([LARGE, UnavailableError("the lag monitor has ended")], []),
         ([LARGE, 30.0], []),
-        ([LARGE, RuntimeError("x")], ["a request failed, which is a bug"]),
+        ([LARGE, RuntimeError("x")], ["a request failed: a bug"]),
     ],
 )
 async def test_what_cannot_be_finished_is_cut(scene, steps, logged):

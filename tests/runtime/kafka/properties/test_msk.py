@@ -109,7 +109,7 @@ def test_the_region_that_is_written_goes_first_and_that_of_the_profile_last():
         ({"bootstrap.servers": f"{HOST},{HOST.replace('eu-west-1', 'eu-west-2')}"}, {}, "f: bootstrap.servers: has addresses in the regions eu-west-1, eu-west-2: name brokers of one cluster"),
         ({"sasl.jaas.config": f"{PACKAGE}Other required;"}, {}, f"f: sasl.jaas.config: names the login module Other, but AWS MSK IAM takes {PACKAGE}IAMLoginModule"),
         ({"sasl.jaas.config": f'{MODULE} awsRoleSecretAccessKey="hunter2secret";'}, {}, "f: sasl.jaas.config: has the option awsRoleSecretAccessKey, and credentials are not taken from here: put them into the environment or a profile that mirrorwatch can read"),
-        ({"sasl.jaas.config": MODULE}, {}, "f: sasl.jaas.config: does not end with a semicolon (a slash outside quotes starts a comment and can hide it: put values in double quotes)"),
+        ({"sasl.jaas.config": MODULE}, {}, "f: sasl.jaas.config: does not end with a semicolon (a slash outside quotes starts a comment and may hide it; put values in double quotes)"),
         ({"sasl.client.callback.handler.class": "org.example.Handler"}, {}, f"f: sasl.client.callback.handler.class: is not one of {PACKAGE}IAMClientCallbackHandler, IAMOAuthBearerLoginCallbackHandler, and no other Java class can be run: set the key empty under `clusters:`"),
     ],
 )  # fmt: skip

@@ -197,14 +197,14 @@ def test_translates(given_properties, expected):
 
 REFUSED = [
     ({"bootstrap.servers": ""}, "clusters.A.bootstrap.servers: is missing"),
-    ({"bootstrap.servers": "a1"}, "has 'a1', which is no broker address"),
+    ({"bootstrap.servers": "a1"}, "has 'a1', which is not a broker address"),
     *(
         ({"bootstrap.servers": f"a1:{port}"}, f"has 'a1:{port}', whose port is out of range")
         for port in ("0", "99999", "999999", "9" * 5000)
     ),
     (
         {"securty.protocol": "SSL"},
-        "clusters.A.securty.protocol: is no Kafka client property: did you mean security.protocol?",
+        "clusters.A.securty.protocol: is not a Kafka client property: did you mean security.protocol?",
     ),
     ({"zzz": "1"}, "neither of the Java clients nor of librdkafka"),
     ({"security.protocol": "TLS"}, "is 'TLS': write one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
@@ -217,7 +217,7 @@ REFUSED = [
         _SASL | {"sasl.mechanism": "AWS_MSK_IAM"},
         "but AWS MSK IAM takes software.amazon.msk.auth.iam.IAMLoginModule",
     ),
-    (_SASL | {"sasl.mechanism": "NTLM"}, "is 'NTLM', which only a Java class can speak"),
+    (_SASL | {"sasl.mechanism": "NTLM"}, "is 'NTLM', which requires a Java class"),
     (_SASL | {"sasl.jaas.config": ""}, "sasl.jaas.config: is missing"),
     (_SASL | {"sasl.jaas.config": _JAAS[:-1]}, "does not end with a semicolon"),
     (_SASL | {"sasl.jaas.config": f"{_SCRAM} required username=a;"}, "lacks the option password"),
@@ -232,11 +232,11 @@ REFUSED = [
     (_SASL | {"sasl.username": "own"}, "clusters.A.sasl.password: is missing"),
     (
         _SASL | {"sasl.client.callback.handler.class": "com.acme.X"},
-        "names a Java class, which only Java can run",
+        "names a Java class, which requires Java",
     ),
     (_SASL | {"sasl.login.class": "com.acme.X"}, "sasl.login.class: is refused: it names a Java class"),
     (_TOKEN, "sasl.oauthbearer.client.id: is missing"),
-    (_TOKEN | {"sasl.oauthbearer.token.endpoint.url": "file:///t"}, "is no http or https address"),
+    (_TOKEN | {"sasl.oauthbearer.token.endpoint.url": "file:///t"}, "is not an http or https address"),
     (_TOKEN | {"sasl.login.callback.handler.class": "io.strimzi.X"}, "set it empty under `clusters:`"),
     (_TOKEN | {"sasl.oauthbearer.jwt.retriever.class": "a.FileJwtRetriever"}, "names a Java class"),
     (_TOKEN | {"sasl.oauthbearer.token.endpoint.url": ""}, "token.endpoint.url: is missing"),
@@ -256,7 +256,7 @@ REFUSED = [
     ),
     (
         {"security.protocol": "SSL", "ssl.truststore.location": "secret"},
-        "may not be read by the user that mirrorwatch runs as",
+        "cannot be read: the user of mirrorwatch lacks permission",
     ),
     ({"security.protocol": "SSL", "ssl.truststore.location": "folder"}, "is a directory: name a file"),
     ({"security.protocol": "SSL", "ssl.truststore.location": "empty"}, "is empty"),
@@ -357,11 +357,11 @@ NOTED = [
     ),
     (
         {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": " "},
-        "is not compared with its certificate",
+        "is not checked against its certificate",
     ),
     (
         {"security.protocol": "SSL", "enable.ssl.certificate.verification": "false"},
-        "pretend to be the cluster",
+        "impersonate the cluster",
     ),
     (
         {"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1.3"},
@@ -388,7 +388,7 @@ def test_notes_a_key_file_that_everybody_may_read():
         "ssl.truststore.location": "ca.pem",
     }
     (note,) = _translate(properties, everybody=True).notes
-    assert "every user of this machine may read '/etc/mw/key.pem'" in note
+    assert "every user of this host can read '/etc/mw/key.pem'" in note
     assert _translate(properties).notes == ()
 
 
