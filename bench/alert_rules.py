@@ -29,7 +29,7 @@ from alerts.rules.document import Links, rules_document
 from alerts.rules.lag import WAITING
 from alerts.rules.rule import promql_duration
 from alerts.rules.watching import JOB
-from canary.tracker.books import Flag, Outcome
+from canary.tracker.counters import Flag, Outcome
 from deploy.local.monitoring import answer_of
 from deploy.local.ports import free_port
 from deploy.local.process import Process

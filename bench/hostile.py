@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from canary.tracker.events import Acked, Scheduled, SeenAtSource, SeenAtTarget, Sent
 from canary.tracker.stamp import Intact, Reading, Stamp, decode
 from canary.tracker.tracking import TrackerPolicy
-from canary.watch.strangers import Strangers
+from canary.watch.foreign_records import ForeignRecords
 from canary.watch.watch import FlowWatch, Instant
 from deploy.local.strangers import strange_records
 from fleet.verdicts.evidence import CanaryState, ClusterEvidence, Control, FlowEvidence, TopicEvidence
@@ -42,7 +42,7 @@ class Flood:
         self.watch = FlowWatch(
             policy, source_topic=_TOPIC, target_topic=_COPY, interval_s=1.0, carried=[(_ID, 0)]
         )
-        self.strangers = Strangers()
+        self.strangers = ForeignRecords()
         self.now_ns = 0
         self._probes = self._source = self._target = 0
 
@@ -113,7 +113,7 @@ def flood(count: int, *, on_source: bool, seed: int) -> tuple[Flood, float]:
     for _ in range(3):
         flow.probe()
     flow.settle()
-    books, judgement = flow.watch.books, flow.judged()
+    books, judgement = flow.watch.counters, flow.judged()
     if judgement.verdict is not Verdict.HEALTHY or books.good != books.expected or books.discrepancies():
         raise SystemExit(f"{count} strange records made of a healthy flow: {judgement}; {books.as_dict()}")
     return flow, took_s
@@ -127,6 +127,6 @@ def measure(count: int = MILLION) -> dict[str, Any]:
         "records": 2 * count,
         "mirrored, microseconds each": round(1e6 * mirrored_s / count, 2),
         "on the target only, microseconds each": round(1e6 * alone_s / count, 2),
-        "on the target only, counted as corrupted": alone.watch.books.corrupted,
+        "on the target only, counted as corrupted": alone.watch.counters.corrupted,
         "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }

@@ -25,7 +25,7 @@ def measure() -> dict[str, Any]:
     for number in range(PROBES):
         _probe(tracker, number, arrives=True)
     took_s = time.process_time() - began
-    assert tracker.books.good == PROBES and not tracker.books.discrepancies()  # noqa: PT018
+    assert tracker.counters.good == PROBES and not tracker.counters.discrepancies()  # noqa: PT018
     return {"probes_per_s": round(PROBES / took_s), "events_per_probe": 5, **_outage()}
 
 
@@ -42,7 +42,7 @@ def _outage() -> dict[str, Any]:
             gc.collect()  # which empties the interpreter's lists of freed objects too
             held.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
-    assert not tracker.books.discrepancies()
+    assert not tracker.counters.discrepancies()
     return {"outage_after_1h_bytes": held[0], "outage_after_60000_bytes": held[1]}
 
 

@@ -85,8 +85,8 @@ class Year:
 
     def check(self) -> list[str]:
         """Return a sentence for everything that does not agree."""
-        found = self.tracker.books.discrepancies()
-        books = self.tracker.books.as_dict()
+        found = self.tracker.counters.discrepancies()
+        books = self.tracker.counters.as_dict()
         found += [
             f"{name}: the books say {books[name]}, the truth is {count}"
             for name, count in self.truth.items()

@@ -1,4 +1,4 @@
-"""The section `canary` of the configuration, and what a single flow may set of it."""
+"""Section `canary` of the configuration, and what a flow may set of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runtime.config.values import Count, Duration, Flag, Reload, Section, declar
 
 
 class CanaryMode(StrEnum):
-    """Whether the canary's topics are made by us, only used, or not there."""
+    """Whether Mirrorwatch creates the canary's topics, only uses them, or sends no probes."""
 
     CREATE = "create"
     PRECREATED = "precreated"

@@ -1,10 +1,10 @@
-"""To the trackers: each event goes to the flows that it is about, and what they tell goes on."""
+"""Pass each event to the flows concerned, and act on the output of their trackers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.tracker.books import Flag
+from canary.tracker.counters import Flag
 from canary.tracker.events import Carried, Event, Flagged, TrackerOutput
 from canary.watch.watch import Instant
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Dispatch:
-    """Knows which flows leave a cluster and which arrive in a topic of one; `flows` are those that run."""
+    """Index of running flows by source and by target topic."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class Dispatch:
         clock: Clock,
         reporter: Reporter,
         on_carried: Callable[[str, str, int], None],
-        on_looped: Callable[[WatchedFlow, Flagged], None] = lambda _held, _flagged: None,
+        on_looped: Callable[[WatchedFlow, Flagged], None] = lambda _watched, _flagged: None,
     ) -> None:
         self.running: dict[str, WatchedFlow] = {}
         self.by_source: dict[str, list[WatchedFlow]] = {}
@@ -35,70 +35,70 @@ class Dispatch:
         self._reporter = reporter
         self._on_carried = on_carried
         self._on_looped = on_looped
-        for held in flows:
-            self.add(held)
+        for watched in flows:
+            self.add(watched)
 
-    def add(self, held: WatchedFlow) -> None:
-        """Hand this flow its events from now on."""
-        self.running[held.flow.name] = held
-        self.by_source.setdefault(held.flow.source, []).append(held)
-        self.by_target.setdefault((held.flow.target, held.flow.target_topic), []).append(held)
+    def add(self, watched: WatchedFlow) -> None:
+        """Deliver events to this flow from now on."""
+        self.running[watched.flow.name] = watched
+        self.by_source.setdefault(watched.flow.source, []).append(watched)
+        self.by_target.setdefault((watched.flow.target, watched.flow.target_topic), []).append(watched)
 
-    def drop(self, held: WatchedFlow) -> None:
-        """Hand this flow nothing more."""
-        del self.running[held.flow.name]
+    def drop(self, watched: WatchedFlow) -> None:
+        """Deliver no more events to this flow."""
+        del self.running[watched.flow.name]
         for index, key in (
-            (self.by_source, held.flow.source),
-            (self.by_target, (held.flow.target, held.flow.target_topic)),
+            (self.by_source, watched.flow.source),
+            (self.by_target, (watched.flow.target, watched.flow.target_topic)),
         ):
-            index[key].remove(held)  # type: ignore[index]  # each with its own kind of key
+            index[key].remove(watched)  # type: ignore[index]  # each with its own kind of key
             if not index[key]:  # type: ignore[index]
                 del index[key]  # type: ignore[arg-type]
 
     def now(self) -> Instant:
-        """Return this moment on both clocks."""
+        """Return the current instant on both clocks."""
         return Instant(self._clock.monotonic_ns(), self._clock.wall_s())
 
-    def tell_source(self, alias: str, event: Event, now: Instant | None = None) -> None:
-        """Hand an event of this source to every flow that leaves it.
+    def deliver_to_source(self, alias: str, event: Event, now: Instant | None = None) -> None:
+        """Deliver an event of this source to each of its flows.
 
-        `now` may be given by who tells many at once: it dates what is kept, and measures nothing.
+        `now` is the instant of a batch of events. It only dates records and measures nothing.
         """
         now = now or self.now()
-        for held in self.by_source.get(alias, ()):
-            self.tell(held, event, now)
+        for watched in self.by_source.get(alias, ()):
+            self.deliver_to_flow(watched, event, now)
 
-    def tell_target(self, alias: str, topic: str, event: Event, now: Instant | None = None) -> None:
-        """Hand an event of this topic to every flow that arrives in it; `now` as in `tell_source`."""
+    def deliver_to_target(self, alias: str, topic: str, event: Event, now: Instant | None = None) -> None:
+        """Deliver an event of this topic to each flow into it; `now` as in `deliver_to_source`."""
         now = now or self.now()
-        for held in self.by_target.get((alias, topic), ()):
-            self.tell(held, event, now)
+        for watched in self.by_target.get((alias, topic), ()):
+            self.deliver_to_flow(watched, event, now)
 
-    def tell(self, held: WatchedFlow, event: Event, now: Instant | None = None) -> None:
-        """Hand an event to one flow; `now` as in `tell_source`."""
-        outputs = held.watch.handle(event, now or self.now())
+    def deliver_to_flow(self, watched: WatchedFlow, event: Event, now: Instant | None = None) -> None:
+        """Deliver an event to one flow; `now` as in `deliver_to_source`."""
+        outputs = watched.watch.handle(event, now or self.now())
         if outputs:
-            self._follow(held, outputs)
+            self._follow(watched, outputs)
 
-    def advance(self, held: WatchedFlow, now: Instant) -> None:
-        """Let the deadlines of one flow pass."""
-        self._follow(held, held.watch.advance(now))
+    def advance(self, watched: WatchedFlow, now: Instant) -> None:
+        """Apply the deadlines of one flow up to now."""
+        self._follow(watched, watched.watch.advance(now))
 
-    def _follow(self, held: WatchedFlow, outputs: list[TrackerOutput]) -> None:
+    def _follow(self, watched: WatchedFlow, outputs: list[TrackerOutput]) -> None:
         for output in outputs:
             match output:
                 case Carried(topic_id, partition):
-                    self._on_carried(held.flow.name, topic_id, partition)
+                    self._on_carried(watched.flow.name, topic_id, partition)
                 case Flagged(flag=Flag.RETURNED):
                     self._reporter.event(
                         "a probe reported as lost arrived after all",
-                        flow=held.flow.name,
+                        flow=watched.flow.name,
                         partition=output.partition,
                         sequence=output.sequence,
                         target_offset=output.target_offset,
                         why=output.sentence,
                     )
                 case Flagged(flag=Flag.LOOPED):
-                    self._on_looped(held, output)
+                    self._on_looped(watched, output)
                 case _:
                     pass

@@ -1,4 +1,4 @@
-"""What the canary is told of a flow by the composition root, and what it keeps of it while it runs."""
+"""Settings of a flow for the canary, and its state while it runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CanaryFlow:
-    """One flow to probe; durations in seconds. `off` says why it is not probed, empty where it is."""
+    """One flow to probe; durations in seconds. `off` is why it is not probed, or empty."""
 
     name: str
     source: str
@@ -29,9 +29,9 @@ class CanaryFlow:
     tasks_max: int
     exactly_once: bool
     off: str = ""
-    heartbeats_topic: str = ""  # on the target; empty where none are mirrored
+    heartbeats_topic: str = ""  # on the target; empty if none are replicated
     tasks_topic: str = (
-        ""  # on the target, with what the mirror's tasks are to do; empty where it is not known
+        ""  # on the target: the configuration topic with the tasks' partitions; empty if unknown
     )
 
 
@@ -53,7 +53,7 @@ def watch_flow(
     carried: Iterable[tuple[str, int]],
     first_minute: int = 0,
 ) -> WatchedFlow:
-    """Return the flow with a watch that has seen nothing yet, except what it is known to carry."""
+    """Return the flow with a new watch that only knows the carried partitions."""
     policy = TrackerPolicy(
         installation=installation,
         incarnation=incarnation,

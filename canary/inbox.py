@@ -1,7 +1,7 @@
-"""What taps, senders and schedules bring on their threads, on its way to the one loop that judges it.
+"""Queue from the threads of taps and senders to the event loop.
 
-Every instant was stamped by the thread that brings it, so nobody is woken for an item: the loop comes by on
-a tick of its own and takes what is there.
+The thread stamps each item, so an item need not wake the loop: the loop drains the queue on
+its own tick.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     Item = Tapped | Report | Attempt
 
-FULL_ITEMS = 20_000  # a tap waits while there are as many: a flood of records must not fill the memory
+FULL_ITEMS = 20_000  # a tap waits at this length, so that a flood of records does not fill the memory
 _ROOM_S = 0.01
 
 
 class Held:
-    """A place in the queue for what is known only after a moment; nothing behind it is taken before."""
+    """A place in the queue that is filled soon; nothing after it is taken earlier."""
 
     __slots__ = ("item",)
 
@@ -33,7 +33,7 @@ class Held:
 
 
 class Inbox:
-    """A queue from any thread to the event loop; each thread's items come in their order."""
+    """A queue from any thread to the event loop; keeps the order of each thread's items."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -48,14 +48,14 @@ class Inbox:
         self._items.append(item)
 
     def put_when_room(self, item: Item) -> None:
-        """Do the same, from a thread that may be kept waiting while there is too much."""
+        """Add an item, from a thread that may wait while the queue is full."""
         self._wait_for_room(FULL_ITEMS)
         self._items.append(item)
 
     def hold(self) -> Held:
-        """Keep a place, whose `item` the caller fills in soon, whatever happens.
+        """Reserve a place; the caller must fill in its `item` soon.
 
-        It may be kept waiting too, but not by a flood that keeps only taps waiting.
+        It waits only at twice the length at which taps wait.
         """
         self._wait_for_room(2 * FULL_ITEMS)
         held = Held()
@@ -63,7 +63,7 @@ class Inbox:
         return held
 
     def drain(self, at_most: int | None = None) -> list[Item]:
-        """Take all that is there, or so many of it, up to a place that is held and not filled yet."""
+        """Return all items, or `at_most`, up to a reserved place that is not filled yet."""
         items: list[Item] = []
         waiting = self._items
         while waiting and (at_most is None or len(items) < at_most):

@@ -1,4 +1,4 @@
-"""What the canary's loops tell the service besides verdicts: problems for a person, and counts of errors."""
+"""Problems and error counts that the canary reports to the service."""
 
 from __future__ import annotations
 
@@ -16,56 +16,56 @@ if TYPE_CHECKING:
 
 
 class Reporter(Protocol):
-    """Where problems go; told once and again at a decent interval, which is the receiver's business."""
+    """Receives problems; it decides how often to log one."""
 
     def problem(self, where: str, sentence: str) -> None:
-        """Tell of something that needs a person."""
+        """Report a problem that the user must fix."""
         ...
 
     def settled(self, where: str) -> None:
-        """Tell that it is over."""
+        """Report that the problem is over."""
         ...
 
     def event(self, sentence: str, **facts: object) -> None:
-        """Tell of something that happened and needs nobody."""
+        """Report an event that needs no action."""
         ...
 
 
 class Memory(Protocol):
-    """What outlives the process: it is told what is watched, and keeps its books."""
+    """State that outlives the process: the counters of watched flows."""
 
     @property
     def incarnation(self) -> str:
-        """Return the name of this process's probes."""
+        """Return the name of this process, as its probes carry it."""
         ...
 
-    def watch(self, held: WatchedFlow) -> None:
-        """Keep this flow's books from now on."""
+    def watch(self, watched: WatchedFlow) -> None:
+        """Save this flow's counters from now on."""
         ...
 
-    def forget(self, held: WatchedFlow) -> None:
-        """Note the last of a flow that is watched no more."""
+    def forget(self, watched: WatchedFlow) -> None:
+        """Save the last state of a flow that is removed."""
         ...
 
     def forget_loops(self, flow: str) -> None:
-        """Have no loop of this flow come back at a start or a reload, of those that were found until now."""
+        """Delete the loops found so far for this flow, so that none returns after a restart."""
         ...
 
     def note_carried(self, flow: str, topic_id: str, partition: int) -> None:
-        """Have it kept that a flow carries this partition."""
+        """Save that a flow replicates this partition."""
         ...
 
 
 @dataclass(slots=True)
 class CollectorCounts:
-    """By collector of one cluster: when it last succeeded (epoch s), and how often it failed."""
+    """Last success (epoch s) and error count of each collector of one cluster."""
 
     last_success_at: dict[str, float] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(series.CANARY_COLLECTORS, 0)))
-    strangers: int = 0  # records in the canary's topics that are no probes
+    foreign_records: int = 0  # records in the canary's topics that are not probes
 
     def move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds."""
+        """Move stored instants after the wall clock was set by this many seconds."""
         for collector in self.last_success_at:
             self.last_success_at[collector] += by_s
 
@@ -75,4 +75,4 @@ class CollectorCounts:
             yield series.COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS, (alias, collector), at
         for collector, count in self.errors.items():
             yield series.COLLECTOR_ERRORS_TOTAL, (alias, collector), count
-        yield series.CANARY_STRANGERS_TOTAL, (alias,), self.strangers
+        yield series.CANARY_STRANGERS_TOTAL, (alias,), self.foreign_records

@@ -1,6 +1,6 @@
-"""What is watched: flows, the clusters that they touch, a sender for each source. All of it comes and goes.
+"""Flows, clusters and senders that are watched; all of them may be added and removed.
 
-This is the one place where a flow begins, with what the store knows of it, and where one ends.
+A flow starts and ends only here; it starts with the state that the store has of it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from canary.dispatch import Dispatch
-from canary.doubt import Doubts
 from canary.flows import watch_flow
 from canary.persistence.latches import Latch
+from canary.self_check import SelfCheck
 from canary.site.probing import Probing
 from canary.site.site import Site
 from canary.tracker.events import Dropped
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from canary.config import CanaryConfig
     from canary.flows import CanaryFlow, WatchedFlow
     from canary.inbox import Inbox
-    from canary.persistence.heritage import FlowHeritage, Left
+    from canary.persistence.inherited import InheritedState, Unfinished
     from canary.report import Memory, Reporter
     from canary.tracker.events import Flagged
     from canary.watch.findings import Findings
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 class Roster:
-    """Keeps `sites` and `probings` by alias and `flows` by name; `drain` takes in what was seen so far.
+    """Keeps `sites` and `probings` by alias and `flows` by name; `drain` processes the inbox.
 
-    `latches` are by source and topic; `on_latched` is told of one that falls here.
+    `latches` are by source and topic; `on_latched` receives each new one.
     """
 
     def __init__(
@@ -59,9 +59,11 @@ class Roster:
         self.dispatch = Dispatch(
             (), clock=clock, reporter=reporter, on_carried=memory.note_carried, on_looped=self._latch
         )
-        running = self.dispatch.running.values()  # as they come and go
-        self.doubts = Doubts(running, self.sites, clock=clock, tell=self.dispatch.tell, reporter=reporter)
-        self.doubts.on_clock_set.append(self._move_instants)
+        running = self.dispatch.running.values()  # a live view
+        self.self_check = SelfCheck(
+            running, self.sites, clock=clock, deliver=self.dispatch.deliver_to_flow, reporter=reporter
+        )
+        self.self_check.on_clock_set.append(self._move_instants)
         self._installation = installation
         self._memory = memory
         self._incarnation = memory.incarnation
@@ -70,39 +72,39 @@ class Roster:
         self._reporter = reporter
         self._drain = drain
         self._on_latched = on_latched
-        self._first_minutes: dict[str, int] = {}  # of flows that were watched before: as last given out
-        self._found: dict[str, tuple[str, Findings]] = {}  # of flows that were dropped: source, and all found
-        self._left: dict[str, Mapping[str, Left]] = {}  # of the same flows: what they had not finished with
-        self._sequences: dict[str, dict[tuple[str, int], int]] = {}  # by source; none is given out twice
+        self._first_minutes: dict[str, int] = {}  # of removed flows: as last returned
+        self._found: dict[str, tuple[str, Findings]] = {}  # of removed flows: source, and all findings
+        self._left: dict[str, Mapping[str, Unfinished]] = {}  # of removed flows: what they had not finished
+        self._sequences: dict[str, dict[tuple[str, int], int]] = {}  # by source; each is used once
 
-    # --- flows and clusters come and go
+    # --- add and remove flows and clusters
 
-    def add(self, flow: CanaryFlow, heritage: FlowHeritage) -> None:
-        """Begin to watch a flow, whose clusters are there, with what the store knows of it."""
+    def add(self, flow: CanaryFlow, inherited: InheritedState) -> None:
+        """Watch a flow, starting with the state in the store; its clusters must be known."""
         now = self.dispatch.now()
-        held = watch_flow(
+        watched = watch_flow(
             flow,
             self.config,
             installation=self._installation,
             incarnation=self._incarnation,
-            carried=heritage.carried,
+            carried=inherited.carried,
             first_minute=self._first_minute(flow.name, now),
         )
-        self.flows[flow.name] = held
+        self.flows[flow.name] = watched
         if flow.off:
             return
-        self.dispatch.add(held)
+        self.dispatch.add(watched)
         if flow.name in self._left:
-            heritage = replace(heritage, left=self._left.pop(flow.name))
+            inherited = replace(inherited, left=self._left.pop(flow.name))
         _, found = self._found.pop(flow.name, ("", None))
-        held.watch.inherit(heritage, now, found)
-        self._memory.watch(held)
+        watched.watch.inherit(inherited, now, found)
+        self._memory.watch(watched)
         self._want()
         if flow.source not in self.probings:
             self.probings[flow.source] = self._probing(flow.source)
 
     def _first_minute(self, name: str, now: Instant) -> int:
-        """Return from which minute on rows are a new watch's: those of the former are not written over."""
+        """Return the first minute of a new watch, so that it does not overwrite rows of the former one."""
         if name not in self._first_minutes:
             return 0
         first = max(int(now.at // 60), self._first_minutes[name]) + 1
@@ -110,37 +112,37 @@ class Roster:
         return first
 
     def drop(self, name: str) -> WatchedFlow:
-        """Watch a flow no more and return it: what was in flight has an outcome, its books are final."""
-        held = self.flows[name]
-        if not held.flow.off:
+        """Stop watching a flow and return it; its probes have outcomes and its counters are final."""
+        watched = self.flows[name]
+        if not watched.flow.off:
             self._drain()
-            self.dispatch.advance(held, self.dispatch.now())
-            self.dispatch.tell(held, Dropped())
-            self.dispatch.drop(held)
-            self.doubts.forget_flow(held.flow)
-            self._memory.forget(held)
-            self._left[name] = held.watch.unfinished()
-            self._found[name] = (held.flow.source, held.watch.found)
+            self.dispatch.advance(watched, self.dispatch.now())
+            self.dispatch.deliver_to_flow(watched, Dropped())
+            self.dispatch.drop(watched)
+            self.self_check.forget_flow(watched.flow)
+            self._memory.forget(watched)
+            self._left[name] = watched.watch.unfinished()
+            self._found[name] = (watched.flow.source, watched.watch.found)
             self._first_minutes.setdefault(name, 0)
         del self.flows[name]
         self._want()
-        return held
+        return watched
 
     def take_idle(self) -> list[Probing]:
-        """Give away the senders of sources that no flow leaves any more; the caller ends them."""
+        """Remove and return the senders of sources without flows; the caller stops them."""
         idle = [alias for alias in self.probings if alias not in self.dispatch.by_source]
         for alias in idle:
-            self.doubts.note_report(alias)  # what was never reported says nothing about the next producer
+            self.self_check.note_report(alias)  # a missing report says nothing about the next producer
         return [self.probings.pop(alias) for alias in idle]
 
     def use(self, config: CanaryConfig) -> None:
-        """Make what begins from now on by this section; its topic and mode are those that they were."""
+        """Use this configuration for whatever starts from now on; topic and mode never change."""
         self.config = config
 
     def add_site(self, alias: str, settings: ClientSettings) -> None:
-        """Know a cluster; the caller keeps its site running. One of this alias is replaced and gone on with.
+        """Add a cluster; the caller runs its site. A site of the same alias is replaced.
 
-        That one has ended and reads no more: its counters and positions are taken over.
+        The old site has ended; the new one takes over its counters and positions.
         """
         before = self.sites.get(alias)
         site = Site(
@@ -154,17 +156,17 @@ class Roster:
         )
         if before is not None:
             site.take_over(before)
-        site.control.notice = self.doubts.notice
+        site.control.notice = self.self_check.notice
         self.sites[alias] = site
         if alias in self.probings:
             self.probings[alias] = self._probing(alias)
 
     def drop_site(self, alias: str) -> Site:
-        """Know a cluster no more that no flow touches, and return its site, which the caller ends."""
+        """Remove a cluster without flows and return its site, which the caller stops."""
         return self.sites.pop(alias)
 
     async def leave(self, alias: str) -> None:
-        """Send to this cluster and read it no more, until it is added again; its site has ended."""
+        """Stop sending to this cluster and reading it, until it is added again."""
         if alias in self.probings:
             await self.probings[alias].stop(f"the client settings of {alias} are changing")
         await self.sites[alias].reader.stop()
@@ -184,20 +186,20 @@ class Roster:
         return probing
 
     def _want(self) -> None:
-        """Have each site look for the topics of the flows that run, and for no others."""
-        flows = [held.flow for held in self.dispatch.running.values()]
+        """Set the topics that each site watches to those of the running flows."""
+        flows = [watched.flow for watched in self.dispatch.running.values()]
         for alias, site in self.sites.items():
             arriving = {flow.target_topic for flow in flows if flow.target == alias}
             wanted = arriving | {flow.source_topic for flow in flows if flow.source == alias}
             for topic in site.wanted - wanted:
                 site.forget(topic)
-                self.doubts.forget(alias, topic)
+                self.self_check.forget(alias, topic)
             for topic in wanted - site.wanted:
                 self.wanted_since[alias, topic] = self._clock.wall_s()
             site.wanted, site.reader.eager = wanted, arriving
 
     def _move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds; latches are the store's."""
+        """Move stored instants after the wall clock was set; latches belong to the store."""
         for place in self.wanted_since:
             self.wanted_since[place] += by_s
         for _, found in self._found.values():
@@ -206,24 +208,24 @@ class Roster:
     # --- latches
 
     def hold_latches(self, latches: Mapping[tuple[str, str], Latch]) -> None:
-        """Send nothing where a latch is, and go on where there is none any more."""
+        """Stop sending to latched topics, and resume where a latch was removed."""
         lifted = self.latches.keys() - latches.keys()
         self.latches = dict(latches)
         for alias, probing in self.probings.items():
             probing.latched = (alias, self.config.topic) in self.latches
         for alias, topic in lifted:
-            for held in self.dispatch.by_source.get(alias, ()):
-                held.watch.found.forget_loops()
-                self._memory.forget_loops(held.flow.name)
+            for watched in self.dispatch.by_source.get(alias, ()):
+                watched.watch.found.forget_loops()
+                self._memory.forget_loops(watched.flow.name)
             for name, (source, found) in self._found.items():
                 if source == alias:
                     found.forget_loops()
                     self._memory.forget_loops(name)
             self._reporter.event("the canary sends again after a loop", kafka_cluster=alias, topic=topic)
 
-    def _latch(self, held: WatchedFlow, looped: Flagged) -> None:
-        """Send no more to a source to which a probe came back: it would go round for ever."""
-        alias, topic = held.flow.source, held.flow.source_topic
+    def _latch(self, watched: WatchedFlow, looped: Flagged) -> None:
+        """Stop sending to a source that a probe came back to: it would loop for ever."""
+        alias, topic = watched.flow.source, watched.flow.source_topic
         if (alias, topic) in self.latches:
             return
         sentence = (

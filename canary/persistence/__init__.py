@@ -1,10 +1,10 @@
-"""What the canary keeps in the store, and how a next process continues.
+"""What the canary keeps in the store, and how the next process takes over.
 
-bookkeeper  the canary's memory
-history     read the minutes that are in the store
-latches     latches
-leases      which processes are at work on one store
-saving      the two transactions of the canary's memory
-tables      what the canary keeps in the store
-heritage    what the store knows of a flow that begins to be watched
+bookkeeper  saves changes every second, and loads them at the start
+saving      the two transactions of the bookkeeper
+tables      tables of counters, coverage and findings
+leases      processes on one store, and take-over from a dead one
+inherited   state that a flow starts with
+latches     sources that get no more probes
+history     reads the stored minutes
 """

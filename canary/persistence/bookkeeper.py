@@ -1,7 +1,7 @@
-"""The canary's memory: what has changed goes into the store every second, and comes back at a start.
+"""Saves changes to the store every second, and loads them at the start.
 
 Rows, coverages and findings of one instant are written in one transaction, together with this process's
-lease: after a kill at any moment the store holds the books of some instant, and the next process goes on.
+lease. After a kill at any moment the store holds a consistent state, and the next process takes over.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from canary.persistence import leases, saving, tables
-from canary.persistence.heritage import FlowHeritage, Left
+from canary.persistence.inherited import InheritedState, Unfinished
 from canary.persistence.saving import TakenOverError, Waiting
 from canary.watch.findings import MAX_LOSSES, row_of
 from canary.watch.watch import Instant
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 KEEP_S = 1.0
 AGAIN_S = 5.0  # after the store has failed
 TIDY_S = 3600.0
-LOOK_S = 0.5
-# After this nothing of a process stands on the source any more: the topic that we make keeps probes for a day
-# and six hours (plan.PROBES_SETTINGS), and what one that others made keeps for longer is in nobody's books.
+POLL_S = 0.5
+# After this the source has no probes of a process any more: the topic that Mirrorwatch creates keeps them for
+# a day and six hours (plan.PROBES_SETTINGS); older probes in a precreated topic are not counted.
 UNWATCHED_S = 7 * 86_400.0
 MAX_ROWS = 200_000  # that wait for a store which cannot be written
 MAX_WAITING_FINDINGS = 20_000
@@ -41,9 +41,9 @@ MIGRATIONS = (*tables.MIGRATIONS, *leases.MIGRATIONS)
 
 
 class Bookkeeper:
-    """Keeps the books of one process, under its `incarnation`.
+    """Saves the counters of one process, under its `incarnation`.
 
-    `written` is told after each try whether the store took it, and what it said if not.
+    `written` is called after each try with success and error.
     """
 
     def __init__(
@@ -65,23 +65,23 @@ class Bookkeeper:
         self._clock = clock
         self._reporter = reporter
         self._written = written
-        self._watched: set[str] = set()  # flows that were ever watched
-        self._watching: set[str] = set()  # and those that are
+        self._watched: set[str] = set()  # all flows ever watched
+        self._watching: set[str] = set()  # current flows
         self._taken: dict[str, leases.Incarnation] = {}  # by name: taken over and not closed
         self._unfinished: dict[str, set[str]] = {}  # of each, the flows that have not finished with it
         self._waiting = Waiting()
         self._tidied_ns: int | None = None
-        self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
+        self._never = asyncio.Event()  # never set: for waits that only end by time
 
     @property
     def incarnation(self) -> str:
-        """Return the name of this process's probes."""
+        """Return the name of this process, as its probes carry it."""
         return self._incarnation
 
     # --- at the start
 
     async def begin(self, flows: Iterable[str]) -> None:
-        """Write this process's lease, and take over what those that are gone have left."""
+        """Write this process's lease, and take over dead processes."""
         wanted = set(flows)
         silent = await self._wait_for_others()
         start = partial(
@@ -103,10 +103,10 @@ class Bookkeeper:
                 replica=one.replica,
             )
 
-    async def load(self) -> dict[str, FlowHeritage]:
-        """Return by flow what it begins with; what it carries, even where that waits to be written.
+    async def load(self) -> dict[str, InheritedState]:
+        """Return by flow the state to start with, including partitions that are not written yet.
 
-        Findings are those that were written: who drops a flow and begins it again hands on what it found.
+        Findings are the written ones: the roster passes on those of a flow that it removed and adds again.
         """
         since_at = self._clock.wall_s() - tables.FINDINGS_S
         carried, coverages, findings, losses = await self._store.read(
@@ -120,13 +120,15 @@ class Bookkeeper:
         for flow, topic_id, partition in self._waiting.carried:
             carried.setdefault(flow, set()).add((topic_id, partition))
         watched = {name for one in self._taken.values() for name in one.flows}
-        # Of a flow that was watched here before, everything was taken over once; what it had not finished
-        # with is known better by who dropped it.
+        # A flow that was watched here before has taken over everything once; its unfinished state
+        # is newer in the roster.
         return {
-            flow: FlowHeritage(
+            flow: InheritedState(
                 frozenset(carried.get(flow, ())),
                 {
-                    one.incarnation: Left(one.begun_at, tuple(coverages.get((flow, one.incarnation), ())))
+                    one.incarnation: Unfinished(
+                        one.begun_at, tuple(coverages.get((flow, one.incarnation), ()))
+                    )
                     for one in self._taken.values()
                     if flow in self._unfinished[one.incarnation] and flow not in self._watched
                 },
@@ -136,56 +138,56 @@ class Bookkeeper:
             for flow in carried.keys() | findings.keys() | losses.keys() | watched
         }
 
-    def watch(self, held: WatchedFlow) -> None:
-        """Keep this flow's books from now on."""
-        self._watched.add(held.flow.name)
-        self._watching.add(held.flow.name)
+    def watch(self, watched: WatchedFlow) -> None:
+        """Save this flow's counters from now on."""
+        self._watched.add(watched.flow.name)
+        self._watching.add(watched.flow.name)
 
     def note_carried(self, flow: str, topic_id: str, partition: int) -> None:
-        """Have it kept that a flow carries this partition."""
+        """Save that a flow replicates this partition."""
         if len(self._waiting.carried) < MAX_CARRIED:
             self._waiting.carried.add((flow, topic_id, partition))
 
     # --- while it runs
 
     async def keep(self, flows: Mapping[str, WatchedFlow]) -> None:
-        """Write what has changed every second, until cancelled; raises only TakenOverError."""
+        """Save changes every second, until cancelled; raises only TakenOverError."""
         while True:
-            for held in flows.values():
-                self.take(held)
+            for watched in flows.values():
+                self.take(watched)
             took = await self._write()
             await self._clock.wait(self._never, timeout_s=KEEP_S if took else AGAIN_S)
 
-    def take(self, held: WatchedFlow) -> None:
-        """Note what has changed of one flow; nothing of it is written before the next write."""
-        if held.flow.off:
+    def take(self, watched: WatchedFlow) -> None:
+        """Collect the changes of one flow for the next write."""
+        if watched.flow.off:
             return
-        name, now = held.flow.name, Instant(self._clock.monotonic_ns(), self._clock.wall_s())
-        shot = held.watch.snapshot(now)
+        name, now = watched.flow.name, Instant(self._clock.monotonic_ns(), self._clock.wall_s())
+        shot = watched.watch.snapshot(now)
         for (of, minute), numbers in shot.rows.items():
             self._waiting.rows[name, of, minute] = numbers
         for one in shot.coverages:
             key = (name, one.incarnation, one.topic_id, one.partition)
-            self._waiting.coverages[key] = (name, held.watch.target_topic_id, one)
-        for finding in held.watch.found.take():
+            self._waiting.coverages[key] = (name, watched.watch.target_topic_id, one)
+        for finding in watched.watch.found.take():
             self._waiting.findings[name, row_of(finding)] = (name, finding)
         for incarnation in shot.finished:
             self._finish(incarnation, name)
         self._give_up_oldest()
 
     def forget_loops(self, flow: str) -> None:
-        """Have no loop of this flow come back at a start or a reload, of those that were found until now."""
+        """Delete the loops found so far for this flow, so that none returns after a restart."""
         self._waiting.forget_loops(flow)
 
-    def forget(self, held: WatchedFlow) -> None:
-        """Note the last of a flow that is watched no more."""
-        self.take(held)
-        self._watching.discard(held.flow.name)
+    def forget(self, watched: WatchedFlow) -> None:
+        """Save the last state of a flow that is removed."""
+        self.take(watched)
+        self._watching.discard(watched.flow.name)
 
     async def end(self, flows: Mapping[str, WatchedFlow]) -> None:
-        """Write the last of everything, and give the lease back."""
-        for held in flows.values():
-            self.take(held)
+        """Write all remaining changes, and release the lease."""
+        for watched in flows.values():
+            self.take(watched)
         await self._write(ended=True)
 
     def _finish(self, incarnation: str, flow: str) -> None:
@@ -194,14 +196,14 @@ class Bookkeeper:
             self._leave_open(incarnation, unfinished - {flow})
 
     def _leave_open(self, incarnation: str, flows: set[str]) -> None:
-        """Have it kept which flows have not finished with an incarnation; without any it is closed."""
+        """Save the flows that have not finished with an incarnation; without any it is closed."""
         self._waiting.flows_of[incarnation] = frozenset(flows)
         self._unfinished[incarnation] = flows
         if not flows:
             del self._unfinished[incarnation], self._taken[incarnation]
 
     def _give_up_unwatched(self) -> None:
-        """Close what no flow that is watched could find out more about, once none of it can be left."""
+        """Close incarnations that no watched flow can finish, once their probes are deleted."""
         before = self._clock.wall_s() - UNWATCHED_S
         for name, one in list(self._taken.items()):
             unfinished = self._unfinished[name]
@@ -209,7 +211,7 @@ class Bookkeeper:
                 self._leave_open(name, set())
 
     async def _write(self, *, ended: bool = False) -> bool:
-        """Write what waits; what could not be written waits on, but for what is newer in its place."""
+        """Write the waiting changes; if that fails they wait, unless newer ones replace them."""
         now_at, tidy = self._clock.wall_s(), self._tidy_due()
         if tidy:
             self._give_up_unwatched()
@@ -227,7 +229,7 @@ class Bookkeeper:
         try:
             await self._store.write(save)
         except BaseException as error:
-            # Whether it was written or not: every value is whole, so writing it twice does no harm.
+            # Written or not: every value is whole, so writing it twice is harmless.
             self._waiting = waiting.followed_by(self._waiting)
             if isinstance(error, TakenOverError) or not isinstance(error, UnavailableError):
                 raise
@@ -260,9 +262,9 @@ class Bookkeeper:
             )
 
     async def _wait_for_others(self) -> dict[str, float]:
-        """Wait until it is known of every lease whether its process is alive; return those that were silent.
+        """Wait until every other process is known to be alive or dead; return the silent ones.
 
-        Of a process of another machine or container only its renewing tells, or its not doing so for LEASE_S.
+        A process of another host or container counts as dead if it does not renew its lease for LEASE_S.
         """
         seen: dict[str, float] = {}
         began_ns, told = self._clock.monotonic_ns(), False
@@ -285,4 +287,4 @@ class Bookkeeper:
                     replicas=", ".join(sorted({row.replica for row in rows if row.incarnation in doubtful})),
                     at_most_s=leases.LEASE_S,
                 )
-            await self._clock.wait(self._never, timeout_s=LOOK_S)
+            await self._clock.wait(self._never, timeout_s=POLL_S)

@@ -1,7 +1,7 @@
-"""Read the minutes that are in the store: each once, whichever replica and incarnation wrote about it.
+"""Reads the stored minutes: each once, whichever replica and incarnation wrote it.
 
-Of several replicas that probed a flow, each minute takes the one whose probes settled most. What a process
-took over from another belongs to the replica that sent it.
+If several replicas probed a flow, each minute uses the one whose probes settled most. Probes that a process
+took over count for the replica that sent them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COUNTS = (
 
 
 class _Part(NamedTuple):
-    """What one process wrote about one minute."""
+    """Counters of one process for one minute."""
 
     minute: int
     probes_of: str
@@ -56,7 +56,7 @@ def read_minutes(connection: sa.Connection, *, flow: str, span: tuple[int, int])
 
 
 def tidy(connection: sa.Connection, flows: Sequence[str], *, before: int, at_most: int) -> int:
-    """Keep some more days before `before` as one row each; return how many it were."""
+    """Compact more days before `before` into one row each; return how many."""
     replicas = _replicas(connection)
 
     def body_of(flow: str, day: int) -> str:
@@ -121,6 +121,6 @@ def _merged(parts: list[_Part], replicas: dict[str, str]) -> ProbeMinute:
 
 
 def _replicas(connection: sa.Connection) -> dict[str, str]:
-    """Return the replica that each incarnation is of."""
+    """Return the replica of each incarnation."""
     rows = connection.execute(sa.select(INCARNATIONS.c.incarnation, INCARNATIONS.c.replica))
     return {row.incarnation: row.replica for row in rows}

@@ -1,7 +1,7 @@
-"""Latches: sources whose canary sends no more, because a probe came back to where it began.
+"""Latches: sources that get no more probes, because a probe came back to its source.
 
-A person lifts a latch, and nothing else does: neither a restart nor a topic that was made anew. They are kept
-in the store for that, by source and topic, so that every process on it holds back.
+Only the user removes a latch; a restart or a re-created topic does not. The store keeps them by source and
+topic, so that every process on it stops sending.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ MIGRATIONS = (Migration("canary-latch", 1, "sources that send no more", create(L
 
 @dataclass(frozen=True, slots=True)
 class Latch:
-    """Why nothing is sent to a topic of this source any more, and since when (epoch s)."""
+    """Why no probes are sent to a topic of this source, and since when (epoch s)."""
 
     source: str
     topic: str
-    topic_id: str  # of the topic that the probe went round
+    topic_id: str  # of the topic in the loop
     latched_at: float
-    sentence: str  # what was seen, and where
+    sentence: str  # what was found, and where
 
     @property
     def key(self) -> tuple[str, str]:
         """Return source and topic."""
         return self.source, self.topic
 
-    def told(self, flow: str, present_id: str | None) -> str:
-        """Return why a flow of this source sends nothing, and what to do; `present_id` is the topic's now."""
+    def message(self, flow: str, present_id: str | None) -> str:
+        """Return why a flow of this source sends nothing, and what to do; `present_id`: topic id now."""
         since = datetime.fromtimestamp(self.latched_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         other = (
             f" The topic {self.topic} of the loop was deleted and re-created since."
@@ -69,7 +69,7 @@ def latches_of(connection: sa.Connection) -> dict[tuple[str, str], Latch]:
 
 
 def keep_latches(connection: sa.Connection, latches: Mapping[tuple[str, str], Latch]) -> None:
-    """Keep these beside those that there are; the first one of a source and topic stays."""
+    """Add these; an existing latch of a source and topic stays."""
     for (source, topic), latch in latches.items():
         here = (LATCHES.c.source == source, LATCHES.c.topic == topic)
         if connection.execute(sa.select(sa.literal(1)).where(*here)).first() is None:
@@ -86,7 +86,7 @@ def keep_latches(connection: sa.Connection, latches: Mapping[tuple[str, str], La
 def exchange_latches(
     connection: sa.Connection, latches: Mapping[tuple[str, str], Latch]
 ) -> dict[tuple[str, str], Latch]:
-    """Keep these, then return all that there are."""
+    """Add these, then return all latches."""
     keep_latches(connection, latches)
     return latches_of(connection)
 
@@ -94,6 +94,6 @@ def exchange_latches(
 def lift_latch(
     connection: sa.Connection, source: str, topic: str, *, flows: Iterable[str], now_at: float
 ) -> None:
-    """Take a latch away, where there is one, with what was found of the loop in the flows of its source."""
+    """Remove a latch, and the findings of its loop in the flows of its source."""
     tables.forget_loops(connection, flows, now_at=now_at)
     connection.execute(sa.delete(LATCHES).where(LATCHES.c.source == source, LATCHES.c.topic == topic))

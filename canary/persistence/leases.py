@@ -1,9 +1,9 @@
-"""Which processes are at work on one store, and who goes on with the probes of one that is not any more.
+"""Processes on one store, and take-over of the probes of a dead one.
 
-Every process writes a row under its incarnation before it sends a probe, and renews it. A process that is
-gone, or has not renewed its row for LEASE_S, has left its probes: the next one that begins takes them over,
-by writing its own incarnation into the row. What takes over can itself be taken over from. Of a row that was
-taken over the flows are left whose probes do not all have their outcome yet; without any it is closed.
+Every process writes a row under its incarnation before it sends a probe, and renews it. A process is dead if
+it ended, or has not renewed its row for LEASE_S. The next process that starts takes over its probes, by
+writing its own incarnation into the row. A process that took over can be taken over too. The row keeps the
+flows whose probes do not all have an outcome; without any it is closed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ INCARNATIONS = sa.Table(
     sa.Column("incarnation", sa.String(16), primary_key=True),
     sa.Column("replica", sa.String(200), nullable=False),
     sa.Column("process", sa.Text, nullable=False),
-    sa.Column("flows", sa.Text, nullable=False),  # JSON: names of those that it watched and are not finished
+    sa.Column("flows", sa.Text, nullable=False),  # JSON: names of its flows that are not finished
     sa.Column("begun_at", sa.Float, nullable=False),
     sa.Column("renewed_at", sa.Float, nullable=False),
-    sa.Column("ended", sa.Boolean, nullable=False),  # it said so itself, after its last write
+    sa.Column("ended", sa.Boolean, nullable=False),  # set by itself at its last write
     sa.Column("taken_over_by", sa.String(16), nullable=False),
     sa.Column("closed", sa.Boolean, nullable=False),
 )
@@ -57,9 +57,9 @@ class Incarnation:
     closed: bool
 
     def gone(self, now_at: float) -> bool:
-        """Tell whether its process has ended: by its own word, by the machine's, or by a long silence.
+        """Return whether its process has ended: by its row, by the host, or by a long silence.
 
-        Clocks of other machines may differ from ours, so their silence has to be long.
+        Clocks of other hosts may differ, so their silence must be long.
         """
         seen = is_gone(self.process)
         if self.ended or seen is not None:
@@ -67,12 +67,12 @@ class Incarnation:
         return now_at - self.renewed_at > lease_s(self.process, LEASE_S)
 
     def at_work(self) -> bool:
-        """Tell whether its process is seen to run."""
+        """Return whether its process runs on this host."""
         return not self.ended and is_gone(self.process) is False
 
 
 def incarnations(connection: sa.Connection) -> list[Incarnation]:
-    """Return every row that is not closed, the oldest first."""
+    """Return every row that is not closed, oldest first."""
     rows = connection.execute(
         sa.select(INCARNATIONS).where(~INCARNATIONS.c.closed).order_by(INCARNATIONS.c.begun_at)
     )
@@ -88,7 +88,7 @@ def begin(
     flows: Iterable[str],
     now_at: float,
 ) -> None:
-    """Write the row of a process that begins."""
+    """Write the row of a process that starts."""
     connection.execute(
         sa.insert(INCARNATIONS).values(
             incarnation=incarnation,
@@ -119,9 +119,9 @@ def renew(
 def take_over(
     connection: sa.Connection, incarnation: str, *, silent: Mapping[str, float], now_at: float
 ) -> list[Incarnation]:
-    """Take over what processes that are gone have left, and return their rows; a second one gets none.
+    """Take over dead processes and return their rows; a second process gets none.
 
-    `silent` are those that were watched for a lease and did not renew theirs, with when they last had.
+    `silent` are those that did not renew while being watched, with their last renewal.
     """
     rows = incarnations(connection)
     living = {

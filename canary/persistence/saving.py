@@ -39,7 +39,7 @@ class Waiting:
     flows_of: dict[str, frozenset[str]] = field(default_factory=dict)  # of what was taken over: unfinished
 
     def followed_by(self, newer: Waiting) -> Waiting:
-        """Return both, the newer in the place of the older."""
+        """Return both; newer values replace older ones."""
         for flow in newer.unlooped:
             self.forget_loops(flow)
         return Waiting(
@@ -52,7 +52,7 @@ class Waiting:
         )
 
     def forget_loops(self, flow: str) -> None:
-        """Have nothing kept that was found of loops of this flow until now, waiting or written."""
+        """Delete the loop findings of this flow, waiting or written."""
         self.unlooped.add(flow)
         for key in [key for key in self.findings if key[0] == flow and key[1][0] in LOOPS]:
             del self.findings[key]
@@ -67,7 +67,7 @@ def start(
     silent: Mapping[str, float],
     now_at: float,
 ) -> list[leases.Incarnation]:
-    """Write the lease of a process that begins, and return what it takes over."""
+    """Write the lease of a process that starts, and return what it takes over."""
     process = this_process().text()
     leases.begin(connection, incarnation, replica=replica, process=process, flows=flows, now_at=now_at)
     return leases.take_over(connection, incarnation, silent=silent, now_at=now_at)
@@ -84,9 +84,9 @@ def save(
     ended: bool,
     kept: tuple[float, float] | None,
 ) -> None:
-    """Renew the lease and write what waits; raises TakenOverError, and then nothing was written.
+    """Renew the lease and write the waiting changes; writes nothing if it raises TakenOverError.
 
-    `kept` is for how long (s) minutes and findings stay, where it is time to delete older ones.
+    `kept` is the retention (s) of minutes and findings, if old ones are to be deleted now.
     """
     if not leases.renew(connection, incarnation, flows=flows, now_at=now_at, ended=ended):
         raise TakenOverError(

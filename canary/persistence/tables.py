@@ -1,9 +1,8 @@
-"""What the canary keeps in the store: its books by the minute, and how far each process's probes are covered.
+"""Tables of the canary: counters by minute, and coverage of each process's probes.
 
-A row of `canary_minutes` counts the probes of one incarnation that were due in one minute of the epoch, as
-far as one process gave them their outcome: `incarnation` wrote the row, `probes_of` sent the probes, and the
-two differ where a process took over what another had left. The sum over them is the truth about a flow and a
-replica. Every row is written whole.
+A row of `canary_minutes` counts the probes of one incarnation that were due in one minute since the epoch, as
+far as one process gave them their outcome. `incarnation` wrote the row, `probes_of` sent the probes; the two
+differ after a take-over. The sum over both is the total of a flow and a replica. Every row is written whole.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from runtime.store.rows import replace_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-FINDINGS_S = 1800.0  # how far back findings are gone on with: a verdict holds for less than this
+FINDINGS_S = 1800.0  # findings of the last so many seconds are loaded: a verdict lasts for less
 
 _METADATA = sa.MetaData()
 
@@ -82,10 +81,10 @@ FINDINGS = sa.Table(
 )
 
 
-def _tell_newest_apart(connection: sa.Connection) -> None:
-    """Give stores of before their findings' newest instant, which was the only one then."""
+def _add_last_found_at(connection: sa.Connection) -> None:
+    """Add the newest instant of a finding to older stores, where it was the only one."""
     known = {column["name"] for column in sa.inspect(connection).get_columns(FINDINGS.name)}
-    if "last_found_at" not in known:  # in a new store the step before made it
+    if "last_found_at" not in known:  # in a new store the step before created it
         connection.execute(
             sa.text(f"ALTER TABLE {FINDINGS.name} ADD COLUMN last_found_at FLOAT NOT NULL DEFAULT 0")
         )
@@ -95,7 +94,7 @@ def _tell_newest_apart(connection: sa.Connection) -> None:
 MIGRATIONS = (
     Migration("canary", 1, "partitions a flow was seen to carry", create(CARRIED)),
     Migration("canary", 2, "books by the minute, coverage and findings", create(MINUTES, COVERAGE, FINDINGS)),
-    Migration("canary", 3, "the newest instant of findings that were merged", _tell_newest_apart),
+    Migration("canary", 3, "the newest instant of findings that were merged", _add_last_found_at),
     Migration("canary", 4, "days of minutes", create(DAYS)),
 )
 
@@ -103,7 +102,7 @@ MinuteKey = tuple[str, str, int]  # flow, the incarnation whose probes are count
 
 
 def carried_of(connection: sa.Connection) -> dict[str, set[tuple[str, int]]]:
-    """Return by flow the (topic id, partition) that it was seen to carry."""
+    """Return by flow the (topic id, partition) that it replicates."""
     found: dict[str, set[tuple[str, int]]] = {}
     for flow, topic_id, partition in connection.execute(
         sa.select(CARRIED.c.flow, CARRIED.c.topic_id, CARRIED.c.partition)
@@ -113,7 +112,7 @@ def carried_of(connection: sa.Connection) -> dict[str, set[tuple[str, int]]]:
 
 
 def keep_carried(connection: sa.Connection, flow: str, topic_id: str, partition: int, at: float) -> None:
-    """Note that a flow carries this partition; once is enough, twice does no harm."""
+    """Save that a flow replicates this partition; twice is harmless."""
     key = {"flow": flow, "topic_id": topic_id, "partition": partition}
     known = sa.select(sa.literal(1)).where(*(CARRIED.c[name] == value for name, value in key.items()))
     if connection.execute(known).first() is None:
@@ -167,7 +166,7 @@ def keep_coverages(connection: sa.Connection, rows: Iterable[tuple[str, str, Cov
 def coverages_of(
     connection: sa.Connection, incarnations: Iterable[str]
 ) -> dict[tuple[str, str], list[tuple[str, Coverage]]]:
-    """Return by flow and incarnation what is covered, each with the target's topic id at that time."""
+    """Return the coverages by flow and incarnation, each with the target's topic id at that time."""
     wanted = sa.select(COVERAGE).where(COVERAGE.c.incarnation.in_(list(incarnations)))
     found: dict[tuple[str, str], list[tuple[str, Coverage]]] = {}
     for row in connection.execute(wanted).mappings():
@@ -213,7 +212,7 @@ def keep_findings(connection: sa.Connection, rows: Iterable[tuple[str, Finding]]
 
 
 def forget_loops(connection: sa.Connection, flows: Iterable[str], *, now_at: float) -> None:
-    """Delete what a later start would go on with of loops of these flows, which a person called mended."""
+    """Delete the recent loop findings of these flows, which the user declared fixed."""
     connection.execute(
         sa.delete(FINDINGS).where(
             FINDINGS.c.flow.in_(list(flows)),
@@ -224,12 +223,12 @@ def forget_loops(connection: sa.Connection, flows: Iterable[str], *, now_at: flo
 
 
 def findings_since(connection: sa.Connection, at: float) -> dict[str, list[Finding]]:
-    """Return by flow what was found since this instant (epoch s), oldest first."""
+    """Return the findings since this instant (epoch s) by flow, oldest first."""
     return _findings(connection, sa.select(FINDINGS).where(FINDINGS.c.last_found_at >= at))
 
 
 def last_losses(connection: sa.Connection, *, at_most: int) -> dict[str, list[Finding]]:
-    """Return by flow what was last found lost, however long ago, so much of each, oldest first."""
+    """Return the last losses by flow, at most so many of each, oldest first."""
     age = sa.func.row_number().over(partition_by=FINDINGS.c.flow, order_by=FINDINGS.c.last_found_at.desc())
     lost = sa.select(FINDINGS, age.label("age")).where(FINDINGS.c.kind == FindingKind.LOST.value).subquery()
     return _findings(connection, sa.select(lost).where(lost.c.age <= at_most))
@@ -256,6 +255,6 @@ def _findings(connection: sa.Connection, wanted: sa.Select[Any]) -> dict[str, li
 
 
 def delete_old(connection: sa.Connection, *, minutes_before: int, findings_before: float) -> None:
-    """Delete minutes and findings that are older than they are to be kept."""
+    """Delete minutes and findings past their retention."""
     DAY_ROWS.delete_old(connection, before=minutes_before)
     connection.execute(sa.delete(FINDINGS).where(FINDINGS.c.last_found_at < findings_before))

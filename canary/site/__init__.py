@@ -1,16 +1,16 @@
-"""One cluster at work: topics of the canary, producers, taps, control probes.
+"""One cluster: topics of the canary, producers, taps, control probes.
 
-site          one cluster, watched
-control       control probes
-own_topics    MirrorMaker's own topics on one cluster
-probing       the sending half on one source cluster
-reader        the taps of one cluster, re-created when the topics to read change
-sending       one source's probes, each sent when it is due, on a thread that does nothing else
-topics        the topics of the canary on one cluster
-topic_advice  what is wrong with a topic of ours, judged from its settings, with what to do about it
-topic_care    the plan held against what there is
-throttling    say when brokers hold back the canary's own clients
-weight        what a record of ours takes in a partition's log
-beginnings    where a tap begins with a topic that became known
-intake        what taps and producers have seen becomes events for the trackers, and problems for a person
+site           one cluster while it is watched
+topics         the canary's topics on one cluster, and their changes
+start_offsets  where a tap starts with a new topic
+reader         the taps of one cluster
+intake         turns what taps and producers report into events
+probing        topic, schedule and producer of one source
+sending        sends each probe when it is due, on its own thread
+control        control probes
+mirror_topics  MirrorMaker's heartbeats and task assignments
+topic_checks   compares partitions, rate and settings with the plan
+topic_advice   what is wrong with a topic's settings, and what to do
+record_sizes   size of a probe in the log
+throttling     reports quotas that throttle the canary
 """

@@ -1,4 +1,4 @@
-"""Control probes: a record to a cluster and back, past no mirror, so that its faults are told apart."""
+"""Control probes: a record to a cluster and back, without a mirror, to detect faults of the cluster."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 TOPIC = "__mirrorwatch-control"
 INTERVAL_S = 1.0
 TIMEOUT_S = 2.0
-SLOW_S = 1.0  # a probe that is under way for longer counts as failing before it has ended
+SLOW_S = 1.0  # a probe in flight for longer counts as failing
 _AGAIN_S = 2.0
 _REFUSED_AGAIN_S = 30.0
-_LOOK_S = 1.0
+_DESCRIBE_S = 1.0
 
 
 def _nothing() -> None:
@@ -39,7 +39,7 @@ def _nothing() -> None:
 
 @dataclass(slots=True)
 class ControlState:
-    """What is known of one cluster by its control probes."""
+    """State of one cluster by its control probes."""
 
     alias: str
     control: Control = Control.UNKNOWN
@@ -47,14 +47,14 @@ class ControlState:
     since_at: float = 0.0
     last_ok_at: float | None = None
     last_failed_at: float | None = None
-    clock_ahead_s: float | None = None  # of the broker, against this host's, at least; None while not known
+    clock_ahead_s: float | None = None  # of the broker against this host, at least; None if unknown
     counts: Counter[RoundTripOutcome] = field(default_factory=Counter)
-    begun_ns: int | None = None  # of the probe that is under way, monotonic
-    disturbed_ns: int = -1  # when the prober last stood still: no answer in time before that says nothing
-    notice: Callable[[], None] = _nothing  # lets such a standstill be noticed before a probe is judged
+    begun_ns: int | None = None  # of the probe in flight, monotonic
+    disturbed_ns: int = -1  # when the prober was last blocked: a time-out before that means nothing
+    notice: Callable[[], None] = _nothing  # detects that before a probe is judged
 
     def evidence(self, *, now_ns: int, now_at: float, slow_s: float = SLOW_S) -> ClusterEvidence:
-        """Return it as evidence for a verdict.
+        """Return the evidence for a verdict.
 
         A probe under way for longer than `slow_s` is failing evidence at once: a flow may pass its threshold
         before the probe has run into its own time-out, and a fault of the cluster must not look like one of
@@ -79,11 +79,11 @@ class ControlState:
             yield series.KAFKA_CLUSTER_CLOCK_SKEW_SECONDS, (self.alias,), self.clock_ahead_s
 
     def disturb(self, now_ns: int) -> None:
-        """Note that the prober stood still until now: a probe under way has its time anew."""
+        """Note that the prober was blocked until now: the time of a probe in flight restarts."""
         self.disturbed_ns = now_ns
 
     def void(self, result: RoundTripResult) -> bool:
-        """Tell whether a probe's failure may be the prober's own, and forget the probe if so."""
+        """Return whether a probe's failure may be the prober's own; then forget the probe."""
         self.notice()
         voided = result.outcome is not RoundTripOutcome.GOOD and self.disturbed_ns > (self.begun_ns or 0)
         if voided:
@@ -91,13 +91,13 @@ class ControlState:
         return voided
 
     def move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds."""
+        """Move stored instants after the wall clock was set by this many seconds."""
         self.since_at += by_s if self.since_at else 0.0
         self.last_ok_at = None if self.last_ok_at is None else self.last_ok_at + by_s
         self.last_failed_at = None if self.last_failed_at is None else self.last_failed_at + by_s
 
     def become(self, control: Control, sentence: str, at: float) -> None:
-        """Change what is known, and keep since when it is so."""
+        """Set the state, and since when."""
         if control is not self.control or not self.since_at:
             self.since_at = at
         if control is Control.FAILING:
@@ -105,9 +105,9 @@ class ControlState:
         self.control, self.sentence = control, sentence
 
     def take(self, result: RoundTripResult, at: float) -> None:
-        """Count a probe and draw what follows from it.
+        """Count a probe and set the state.
 
-        A cluster that refuses us is not down, as far as anyone can tell: then the control is unknown.
+        A cluster that refuses the probe is not known to be down: its state is unknown.
         """
         self.begun_ns = None
         self.counts[result.outcome] += 1
@@ -127,7 +127,7 @@ class ControlState:
 
 
 class ControlProbes:
-    """Keeps one cluster's control probes going, its topic and its clients made anew where need be."""
+    """Sends control probes to one cluster; re-creates topic and clients if needed."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class ControlProbes:
         self._where = f"{state.alias}: {TOPIC}"
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Probe once a second; raises none of our errors, but tells them. Nothing is touched in mode off."""
+        """Probe once a second; report MirrorwatchErrors instead of raising them. Do nothing in mode off."""
         if self._mode is CanaryMode.OFF:
             self._state.become(Control.UNKNOWN, "canary.mode is off", self._clock.wall_s())
             return
@@ -174,7 +174,7 @@ class ControlProbes:
                 await self._clock.wait(stopping, timeout_s=again_s)
 
     async def _probe(self, topic_id: str, offset: int, stopping: asyncio.Event) -> None:
-        """Probe until `stopping`, or until the control topic is not the one that it was."""
+        """Probe until `stopping`, or until the control topic changes."""
         state, clock = self._state, self._clock
         trip = RoundTrip(self._settings, cluster=state.alias, topic=TOPIC, clock=clock)
         try:
@@ -203,7 +203,7 @@ class ControlProbes:
             await trip.close()
 
     async def _topic(self) -> tuple[str, int]:
-        """Return the control topic's id and where to begin reading; it is made before if it is to be made."""
+        """Return the control topic's id and start offset; create it if configured."""
         topic = (await self._admin.describe_topics([TOPIC]))[TOPIC]
         if topic is not None:
             return topic.topic_id, (await self._admin.end_offsets(TOPIC, [0]))[0]
@@ -219,9 +219,9 @@ class ControlProbes:
         return made.topic_id, 0
 
     async def _replaced(self, topic_id: str) -> bool:
-        """Tell whether the cluster says, soon, that the control topic is gone or another one."""
+        """Return whether the control topic was deleted or re-created; False without a quick answer."""
         try:
-            async with asyncio.timeout(_LOOK_S):
+            async with asyncio.timeout(_DESCRIBE_S):
                 found = (await self._admin.describe_topics([TOPIC]))[TOPIC]
         except (MirrorwatchError, TimeoutError):
             return False

@@ -1,4 +1,4 @@
-"""What taps and producers have seen becomes events for the trackers, and problems for a person."""
+"""Turn what taps and producers report into events for the trackers, and problems for the user."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from canary.tracker.events import (
     TargetRead,
 )
 from canary.tracker.plan import Attempt
-from canary.tracker.stamp import Intact, Reading, Stranger, decode
-from canary.watch.strangers import Strangers
+from canary.tracker.stamp import ForeignRecord, Intact, Reading, decode
+from canary.watch.foreign_records import ForeignRecords
 from fleet.errors import RefusedError
 from runtime.kafka.sender import Delivered, NotDelivered, SenderFault
 from runtime.kafka.tap import TapFault, TappedEnd, TappedRecord
@@ -30,45 +30,45 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from canary.dispatch import Dispatch
-    from canary.doubt import Doubts
     from canary.flows import WatchedFlow
     from canary.inbox import Item
     from canary.report import Reporter
+    from canary.self_check import SelfCheck
     from canary.site.site import Site
     from canary.watch.watch import Instant
 
 
 class Intake:
-    """Reads each item once; `topic` is the canary's on every source."""
+    """Processes each item; `topic` is the canary's on every source."""
 
     def __init__(
         self,
         topic: str,
         sites: Mapping[str, Site],
         dispatch: Dispatch,
-        doubts: Doubts,
+        self_check: SelfCheck,
         *,
         reporter: Reporter,
     ) -> None:
-        self.strangers: defaultdict[str, Strangers] = defaultdict(Strangers)  # by source
+        self.foreign_records: defaultdict[str, ForeignRecords] = defaultdict(ForeignRecords)  # by source
         self._topic = topic
         self._sites = sites
         self._dispatch = dispatch
-        self._doubts = doubts
+        self._self_check = self_check
         self._reporter = reporter
-        # What was complained of, by cluster and topic (empty: all of its topics); asked for each record.
+        # Reported problems by cluster and topic (empty: all of its topics); checked for each record.
         self._not_read: set[tuple[str, str]] = set()
-        self._not_written: set[str] = set()  # the same of writing, by cluster
-        self._now = dispatch.now()  # when the present batch was taken in; it measures nothing
+        self._not_written: set[str] = set()  # the same for writing, by cluster
+        self._now = dispatch.now()  # when the current batch was processed; it measures nothing
 
     def release(self, now: Instant, *, all_of_it: bool = False) -> None:
-        """Let go of copies that waited to be compared with the source for long enough, or of all."""
+        """Pass on records that waited long enough for a comparison with the source, or all."""
         self._now = now
-        for strangers in self.strangers.values():
-            strangers.release(now.ns, all_of_it=all_of_it)
+        for foreign_records in self.foreign_records.values():
+            foreign_records.release(now.ns, all_of_it=all_of_it)
 
     def take(self, items: Iterable[Item]) -> None:
-        """Take in what schedules, taps and producers bring, in the order in which they saw it."""
+        """Process items of schedules, taps and producers, in order."""
         self._now = self._dispatch.now()
         for item in items:
             match item:
@@ -90,24 +90,24 @@ class Intake:
     def _take_attempt(self, attempt: Attempt) -> None:
         topic_id, partition, sequence = attempt.topic_id, attempt.partition, attempt.sequence
         scheduled = Scheduled(topic_id, partition, sequence, attempt.at_ns, attempt.due_at_ms)
-        self._dispatch.tell_source(attempt.alias, scheduled, self._now)
+        self._dispatch.deliver_to_source(attempt.alias, scheduled, self._now)
         ended: Sent | Skipped
         if attempt.sent_ns is None:
             ended = Skipped(topic_id, partition, sequence)
         else:
             ended = Sent(topic_id, partition, sequence, attempt.sent_ns)
-            self._doubts.note_sent(attempt.alias, attempt.sent_ns)
-        self._dispatch.tell_source(attempt.alias, ended, self._now)
+            self._self_check.note_sent(attempt.alias, attempt.sent_ns)
+        self._dispatch.deliver_to_source(attempt.alias, ended, self._now)
 
     def _take_delivery(self, report: Delivered) -> None:
         tag = report.tag
         assert isinstance(tag, Tag)
-        self._doubts.note_report(tag.alias)
-        if report.offset is not None:  # else the source's tap tells where it stands
+        self._self_check.note_report(tag.alias)
+        if report.offset is not None:  # otherwise the source's tap finds its offset
             acked = Acked(tag.topic_id, tag.partition, tag.sequence, report.offset, report.at_ns)
-            self._dispatch.tell_source(tag.alias, acked, self._now)
+            self._dispatch.deliver_to_source(tag.alias, acked, self._now)
         if tag.alias not in self._sites:
-            return  # it was dropped meanwhile
+            return  # it was removed meanwhile
         self._sites[tag.alias].counts.last_success_at["sender"] = self._now.at
         if tag.alias in self._not_written:
             self._not_written.remove(tag.alias)
@@ -121,24 +121,24 @@ class Intake:
         if not site.reader.note(record):
             return
         if leaps:
-            self._tell_gap(site, record)
+            self._deliver_gap(site, record)
         self._note_read(site, record.topic)
         reading = decode(record.key, record.value, record.headers)
-        if isinstance(reading, Stranger):
-            site.counts.strangers += 1
+        if isinstance(reading, ForeignRecord):
+            site.counts.foreign_records += 1
         if record.topic == self._topic and site.alias in self._dispatch.by_source:
             seen = SeenAtSource(record.partition, record.offset, reading, record.at_ns)
-            self._dispatch.tell_source(site.alias, seen, self._now)
+            self._dispatch.deliver_to_source(site.alias, seen, self._now)
             if not isinstance(reading, Intact):
-                self.strangers[site.alias].add(record)
+                self.foreign_records[site.alias].add(record)
         end = max(record.end_offset, record.offset + 1)
-        for held in self._dispatch.by_target.get((site.alias, record.topic), ()):
-            strangers = self.strangers[held.flow.source]
-            if strangers.idle and isinstance(reading, Intact):
-                self._give(held, record, end, reading)
+        for watched in self._dispatch.by_target.get((site.alias, record.topic), ()):
+            foreign_records = self.foreign_records[watched.flow.source]
+            if foreign_records.idle and isinstance(reading, Intact):
+                self._give(watched, record, end, reading)
             else:
-                give = partial(self._give, held, record, end)
-                strangers.sort(record, reading, give, line=(held.flow.name, record.partition))
+                give = partial(self._give, watched, record, end)
+                foreign_records.sort(record, reading, give, line=(watched.flow.name, record.partition))
 
     def _take_end(self, end: TappedEnd) -> None:
         site = self._sites.get(alias_of(end.tap))
@@ -148,18 +148,18 @@ class Intake:
         if not site.reader.note(end):
             return
         if leaps:
-            self._tell_gap(site, end)
+            self._deliver_gap(site, end)
         self._note_read(site, end.topic)
         read = TargetRead(end.partition, end.position, end.position)
-        self._dispatch.tell_target(site.alias, end.topic, read, self._now)
+        self._dispatch.deliver_to_target(site.alias, end.topic, read, self._now)
 
-    def _tell_gap(self, site: Site, tapped: TappedRecord | TappedEnd) -> None:
+    def _deliver_gap(self, site: Site, tapped: TappedRecord | TappedEnd) -> None:
         gap = TargetGap(tapped.partition, tapped.at_ns)
-        self._dispatch.tell_target(site.alias, tapped.topic, gap, self._now)
+        self._dispatch.deliver_to_target(site.alias, tapped.topic, gap, self._now)
 
     def _note_read(self, site: Site, topic: str) -> None:
         site.counts.last_success_at["tap"] = self._now.at
-        self._doubts.clear_refusal(site.alias, topic)
+        self._self_check.clear_refusal(site.alias, topic)
         if self._not_read:
             for place in ((site.alias, topic), (site.alias, "")):
                 if place in self._not_read:
@@ -172,21 +172,21 @@ class Intake:
             return
         site.counts.errors["tap"] += 1
         if isinstance(fault.error, RefusedError):
-            self._doubts.note_refusal(site.alias, fault.topic, str(fault.error))
+            self._self_check.note_refusal(site.alias, fault.topic, str(fault.error))
         self._not_read.add((site.alias, fault.topic))
         self._reporter.problem(_reading(site.alias, fault.topic), str(fault.error))
 
     def _take_refusal(self, report: NotDelivered) -> None:
         tag = report.tag
         assert isinstance(tag, Tag)
-        self._doubts.note_report(tag.alias)
+        self._self_check.note_report(tag.alias)
         if not report.ended:
             self._note_not_written(tag.alias, str(report.error))
-        # What may be in the log, or was given up by ourselves, was not refused: it is left for the source's
-        # tap, for the horizon, or for the shutdown.
+        # A probe that may be in the log, or was stopped by the prober, was not refused: it is left to the
+        # source's tap, the horizon or the shutdown.
         if not report.in_doubt and not report.ended:
             refused = Refused(tag.topic_id, tag.partition, tag.sequence, str(report.error))
-            self._dispatch.tell_source(tag.alias, refused, self._now)
+            self._dispatch.deliver_to_source(tag.alias, refused, self._now)
 
     def _note_not_written(self, alias: str, sentence: str) -> None:
         if alias not in self._sites:
@@ -195,11 +195,11 @@ class Intake:
         self._sites[alias].counts.errors["sender"] += 1
         self._reporter.problem(f"{alias}: writing {self._topic}", sentence)
 
-    def _give(self, held: WatchedFlow, record: TappedRecord, end: int, reading: Reading) -> None:
+    def _give(self, watched: WatchedFlow, record: TappedRecord, end: int, reading: Reading) -> None:
         seen = SeenAtTarget(record.partition, record.offset, end, reading, record.at_ns)
-        self._dispatch.tell(held, seen, self._now)
+        self._dispatch.deliver_to_flow(watched, seen, self._now)
 
 
 def _reading(alias: str, topic: str) -> str:
-    """Return the place of a complaint about reading this topic, or all of the cluster's where it is empty."""
+    """Return the place of a problem with reading this topic, or all topics of the cluster if empty."""
     return f"{alias}: reading {topic}" if topic else f"{alias}: reading"

@@ -1,4 +1,4 @@
-"""The sending half on one source cluster: the canary's topic, its schedule, and its producer."""
+"""Topic, schedule and producer of the canary on one source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JOIN_S = 5.0
 
 
 class Tag(NamedTuple):
-    """Which probe a producer's report is about."""
+    """The probe that a producer's report is about."""
 
     alias: str
     topic_id: str
@@ -33,7 +33,7 @@ class Tag(NamedTuple):
 
 
 class Probing:
-    """Sends the probes of one source cluster; each step goes into the inbox."""
+    """Sends the probes of one source; each step goes into the inbox."""
 
     def __init__(
         self,
@@ -60,16 +60,16 @@ class Probing:
         self._sending: Sending | None = None
         self._finished = False
         self._interval_s = config.interval  # from one probe of a partition to its next
-        self._sequences = sequences  # the next one, by topic id and partition; they outlive this object
+        self._sequences = sequences  # the next number by topic id and partition; outlives this object
 
     def await_topic(self) -> None:
-        """Say that the canary's topic has not been seen yet, and whether it is being created."""
+        """Set the sentence for a topic that does not exist yet."""
         missing = f"the topic {self._config.topic} does not exist on {self.alias} yet"
         is_made = self._config.mode is CanaryMode.CREATE
         self.sentence = f"starting: {missing}; creating it" if is_made else missing
 
     async def make_topic(self, partitions: int) -> None:
-        """Make the canary's topic; raises our errors, and keeps the sentence that says why it is not made."""
+        """Create the canary's topic; raises MirrorwatchError, whose text becomes `sentence`."""
         try:
             if self._config.mode is not CanaryMode.CREATE:
                 raise UnavailableError(
@@ -85,7 +85,7 @@ class Probing:
             raise
 
     def fits(self, topic: TopicDescription, interval_s: float | None = None) -> bool:
-        """Tell whether probes go to exactly this topic, by a producer that still sends, or never again."""
+        """Return whether probes go to exactly this topic by a working producer, or sending has finished."""
         now = self.topic
         return self._finished or (
             now is not None
@@ -96,9 +96,9 @@ class Probing:
         )
 
     async def begin(self, topic: TopicDescription, interval_s: float | None = None) -> None:
-        """Send probes to this topic from now on, over a new producer: an old one would hold on to old ids.
+        """Send probes to this topic by a new producer, since an old one would keep old topic ids.
 
-        Raises our error where the client does not accept its settings.
+        Raises MirrorwatchError if the client rejects its settings.
         """
         await self.stop()
         name = f"{self.alias}-canary"
@@ -144,12 +144,12 @@ class Probing:
         self._sending.start()
 
     async def finish(self) -> None:
-        """Send never again, which is the shutdown; what was sent may still be acknowledged."""
+        """Stop sending for good, at the shutdown; sent probes may still be acknowledged."""
         self._finished = True
         await self._end_sending()
 
     async def stop(self, sentence: str = "") -> None:
-        """Send no more, and say why; what is under way has a second to be reported."""
+        """Stop sending, with the reason; reports of sent probes may take another second."""
         self.sentence = sentence or self.sentence
         sender, self._sender, self.topic = self._sender, None, None
         await self._end_sending()
@@ -171,7 +171,7 @@ class Probing:
         topic: TopicDescription,
         stamper: Stamper,
     ) -> int | None:
-        """Send one probe, on the sending thread; nothing while latched."""
+        """Send one probe, on the sending thread, unless latched."""
         if self.latched:
             return None
         record = stamper.encode(partition, sequence, due_at_ms)
@@ -189,7 +189,7 @@ class Probing:
 
 
 def report_within_s(horizon_s: float) -> float:
-    """Return within what time the producer has to report a probe, well before its horizon."""
+    """Return the producer's time-out for a probe, well before its horizon."""
     return max(1.0, min(30.0, horizon_s / 2))
 
 

@@ -1,4 +1,4 @@
-"""One cluster's taps, made anew whenever what they have to read changes, and where they have got to."""
+"""The taps of one cluster, re-created when the partitions to read change, and their positions."""
 
 from __future__ import annotations
 
@@ -25,74 +25,73 @@ def alias_of(tap_name: str) -> str:
 
 
 class Reader:
-    """Keeps the taps on a set of partitions of one cluster: an eager one and a lazy one, as far as needed.
+    """Keeps the taps on the partitions of one cluster: an eager one and a lazy one, as needed.
 
-    `eager` are the topics in which the instant of an arrival is measured; any other is read lazily.
-    `positions` is the next offset to read of each (topic, partition), whoever reads it; a generation number
-    in a tap's name lets what an older tap still says be told apart.
+    `eager` are the topics whose arrivals are timed; other topics are read lazily. `positions` is the next
+    offset of each (topic, partition). The generation number in a tap's name identifies items of older taps.
     """
 
     def __init__(self, settings: ClientSettings, *, alias: str, clock: Clock, inbox: Inbox) -> None:
         self.alias = alias
         self.positions: dict[tuple[str, int], int] = {}
         self.eager: set[str] = set()
-        self.ended = False  # a tap reads no more, although it was not told to stop
+        self.ended = False  # a tap has ended unexpectedly
         self.throttle = Throttle(clock)
         self._settings = settings
         self._clock = clock
         self._inbox = inbox
         self._taps: list[Tap] = []
-        self._names: tuple[str, str] = (f"{alias}{_TAP}0", f"{alias}{_TAP}0-lazy")  # of the present taps
+        self._names: tuple[str, str] = (f"{alias}{_TAP}0", f"{alias}{_TAP}0-lazy")  # of the current taps
         self._generation = 0
-        self._read_eagerly: set[str] = set()  # as the present taps do
-        self._gone_back: set[tuple[str, int]] = set()  # met a smaller offset than before, under one tap
+        self._read_eagerly: set[str] = set()  # by the current taps
+        self._gone_back: set[tuple[str, int]] = set()  # one tap read a smaller offset than before
 
     @property
     def tap_name(self) -> str:
-        """Return the present eager tap's name."""
+        """Return the current eager tap's name."""
         return self._names[0]
 
     @property
     def silent_s(self) -> float:
-        """Return for how long the eager tap's thread has not been seen; 0 where there is none."""
+        """Return how long the eager tap's thread has not polled; 0 without one."""
         return self._silence_s(lazy=False)
 
     @property
     def lazily_silent_s(self) -> float:
-        """Return the same of the lazy tap's."""
+        """Return the same for the lazy tap."""
         return self._silence_s(lazy=True)
 
     @property
     def outdated(self) -> bool:
-        """Tell whether the taps have to be made anew: one has ended, or reads eagerly what it should not."""
+        """Return whether the taps must be re-created: one has ended, or reads a topic in the wrong mode."""
         topics = {topic for topic, _ in self.positions}
         dead = any(tap.dead for tap in self._taps)
         return dead or self.ended or (self.eager & topics) != (self._read_eagerly & topics)
 
     def take_over(self, before: Reader) -> None:
-        """Go on from where another reader of this cluster stopped, once taps are made."""
+        """Take over the positions of another reader of this cluster."""
         self.positions, self.eager = before.positions, before.eager
         self._generation = before._generation
         self.ended = bool(self.positions)
 
     def leaps(self, tapped: TappedRecord | TappedEnd) -> bool:
-        """Tell whether records before this record or end were deleted before they were read.
+        """Return whether records before this one were deleted unread.
 
-        A step over one offset is a transaction's marker. Where everything was deleted, the end comes first,
-        and the record behind it leaps over nothing any more.
+        A step over one offset is a transaction's marker. If everything was deleted, the end arrives first,
+        and the record after it skips nothing.
         """
         position = self.positions.get((tapped.topic, tapped.partition))
         at = tapped.offset if isinstance(tapped, TappedRecord) else tapped.position
         return position is not None and at > position + 1
 
     def note(self, tapped: TappedRecord | TappedEnd) -> bool:
-        """Move the position on; false for what an older tap says, or of a partition no longer read."""
+        """Advance the position; false for an item of an older tap or of a partition not read any more."""
         key = (tapped.topic, tapped.partition)
         if tapped.tap not in self._names or key not in self.positions:
             return False
         if isinstance(tapped, TappedRecord):
             at, then = tapped.offset, tapped.offset + 1
-        else:  # an empty log tells its end before any record
+        else:  # an empty log reports its end before any record
             at = then = tapped.position
         if at < self.positions[key]:
             self._gone_back.add(key)
@@ -100,7 +99,7 @@ class Reader:
         return True
 
     def note_fault(self, fault: TapFault) -> bool:
-        """Note what a present tap complains of; false for an older one's complaint."""
+        """Note a fault of a current tap; false for an older tap's fault."""
         if fault.tap not in self._names:
             return False
         self.ended = self.ended or fault.lasting
@@ -108,21 +107,21 @@ class Reader:
 
     @property
     def gone_back(self) -> frozenset[tuple[str, int]]:
-        """Return the partitions that went back, and of which it is not known yet in which log."""
+        """Return the partitions that went back, in a log that is not known yet."""
         return frozenset(self._gone_back)
 
     def confirm(self, places: Iterable[tuple[str, int]]) -> None:
-        """Note that the topics of these are those that they were: they went back within the same log."""
+        """Note that these went back within the same log: their topics are unchanged."""
         self._gone_back.difference_update(places)
 
     async def read(
         self, places: Mapping[tuple[str, int], int], *, drop: set[str], drain: Callable[[], None]
     ) -> None:
-        """Read these partitions beside those that are read already, and no topic of `drop` any more.
+        """Read these partitions too, and stop reading the topics of `drop`.
 
-        `drain` takes in what the old taps have left in the inbox, so that the new ones begin behind it. Of a
-        topic that was made anew an old tap may have found its way into the new log already, which shows by
-        its going back: then the new one goes on where it stands, and reads nothing twice.
+        `drain` processes what the old taps left in the inbox, so that the new ones continue after it. An old
+        tap may have moved to the new log of a re-created topic, which shows by a smaller offset. The new tap
+        then continues at that position and reads nothing twice.
         """
         await self.stop()
         drain()
@@ -149,7 +148,7 @@ class Reader:
         return (self._clock.monotonic_ns() - min(seen_ns)) / 1e9 if seen_ns else 0.0
 
     async def stop(self) -> None:
-        """End the present taps and wait for their threads."""
+        """Stop the current taps and wait for their threads."""
         taps, self._taps = self._taps, []
         for tap in taps:
             tap.stop()

@@ -1,4 +1,4 @@
-"""One source's probes, each sent when it is due, on a thread that does nothing else.
+"""Sends each probe of one source when it is due, on its own thread.
 
 The event loop's own delays do not reach it: it sleeps to the next tick, stamps, and calls `produce()`.
 """
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from canary.tracker.plan import Schedule, Tick
     from runtime.process.clock import Clock
 
-LATE_TICK_S = 1.0  # a tick that is handled later than this after it was due is not sent any more
-NAP_S = 0.05  # the longest sleep that nothing can end
-SET_CLOCK_MS = 500.0  # the wall clock moving by more against the monotonic one was set
+LATE_TICK_S = 1.0  # a tick handled later than this is not sent
+NAP_S = 0.05  # the longest sleep that cannot be interrupted
+SET_CLOCK_MS = 500.0  # the wall clock was set if it moves by more against the monotonic one
 
 
 class Sending:
     """Sends the probes of one topic by `send(partition, sequence, due_at_ms)`.
 
-    That returns when it called `produce()`, and None where the probe was not sent.
-    `sequences` is the next sequence number of each partition, and goes on being counted here. Every tick that
-    was due becomes an Attempt in the inbox, ahead of whatever is seen of that probe.
+    `send` returns when it called `produce()`, or None if the probe was not sent. `sequences` is the next
+    sequence number of each partition, which this class counts on. Every due tick becomes an Attempt in the
+    inbox, before any other item about that probe.
     """
 
     def __init__(
@@ -55,21 +55,21 @@ class Sending:
 
     @property
     def ended(self) -> bool:
-        """Tell whether it sends no more, be it that it was stopped or that it failed."""
+        """Return whether its thread has ended, stopped or failed."""
         return self._thread.ident is not None and not self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin; the first tick is due at the schedule's start."""
+        """Start the thread; the first tick is due at the schedule's start."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Send nothing more, and return once nothing more can be sent: every tick handled is in the inbox."""
+        """Stop, and wait until every handled tick is in the inbox."""
         self._ending.set()
         if self._thread.ident is not None:
             self._thread.join()
 
     def send_due(self) -> None:
-        """Handle every tick that is due; ends early once stopped."""
+        """Handle every due tick; returns early once stopped."""
         for tick in self._schedule.due(self._clock.monotonic_ns()):
             if self._ending.is_set():
                 return
@@ -82,7 +82,7 @@ class Sending:
                 self._ending.wait(wait_s - NAP_S / 2)
             else:
                 if wait_s > 0:
-                    time.sleep(wait_s)  # to the point, and at a third of the cost of an event's wait
+                    time.sleep(wait_s)  # more exact than an event's wait, at a third of its cost
                 self.send_due()
 
     def _attempt(self, tick: Tick) -> None:
@@ -101,7 +101,7 @@ class Sending:
             )
 
     def _wall_ms(self, instant_ns: int, now_ns: int) -> int:
-        """Return the wall clock's reading at a scheduled instant, by one offset as long as that clock holds.
+        """Return the wall clock time of a scheduled instant, by one offset until the clock is set.
 
         One offset keeps the minutes of a schedule even; a clock that was set gives a new one.
         """

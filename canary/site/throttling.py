@@ -1,4 +1,4 @@
-"""Say when brokers hold back the canary's own clients: its latencies are then not the mirror's alone."""
+"""Report when brokers throttle the canary's own clients, because its latencies then include the quota."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _DOING = {"tap": "reading", "sender": "writing"}
 _CLIENT = {"tap": "tap", "sender": "canary"}
 
 
-def tell_throttled(alias: str, throttles: Mapping[str, Throttle], reporter: Reporter) -> None:
-    """Tell of each client of a cluster that is held back much, and when that is over."""
+def report_throttling(alias: str, throttles: Mapping[str, Throttle], reporter: Reporter) -> None:
+    """Report each client of a cluster that is throttled for long, and when that is over."""
     for collector, throttle in throttles.items():
         where = f"{alias}: quota of the {collector}"
         recent_s = throttle.recent_s()

@@ -1,7 +1,7 @@
-"""What is wrong with a topic of ours, judged from its settings, with what to do about it. Pure.
+"""What is wrong with a topic's settings, and what to do. Pure.
 
-The rules in their order: partitions, max.message.bytes, min.insync.replicas, cleanup.policy, retention.ms,
-retention.bytes, and what keeps records for ever. A setting that the cluster did not tell is not judged.
+Rules in order: partitions, max.message.bytes, min.insync.replicas, cleanup.policy, retention.ms,
+retention.bytes, and settings that keep records for ever. An unknown setting is not judged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DEFAULT_SEGMENT_BYTES = 2**30
 
 
 class Use(StrEnum):
-    """What a topic of ours is for."""
+    """What a topic is for."""
 
     PROBES = "probes"
     COPIES = "copies"
@@ -28,8 +28,8 @@ class Use(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTopic:
-    """A topic as it is, and what it has to hold.
+class CanaryTopic:
+    """A topic, and what it must hold.
 
     `replicas` are those of the partition that has the fewest, None where that is not known; `planned` is None
     where the plan is not known or not the topic's to keep. `record_bytes` is the largest batch that a record
@@ -51,11 +51,11 @@ class OwnTopic:
 
     @property
     def place(self) -> str:
-        """Return which topic of which cluster it is."""
+        """Return the topic and its cluster."""
         return f"{self.name} on {self.kafka_cluster}"
 
     def number(self, key: str) -> int | None:
-        """Return a setting that is a number, None where it was not told or is none."""
+        """Return a setting as a number, or None."""
         try:
             return int(self.settings[key])
         except (KeyError, ValueError):
@@ -64,20 +64,20 @@ class OwnTopic:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What is wrong and what to do; `breaks` where probes fail or are judged wrongly because of it."""
+    """What is wrong and what to do; `breaks` if probes fail or are misjudged because of it."""
 
     sentence: str
     breaks: bool
-    refuses: bool = False  # the topic takes none of the records that it is for
+    refuses: bool = False  # the topic refuses its records
 
 
-def advise(topic: OwnTopic) -> tuple[Advice, ...]:
-    """Return what is wrong with the topic, in the order of the rules; empty where nothing is."""
+def advise(topic: CanaryTopic) -> tuple[Advice, ...]:
+    """Return what is wrong with the topic, in the order of the rules."""
     rules = (_partitions, _message_bytes, _replicas, _cleanup, _retention, _retained_bytes, _for_ever)
     return tuple(advice for rule in rules for advice in rule(topic))
 
 
-def _partitions(topic: OwnTopic) -> Iterator[Advice]:
+def _partitions(topic: CanaryTopic) -> Iterator[Advice]:
     if topic.planned is not None and topic.partitions < topic.planned:
         has = "1 partition" if topic.partitions == 1 else f"{topic.partitions} partitions"
         yield Advice(
@@ -88,7 +88,7 @@ def _partitions(topic: OwnTopic) -> Iterator[Advice]:
         )
 
 
-def _message_bytes(topic: OwnTopic) -> Iterator[Advice]:
+def _message_bytes(topic: CanaryTopic) -> Iterator[Advice]:
     most = topic.number("max.message.bytes")
     if most is not None and most < topic.record_bytes:
         yield Advice(
@@ -99,7 +99,7 @@ def _message_bytes(topic: OwnTopic) -> Iterator[Advice]:
         )
 
 
-def _replicas(topic: OwnTopic) -> Iterator[Advice]:
+def _replicas(topic: CanaryTopic) -> Iterator[Advice]:
     least = topic.number("min.insync.replicas")
     if least is not None and topic.replicas is not None and least > topic.replicas:
         has = "1 replica" if topic.replicas == 1 else f"{topic.replicas} replicas"
@@ -111,7 +111,7 @@ def _replicas(topic: OwnTopic) -> Iterator[Advice]:
         )
 
 
-def _cleanup(topic: OwnTopic) -> Iterator[Advice]:
+def _cleanup(topic: CanaryTopic) -> Iterator[Advice]:
     policies = _policies(topic)
     if "compact" not in policies:
         return
@@ -132,7 +132,7 @@ def _cleanup(topic: OwnTopic) -> Iterator[Advice]:
         )
 
 
-def _retention(topic: OwnTopic) -> Iterator[Advice]:
+def _retention(topic: CanaryTopic) -> Iterator[Advice]:
     kept_ms = topic.number("retention.ms")
     if "delete" in _policies(topic) and kept_ms is not None and 0 <= kept_ms < topic.kept_s * 1000:
         yield Advice(
@@ -142,7 +142,7 @@ def _retention(topic: OwnTopic) -> Iterator[Advice]:
         )
 
 
-def _retained_bytes(topic: OwnTopic) -> Iterator[Advice]:
+def _retained_bytes(topic: CanaryTopic) -> Iterator[Advice]:
     most = topic.number("retention.bytes")
     needed = int(topic.record_bytes * (topic.kept_s / topic.interval_s + 1))
     if "delete" in _policies(topic) and most is not None and 0 <= most < needed:
@@ -154,7 +154,7 @@ def _retained_bytes(topic: OwnTopic) -> Iterator[Advice]:
         )
 
 
-def _for_ever(topic: OwnTopic) -> Iterator[Advice]:
+def _for_ever(topic: CanaryTopic) -> Iterator[Advice]:
     """Find records that nothing removes: no limit at all, or a segment that is never closed."""
     kept_ms, most = topic.number("retention.ms"), topic.number("retention.bytes")
     if "delete" not in _policies(topic) or kept_ms is None:
@@ -177,22 +177,22 @@ def _for_ever(topic: OwnTopic) -> Iterator[Advice]:
         )
 
 
-def _policies(topic: OwnTopic) -> set[str]:
+def _policies(topic: CanaryTopic) -> set[str]:
     told = topic.settings.get("cleanup.policy", "delete")
     return {policy.strip() for policy in told.split(",")}
 
 
-def _growth(topic: OwnTopic) -> str:
+def _growth(topic: CanaryTopic) -> str:
     per_day = topic.record_bytes * topic.partitions * 86_400 / topic.interval_s
     return f"{bytes_text(per_day)} a day on each replica"
 
 
-def _one(topic: OwnTopic) -> str:
+def _one(topic: CanaryTopic) -> str:
     return "a control probe" if topic.use is Use.CONTROL else "a probe"
 
 
-def _writers(topic: OwnTopic) -> str:
-    """Return who writes it, in the plural."""
+def _writers(topic: CanaryTopic) -> str:
+    """Return what is written to the topic, in the plural."""
     return {
         Use.PROBES: "probes",
         Use.COPIES: "the records that MirrorMaker writes",
@@ -200,14 +200,14 @@ def _writers(topic: OwnTopic) -> str:
     }[topic.use]
 
 
-def _then(topic: OwnTopic) -> str:
-    """Return what comes of asking for every replica there is."""
+def _then(topic: CanaryTopic) -> str:
+    """Return the consequence of requiring every replica."""
     if topic.replicas == 1:
         return "each record is stored on one broker only"
     return f"it refuses {_writers(topic)} as soon as one replica is not in sync"
 
 
-def _waited(topic: OwnTopic) -> str:
+def _waited(topic: CanaryTopic) -> str:
     if topic.use is Use.CONTROL:
         return "Kafka may delete a control probe before the canary reads it"
     if topic.use is Use.COPIES:
@@ -221,10 +221,10 @@ def _waited(topic: OwnTopic) -> str:
     )
 
 
-def _roomier(topic: OwnTopic) -> str:
+def _roomier(topic: CanaryTopic) -> str:
     return f"max.message.bytes={max(1024, 2 ** (topic.record_bytes * 2).bit_length())}"
 
 
-def _set(topic: OwnTopic, setting: str) -> str:
+def _set(topic: CanaryTopic, setting: str) -> str:
     also = ", here and on its source, whose settings MirrorMaker copies" if topic.use is Use.COPIES else ""
     return f"Set {setting}{also}."

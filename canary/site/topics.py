@@ -29,20 +29,20 @@ class TopicChange:
 
     @property
     def gone(self) -> bool:
-        """Tell whether a topic that was seen before is not there any more."""
+        """Return whether the topic was deleted."""
         return self.old is not None and self.new is None
 
 
 @dataclass(slots=True)
-class TopicBook:
-    """What is known of each topic: as it is, as it last was when it existed, and when it was re-created."""
+class KnownTopics:
+    """State of each topic: current, last existing, and when it was re-created."""
 
     present: dict[str, TopicDescription | None] = field(default_factory=dict)
     last: dict[str, TopicDescription] = field(default_factory=dict)
     recreated_at: dict[str, float] = field(default_factory=dict)
 
     def take(self, found: Mapping[str, TopicDescription | None], now_at: float) -> list[TopicChange]:
-        """Take in one look and return what changed: existence, id, or number of partitions."""
+        """Process one poll and return the changes: existence, id, or number of partitions."""
         changes = []
         for name, new in found.items():
             known = name in self.present
@@ -60,16 +60,16 @@ class TopicBook:
         return changes
 
     def forget(self, name: str) -> None:
-        """Know nothing of a topic that is not looked for any more."""
+        """Forget a topic."""
         for book in (self.present, self.last, self.recreated_at):
             book.pop(name, None)
 
     def move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds."""
+        """Move stored instants after the wall clock was set by this many seconds."""
         for name in self.recreated_at:
             self.recreated_at[name] += by_s
 
     def recreated_recently(self, name: str, now_at: float) -> float | None:
-        """Return when this topic was re-created, if that was not long ago."""
+        """Return when this topic was re-created, if recently."""
         at = self.recreated_at.get(name)
         return at if at is not None and now_at - at <= RECREATED_FOR_S else None

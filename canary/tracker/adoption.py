@@ -1,4 +1,4 @@
-"""What is under way with the probes of one incarnation that was taken over."""
+"""Progress with the probes of one incarnation that was taken over."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ INTERRUPTED = "its flow was reconfigured before the canary found it on the sourc
 
 @dataclass(slots=True)
 class Adoption:
-    """One incarnation that was taken over, and how far the source was read for it."""
+    """One incarnation that was taken over, and how far its source was read."""
 
     at_ns: int
-    since_ms: int = 0  # probes that were due before were not sent for this flow
-    interrupted: bool = False  # a former watch had begun with it
+    since_ms: int = 0  # probes due before were not sent for this flow
+    interrupted: bool = False  # a former watch had started with it
     partitions: int | None = None  # of the source's topic
-    gaps: set[int] = field(default_factory=set)  # partitions whose copies may have been deleted unread
-    ends: dict[int, int] = field(default_factory=dict)  # by partition: the end that is to be read to
-    read: set[int] = field(default_factory=set)  # partitions of which all of its probes were found
-    # Copies whose originals were not read yet: by partition, by topic id and sequence, the target's offset.
+    gaps: set[int] = field(default_factory=set)  # partitions whose records may have been deleted unread
+    ends: dict[int, int] = field(default_factory=dict)  # by partition: the offset to read to
+    read: set[int] = field(default_factory=set)  # partitions whose probes were all found
+    # Records on the target whose original was not read yet: by partition, then by topic id and sequence.
     early: dict[int, dict[tuple[str, int], int]] = field(default_factory=dict)
-    finished: bool = False  # and told so
+    finished: bool = False  # and reported
 
     def note_early(self, stamp: Stamp, offset: int) -> None:
-        """Note a copy whose original was not read yet."""
+        """Note a record on the target whose original was not read yet."""
         if sum(map(len, self.early.values())) < MAX_EARLY:
             self.early.setdefault(stamp.partition, {})[stamp.topic_id, stamp.sequence] = offset
         else:
-            self.gaps.add(stamp.partition)  # not every copy is known any more
+            self.gaps.add(stamp.partition)  # some of them are forgotten
 
     def why_unknown(self, partition: int) -> str:
-        """Return why nobody can say what becomes of a probe of this partition, empty where one can."""
+        """Return why the outcome of a probe of this partition is unknown, or an empty text."""
         if self.interrupted:
             return INTERRUPTED
         return DELETED_UNREAD if partition in self.gaps else ""
 
     def was_early(self, stamp: Stamp) -> bool:
-        """Tell whether a copy of this probe was read before, and forget it."""
+        """Return whether this probe was read on the target before, and forget that."""
         early = self.early.get(stamp.partition, {})
         return early.pop((stamp.topic_id, stamp.sequence), None) is not None
 
     def early_from(self, partition: int) -> int | None:
-        """Return where the first of these copies stands: the next process has to read them again."""
+        """Return the smallest offset of these records: the next process must read them again."""
         return min(self.early.get(partition, {}).values(), default=None)
 
-    def begin_again(self) -> None:
+    def forget_target_offsets(self) -> None:
         """Forget every offset of the target."""
         self.early = {partition: dict.fromkeys(copies, 0) for partition, copies in self.early.items()}

@@ -1,6 +1,6 @@
-"""What goes into the tracker and what comes out of it. Instants are monotonic nanoseconds (`_ns`).
+"""Input and output of the tracker. Instants are monotonic nanoseconds (`_ns`).
 
-What comes with every probe is a named tuple, which is made in a third of the time of a frozen dataclass.
+Events of every probe are named tuples, which take a third of the time of a frozen dataclass.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from canary.tracker.books import Flag, Outcome
+    from canary.tracker.counters import Flag, Outcome
     from canary.tracker.ranges import AbsentRow
     from canary.tracker.stamp import Reading
 
-# --- in: the source's side
+# --- input: source
 
 
 class Scheduled(NamedTuple):
-    """A tick is due: probe `sequence` of this partition exists from now on, as of its scheduled instant.
+    """A tick is due: probe `sequence` of this partition exists from its scheduled instant on.
 
-    `due_at_ms` is the same instant on the wall clock: it names the minute in which the probe is counted.
+    `due_at_ms` is the same instant on the wall clock; it selects the minute of the counters.
     """
 
     topic_id: str
@@ -32,7 +32,7 @@ class Scheduled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """That probe was not sent: the scheduler was late, or the sender did not take it."""
+    """The probe was not sent: the scheduler was late, or the sender refused it."""
 
     topic_id: str
     partition: int
@@ -40,7 +40,7 @@ class Skipped:
 
 
 class Sent(NamedTuple):
-    """`produce()` was called for that probe."""
+    """`produce()` was called for the probe."""
 
     topic_id: str
     partition: int
@@ -49,7 +49,7 @@ class Sent(NamedTuple):
 
 
 class Acked(NamedTuple):
-    """The source acknowledged that probe at this offset."""
+    """The source acknowledged the probe at this offset."""
 
     topic_id: str
     partition: int
@@ -60,7 +60,7 @@ class Acked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The source refused that probe, and it is certainly not in the log."""
+    """The source refused the probe; it is certainly not in the log."""
 
     topic_id: str
     partition: int
@@ -77,13 +77,13 @@ class SeenAtSource(NamedTuple):
     at_ns: int
 
 
-# --- in: the target's side
+# --- input: target
 
 
 class SeenAtTarget(NamedTuple):
     """The target tap read a record of the canary's topic.
 
-    `end_offset` is the partition's end (high watermark) as the client knew it when the record was read.
+    `end_offset` is the high watermark that the client knew when it read the record.
     """
 
     partition: int
@@ -95,7 +95,7 @@ class SeenAtTarget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TargetRead:
-    """The target tap stands at `position`, all before it is read; `end_offset` was the partition's end."""
+    """The target tap has read up to `position`; `end_offset` was the log end offset."""
 
     partition: int
     position: int
@@ -104,28 +104,28 @@ class TargetRead:
 
 @dataclass(frozen=True, slots=True)
 class MirrorPassed:
-    """The mirror's own position in the source partition: it has mirrored all up to `source_offset`.
+    """The mirror has committed `source_offset` of the source partition.
 
-    The lag monitor reads it, where it runs; which of them are believed is in mirror_positions.
+    The lag monitor reads it. mirror_positions decides which commits count.
     """
 
     topic_id: str
     partition: int
     source_offset: int
-    target_end_offset: int  # the target partition's end, asked for after that
+    target_end_offset: int  # the target's log end offset, read after that
 
 
-# --- in: what a process that is gone has left
+# --- input: state of a dead process
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How far the probes of one incarnation in one partition are covered, as it is kept in the store.
+    """Which probes of one incarnation in one partition are covered, as stored.
 
-    `covered` are the sequence numbers that have their outcome, as (first, last). `absent` are those of them
-    that were never seen downstream, outstanding ones included, as ranges.Absent writes them. What is not
-    covered stands on the source from `source_from` on, and its copies on the target from `target_from` on.
-    What stands on the target before `target_read` was taken in: read again, it counts no second time.
+    `covered` are the sequence numbers with an outcome, as (first, last). `absent` are those of them that were
+    never read on the target, outstanding ones included, as ranges.Absent writes them. Uncovered probes are on
+    the source from `source_from` on, and on the target from `target_from` on. Records on the target before
+    `target_read` were counted and count no second time.
     """
 
     incarnation: str
@@ -140,11 +140,11 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """The probes of this incarnation, whose process is gone, are ours to judge from now on.
+    """Take over the probes of this incarnation, whose process is dead.
 
-    Both taps start over at the places that the coverages name, after this. Probes that were due before
-    `since_ms` (epoch) are not: that process did not watch this flow yet. `interrupted`: a former watch of
-    our own had taken them over, so the taps go on instead, and of what they read for it nothing is known.
+    Both taps then restart at the offsets of the coverages. Probes due before `since_ms` (epoch) do not count:
+    that process did not watch this flow yet. `interrupted`: a former watch of this process had taken them
+    over, so the taps continue, and what they read for it is unknown.
     """
 
     incarnation: str
@@ -156,9 +156,9 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True)
 class SourceRead:
-    """The source tap stands at `position`, all before it is read; `end_offset` was the partition's end.
+    """The source tap has read up to `position`; `end_offset` was the log end offset.
 
-    `partitions` is how many the topic has.
+    `partitions` is the topic's number of partitions.
     """
 
     partition: int
@@ -169,20 +169,20 @@ class SourceRead:
 
 @dataclass(frozen=True, slots=True)
 class TargetGap:
-    """The target's log begins behind the place from which it was to be read: copies may be gone unread."""
+    """The target's log starts after the offset to read from: records may be deleted unread."""
 
     partition: int
     at_ns: int
 
 
-# --- in: about the prober and its topic
+# --- input: the prober and its topic
 
 
 @dataclass(frozen=True, slots=True)
 class Impaired:
-    """From now on what we see of time or of the target cannot be trusted; says why.
+    """From now on, measurements of time or of the target are unreliable; with the reason.
 
-    `since_ns` is when that may have begun, where it was before it was noticed.
+    `since_ns` is when that may have started, if earlier.
     """
 
     sentence: str
@@ -192,14 +192,14 @@ class Impaired:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was impaired works again."""
+    """Measurements are reliable again."""
 
     at_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Slept:
-    """The machine slept at some time between these: what went over that took longer than it seems."""
+    """The machine slept between these instants: durations across them are too short."""
 
     before_ns: int
     at_ns: int
@@ -207,7 +207,7 @@ class Slept:
 
 @dataclass(frozen=True, slots=True)
 class SourceUnseen:
-    """Our reader of the source shows nothing, or (`sentence` empty) it does again."""
+    """The reader of the source reads nothing, or (`sentence` empty) reads again."""
 
     sentence: str
     at_ns: int
@@ -215,9 +215,9 @@ class SourceUnseen:
 
 @dataclass(frozen=True, slots=True)
 class TopicReplaced:
-    """The source topic has another topic id: it was deleted, and perhaps made anew.
+    """The source topic has another topic id: it was deleted, and perhaps re-created.
 
-    `new_topic_id` may be one that was there before: a broker that lagged had told of an older one.
+    `new_topic_id` may be an earlier one, if a lagging broker reported an older state.
     """
 
     old_topic_id: str
@@ -227,19 +227,19 @@ class TopicReplaced:
 
 @dataclass(frozen=True, slots=True)
 class TargetReplaced:
-    """The target topic has another topic id: positions read there before mean nothing any more."""
+    """The target topic has another topic id: earlier positions are invalid."""
 
     at_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """An orderly shutdown: nothing more will be sent or acknowledged."""
+    """Shutdown: nothing more is sent or acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The flow is watched no more: whatever comes of its probes will not be seen."""
+    """The flow is removed: nothing more is read of its probes."""
 
 
 Event = (
@@ -265,11 +265,11 @@ Event = (
     | Dropped
 )
 
-# --- out
+# --- output
 
 
 class Stage(StrEnum):
-    """A part of a probe's way: scheduled, produced, acknowledged, read downstream."""
+    """A stage of a probe: scheduled, produced, acknowledged, read on the target."""
 
     QUEUEING = "queueing"
     ACK = "ack"
@@ -286,7 +286,7 @@ class Timed(NamedTuple):
 
 
 class Concluded(NamedTuple):
-    """A probe has its outcome; the sentence says on what grounds, offsets are where it is or would be."""
+    """A probe has its outcome, with the reason and its offsets."""
 
     outcome: Outcome
     topic_id: str
@@ -296,12 +296,12 @@ class Concluded(NamedTuple):
     source_offset: int | None
     target_offset: int | None
     sentence: str
-    copy_seen: str = ""  # lost: 'corrupted' or 'misrouted' where a copy of that kind is all there is
+    copy_seen: str = ""  # lost: 'corrupted' or 'misrouted' if only such a record was found
 
 
 @dataclass(frozen=True, slots=True)
 class Flagged:
-    """Something was counted beside the outcomes; `count` probes of consecutive sequence at once."""
+    """A flag was counted, for `count` probes of consecutive sequence numbers."""
 
     flag: Flag
     topic_id: str
@@ -316,7 +316,7 @@ class Flagged:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The flow was seen for the first time to carry this partition of this topic id: warm-up is over."""
+    """The flow replicates this partition of this topic id for the first time: warm-up is over."""
 
     topic_id: str
     partition: int
@@ -324,12 +324,12 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class TwoWriters:
-    """Probes of a partition prove that two writers copy it at once; all but `probes` is of the newest."""
+    """Probes of a partition prove two writers; all fields but `probes` are of the newest one."""
 
     partition: int
     at_ns: int
     target_offset: int
-    probes: int  # of the chain that were not told before
+    probes: int  # of the chain that were not reported before
 
 
 TrackerOutput = Timed | Concluded | Flagged | Carried | TwoWriters

@@ -1,16 +1,16 @@
-"""The tracker's rules of a restart: what a dead process left is taken over, and what to keep for the next.
+"""Rules for a restart: take over the probes of a dead process, and save state for the next one.
 
-The rules, in the words of the books: a probe that is not covered and stands on the source is expected from
-then on; on the target at the first read, or within a horizon of it, it is unknown, because nobody timed it;
-after that it is lost if its absence is proved, and overdue else. Outstanding ones are waited for as before. A
-probe that is not on the source died with its process and is counted by nobody.
+An uncovered probe that is on the source is expected from then on. If it is on the target at the first read,
+or arrives within a horizon, it is unknown, because its arrival was not timed. After the horizon it is lost if
+its absence is proved, and overdue otherwise. Outstanding probes are awaited as before. A probe that is not on
+the source died with its process and is not counted.
 
-A probe may come to the source after its process died: a broker that stalled holds its request. The process's
-producer gives it up after half a horizon at most (probing.report_within_s), so that no run is finished before
-the source was read to an end that it had one horizon after the take-over.
+A probe may reach the source after its process died, because a stalled broker holds its request. The producer
+gives up after half a horizon at most (probing.report_within_s). So no run is finished before the source was
+read to a log end offset that is one horizon younger than the take-over.
 
-Where the flow is dropped and begun again before a run is finished, the new watch goes on with that run. What
-it finds is unknown: the former watch may have read a copy of it.
+If the flow is removed and added again before a run is finished, the new watch continues with that run. What
+it finds is unknown: the former watch may have read a record of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from canary.tracker.adoption import DELETED_UNREAD, Adoption
-from canary.tracker.books import Flag, Outcome
+from canary.tracker.counters import Flag, Outcome
 from canary.tracker.events import Coverage
 from canary.tracker.ledger import absent
 from canary.tracker.minutes import Minutes
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from canary.tracker.ranges import AbsentRow
     from canary.tracker.tracking import Tracking
 
-KEPT_RANGES = 50  # of each partition, of those that ended unseen: what comes after all of them is duplicated
-LEAST_KEPT_NS = 600_000_000_000  # how long a run is known, finished or not: its late copies are told apart
+KEPT_RANGES = 50  # saved per partition; a later arrival of an older range counts as duplicated
+LEAST_KEPT_NS = 600_000_000_000  # how long a run stays known, so that its late records are recognised
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What is to be kept of one flow at one instant: what has changed since the last one, whole.
+    """Changes of one flow since the last snapshot, each as a whole value.
 
     `rows` are by (incarnation whose probes they count, minute since the epoch), in the order of
-    minutes.COLUMNS. `finished` are the incarnations of which nothing is left to be found out.
+    minutes.COLUMNS. `finished` are the incarnations without open probes.
     """
 
     rows: dict[tuple[str, int], tuple[int, ...]]
@@ -52,7 +52,7 @@ class Snapshot:
 
 
 def adopt(tracking: Tracking, event: Adopted) -> None:
-    """Take over the probes of an incarnation whose process is gone; twice changes nothing."""
+    """Take over the probes of a dead process; a second time changes nothing."""
     if event.incarnation in tracking.minutes:
         return
     tracking.minutes[event.incarnation] = Minutes(tracking.policy.first_minute)
@@ -63,11 +63,11 @@ def adopt(tracking: Tracking, event: Adopted) -> None:
             _take_over(tracking, state, coverage, event.at_ns)
     for state in tracking.states.values():
         state.others.pop(event.incarnation, None)
-        state.read.begin_again()  # the taps start over
+        state.read.forget_target_offsets()  # the taps start over
 
 
 def read_source(tracking: Tracking, event: SourceRead) -> None:
-    """Note how far the source was read; from the end that counts on, no probe of a dead process turns up."""
+    """Note how far the source was read; after the end that counts, no probe of a dead process appears."""
     for incarnation, adoption in tracking.adoptions.items():
         adoption.partitions = event.partitions
         may_still_come = tracking.now_ns < adoption.at_ns + tracking.policy.horizon_ns
@@ -84,13 +84,13 @@ def read_source(tracking: Tracking, event: SourceRead) -> None:
 
 
 def pass_gap(tracking: Tracking, event: TargetGap) -> None:
-    """Give up finding out about probes whose copies may have been deleted unread."""
+    """Conclude probes as unknown whose records may be deleted unread."""
     for adoption in tracking.adoptions.values():
         adoption.gaps.add(event.partition)
     state = tracking.by_partition.get(event.partition)
     if state is None:
         return
-    state.read.begin_again()
+    state.read.forget_target_offsets()
     for run in state.runs():
         for probe in [probe for probe in run.in_flight.values() if not probe.warm and probe.on_source]:
             tracking.ledger.conclude(state, run, probe, Outcome.UNKNOWN, event.at_ns, DELETED_UNREAD)
@@ -98,22 +98,22 @@ def pass_gap(tracking: Tracking, event: TargetGap) -> None:
 
 
 def close_overdue(tracking: Tracking, state: PartitionState, run: Run, at_ns: int, sentence: str) -> None:
-    """Close everything of a run that is outstanding: nothing will ever be told of it."""
+    """Close all outstanding probes of a run: their end will never be known."""
     for held in list(run.overdue):
         run.overdue.take(held.first, held.last)
         tracking.ledger.flag(Flag.CLOSED, state, run, held, at_ns=at_ns, sentence=sentence)
-        run.absent.add(replace(held, outcome=Outcome.UNKNOWN))  # a copy that comes is its first
+        run.absent.add(replace(held, outcome=Outcome.UNKNOWN))  # a record that arrives is its first
 
 
 def snapshot(tracking: Tracking, now_minute: int) -> Snapshot:
-    """Return what is to be kept, and let go of what nobody needs any more."""
+    """Return the changes to save, and drop state that is not needed."""
     rows = {
         (incarnation, minute): numbers
         for incarnation, minutes in tracking.minutes.items()
         for minute, numbers in minutes.changed().items()
     }
-    coverages = tracking.farewells
-    tracking.farewells = []
+    coverages = tracking.removed_coverages
+    tracking.removed_coverages = []
     for state in tracking.states.values():
         for run in state.runs():
             if run.changed:
@@ -131,12 +131,12 @@ def snapshot(tracking: Tracking, now_minute: int) -> Snapshot:
             adoption.finished = True
             finished.append(incarnation)
         if tracking.now_ns >= adoption.at_ns + LEAST_KEPT_NS:
-            _let_go(tracking, incarnation)
+            _forget_incarnation(tracking, incarnation)
     return Snapshot(rows, coverages, tuple(finished))
 
 
 def unfinished(tracking: Tracking) -> dict[str, tuple[Coverage, ...]]:
-    """Return by incarnation what is covered of those that were taken over and have more to be found out."""
+    """Return the coverages of incarnations that were taken over and are not finished."""
     return {
         incarnation: tuple(
             _coverage(tracking, state, state.adopted[incarnation])
@@ -148,9 +148,9 @@ def unfinished(tracking: Tracking) -> dict[str, tuple[Coverage, ...]]:
     }
 
 
-def bid_farewell(tracking: Tracking, state: PartitionState) -> None:
-    """Keep what stands of a partition that is let go of, for the next snapshot."""
-    tracking.farewells += [_coverage(tracking, state, run) for run in state.runs()]
+def keep_removed(tracking: Tracking, state: PartitionState) -> None:
+    """Keep the coverage of a partition that is removed, for the next snapshot."""
+    tracking.removed_coverages += [_coverage(tracking, state, run) for run in state.runs()]
 
 
 def _take_over(tracking: Tracking, state: PartitionState, coverage: Coverage, at_ns: int) -> None:
@@ -160,7 +160,7 @@ def _take_over(tracking: Tracking, state: PartitionState, coverage: Coverage, at
     run.newest_located_offset = coverage.source_from - 1
     before = tracking.read_before.get(coverage.partition, 0)
     tracking.read_before[coverage.partition] = max(before, coverage.target_from, coverage.target_read)
-    # How old they are is not known on this process's clock: past their horizon, at the least.
+    # Their age on this process's clock is unknown: at least a horizon.
     due_ns = at_ns - tracking.policy.horizon_ns
     for row in coverage.absent:
         mine = Absent.of_row(row, due_ns=due_ns)
@@ -200,7 +200,7 @@ def _coverage(tracking: Tracking, state: PartitionState, run: Run) -> Coverage:
 
 
 def _kept_absent(run: Run) -> list[AbsentRow]:
-    """Return the newest ranges of what ended unseen, with what is still under way as warm-up."""
+    """Return the newest absent ranges, and the warm-up probes in flight."""
     kept = [held.row() for held in list(run.absent)[-KEPT_RANGES:]]
     kept += [absent(probe, Outcome.WARMUP).row() for probe in run.in_flight.values() if probe.warm]
     return kept
@@ -222,7 +222,7 @@ def _is_read(adoption: Adoption) -> bool:
     return adoption.partitions is not None and adoption.read.issuperset(range(adoption.partitions))
 
 
-def _let_go(tracking: Tracking, incarnation: str) -> None:
+def _forget_incarnation(tracking: Tracking, incarnation: str) -> None:
     del tracking.adoptions[incarnation], tracking.minutes[incarnation]
     for state in tracking.states.values():
         state.adopted.pop(incarnation, None)

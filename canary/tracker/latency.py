@@ -1,4 +1,4 @@
-"""Latency as it is kept: a histogram with an edge at the threshold, and slices of the last minutes."""
+"""Latency: a histogram with an edge at the threshold, and slices of the last minutes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST_S = 1e-5
 
 
 class Histogram:
-    """Counts by upper edge in seconds, one of the edges being exactly the threshold."""
+    """Counts by upper edge in seconds; one edge is exactly the threshold."""
 
     def __init__(self, threshold_s: float) -> None:
         self.edges_s = tuple(sorted({*EDGES_S, threshold_s}))
@@ -28,13 +28,13 @@ class Histogram:
         self.sum_s += value_s
 
     def copy(self) -> Histogram:
-        """Return one that stays as this is now."""
+        """Return a copy."""
         new = Histogram.__new__(Histogram)
         new.edges_s, new._counts, new.sum_s = self.edges_s, self._counts.copy(), self.sum_s  # noqa: SLF001 - its own kind
         return new
 
     def cumulative(self) -> list[tuple[str, int]]:
-        """Return (upper edge, values up to it) as Prometheus wants them, ending with +Inf."""
+        """Return (upper edge, cumulative count) in Prometheus' form, ending with +Inf."""
         total, rows = 0, []
         for edge, count in zip((*self.edges_s, math.inf), self._counts, strict=True):
             total += count
@@ -44,7 +44,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class SliceSummary:
-    """What was measured in one slice that began at this monotonic instant; None where nothing was."""
+    """Latencies of one slice from this monotonic instant; None without a measurement."""
 
     start_ns: int
     p50_s: float | None
@@ -56,7 +56,7 @@ class SliceSummary:
 class _Slice:
     counts: Counter[int] = field(default_factory=Counter)
     max_s: float = 0.0
-    summary: SliceSummary | None = None  # as last told, as long as nothing more falls into it
+    summary: SliceSummary | None = None  # cached until another value is added
 
 
 class RecentLatency:
@@ -67,7 +67,7 @@ class RecentLatency:
         self._newest = -1
 
     def observe(self, value_s: float, at_ns: int) -> None:
-        """Count one value in the slice of its instant; one older than the window is left out."""
+        """Count one value in the slice of its instant, unless it is older than the window."""
         number = at_ns // (SLICE_S * 1_000_000_000)
         if number > self._newest:
             self._newest = number

@@ -1,10 +1,10 @@
-"""The one place where a flow's books are written: outcomes, flags, settlement, and what is told of them."""
+"""The only writer of a flow's counters: outcomes, flags, settlement, and the output for each."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.tracker.books import Books, Flag, Outcome
+from canary.tracker.counters import Counters, Flag, Outcome
 from canary.tracker.events import Concluded, Flagged, Scheduled, SeenAtTarget, Stage, Timed, TrackerOutput
 from canary.tracker.minutes import COUNTED_FLAGS
 from canary.tracker.ranges import MINUTE_MS, Absent
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def absent(probe: Probe, outcome: Outcome) -> Absent:
-    """Return the range of this one probe; where the log has begun anew since, its place means nothing."""
+    """Return the range of this one probe; without its offset if the log was reset since."""
     offset = None if probe.stale else probe.offset
     return Absent(
         first=probe.sequence,
@@ -32,21 +32,21 @@ def absent(probe: Probe, outcome: Outcome) -> Absent:
 
 
 class Ledger:
-    """Counts each thing once and keeps what is to be told until it is fetched."""
+    """Counts each event once and queues the output."""
 
-    __slots__ = ("_out", "books")
+    __slots__ = ("_out", "counters")
 
     def __init__(self) -> None:
-        self.books = Books()
+        self.counters = Counters()
         self._out: list[TrackerOutput] = []
 
     def flush(self) -> list[TrackerOutput]:
-        """Return what there is to tell since the last call."""
+        """Return the output since the last call."""
         out, self._out = self._out, []
         return out
 
-    def tell(self, output: TrackerOutput) -> None:
-        """Keep something to tell that no counter stands for."""
+    def emit(self, output: TrackerOutput) -> None:
+        """Queue an output without a counter."""
         self._out.append(output)
 
     def conclude(  # noqa: PLR0917 - where, who, how and why, in this order everywhere
@@ -61,16 +61,16 @@ class Ledger:
         target_offset: int | None = None,
         arrived: bool = False,
     ) -> None:
-        """Give a probe its outcome and take it out of flight; one that did not arrive becomes absent."""
+        """Give a probe its outcome; one that did not arrive becomes absent."""
         run.take_out(probe)
-        self.books.in_flight -= 1
-        self.books.count(outcome)
+        self.counters.in_flight -= 1
+        self.counters.count(outcome)
         self._cover(run, probe, outcome)
         if not arrived:
             ranges = run.overdue if outcome is Outcome.OVERDUE else run.absent
             ranges.add(absent(probe, outcome))
         if outcome is Outcome.OVERDUE:
-            self.books.outstanding += 1
+            self.counters.outstanding += 1
         self._out.append(
             Concluded(
                 outcome,
@@ -86,26 +86,26 @@ class Ledger:
         )
 
     def conclude_gone(self, minutes: Minutes, event: Scheduled) -> None:
-        """Count a probe that fell due for a topic which is not there any more."""
-        self.books.expected += 1
-        self.books.count(Outcome.UNKNOWN)
+        """Count a probe that was due for a deleted topic."""
+        self.counters.expected += 1
+        self.counters.count(Outcome.UNKNOWN)
         minutes.conclude(event.due_at_ms // MINUTE_MS, Outcome.UNKNOWN, settled=False)
         sentence = "its topic was re-created before it was sent"
         place = (event.topic_id, event.partition, event.sequence)
         self._out.append(Concluded(Outcome.UNKNOWN, *place, event.at_ns, None, None, sentence))
 
     def warm_up(self, run: Run, probe: Probe) -> None:
-        """Count a probe as warm-up when it is sent; it stays in sight, but is in flight no more."""
+        """Count a sent probe as warm-up; it is still tracked, but not in flight."""
         probe.warm = True
-        self.books.in_flight -= 1
-        self.books.count(Outcome.WARMUP)
+        self.counters.in_flight -= 1
+        self.counters.count(Outcome.WARMUP)
         self._cover(run, probe, Outcome.WARMUP)
 
     def settle(self, probe: Probe) -> None:
-        """Move `settled` once for this probe."""
+        """Count this probe as settled, once."""
         if not probe.settled:
             probe.settled = True
-            self.books.settled += 1
+            self.counters.settled += 1
 
     def flag(
         self,
@@ -118,14 +118,14 @@ class Ledger:
         sentence: str,
         target_offset: int | None = None,
     ) -> None:
-        """Count a flag for each probe of a range, and end their being outstanding where they were.
+        """Count a flag for each probe of a range; they are no longer outstanding.
 
-        The range is taken out of the partition's absent ones before.
+        The caller has removed the range from the partition's absent ranges.
         """
         count = held.count
-        self.books.count(flag, count)
+        self.counters.count(flag, count)
         if held.outstanding:
-            self.books.outstanding -= count
+            self.counters.outstanding -= count
         run.changed = True
         if flag.value in COUNTED_FLAGS:
             for minute, probes in held.by_minute():
@@ -145,13 +145,13 @@ class Ledger:
         )
 
     def inherit(self, held: Absent) -> None:
-        """Go on waiting for outstanding probes of a process that is gone."""
-        self.books.inherited += held.count
-        self.books.outstanding += held.count
+        """Wait for outstanding probes of a dead process."""
+        self.counters.inherited += held.count
+        self.counters.outstanding += held.count
 
     def flag_record(self, flag: Flag, event: SeenAtTarget, identity: Identity | None, sentence: str) -> None:
-        """Count a flag for a record on the target, by the partition in which it stands."""
-        self.books.count(flag)
+        """Count a flag for a record on the target, by the partition of the record."""
+        self.counters.count(flag)
         topic_id, sequence = (identity.topic_id, identity.sequence) if identity else ("", -1)
         self._out.append(
             Flagged(flag, topic_id, event.partition, sequence, event.at_ns, None, event.offset, sentence)
@@ -159,18 +159,18 @@ class Ledger:
 
     def flag_loop(self, state: PartitionState, sequence: int, at_ns: int, offset: int) -> None:
         """Count a probe that came back into its own source partition."""
-        self.books.count(Flag.LOOPED)
+        self.counters.count(Flag.LOOPED)
         sentence = f"written to the source again, at offset {offset}"
         self._out.append(
             Flagged(Flag.LOOPED, state.topic_id, state.partition, sequence, at_ns, offset, None, sentence)
         )
 
     def time(self, stage: Stage, duration_ns: int, at_ns: int) -> None:
-        """Tell how long a stage took; never less than nothing."""
+        """Emit the duration of a stage, at least 0."""
         self._out.append(Timed(stage, max(0, duration_ns), at_ns))
 
     def time_replication(self, probe: Probe, at_ns: int) -> None:
-        """Tell the replication stage of a probe that arrived and is located on the source."""
+        """Emit the replication stage of a probe that arrived and is located on the source."""
         if probe.arrived_ns is not None and probe.located_ns is not None:
             self.time(Stage.REPLICATION, probe.arrived_ns - probe.located_ns, at_ns)
 

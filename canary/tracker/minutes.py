@@ -1,11 +1,11 @@
-"""The rows of a flow by the minute in which its probes were due: what reports are made of. Pure.
+"""Counters of a flow by the minute in which its probes were due; reports use them. Pure.
 
-A row counts covered probes only, that is those that have their outcome, and what became of them since. Rows
-are told whole whenever they change, never as differences: writing one twice does no harm.
+A row counts covered probes only, which have their outcome, and later changes to them. Rows
+are returned whole when they change, not as differences, so writing one twice is harmless.
 
-A minute stays in memory as long as something of it may still change. Old ones that are alike are kept as one,
-so that an outage of a week takes no more room than one of an hour. Where they are many and not alike, the
-oldest are let go of; what becomes of their probes later is counted in the next minute that is left.
+A minute stays in memory as long as it may change. Old equal minutes share one entry,
+so an outage of a week needs no more memory than one of an hour. If there are too many, the
+oldest are dropped; later changes to their probes count in the next minute that is left.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from bisect import bisect_right
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from canary.tracker.books import Counted
+from canary.tracker.counters import Counted
 from canary.tracker.sequences import Sequences
 
 if TYPE_CHECKING:
-    from canary.tracker.books import Flag, Outcome
+    from canary.tracker.counters import Flag, Outcome
 
 MAX_SPANS = 2000
-NEAR_MINUTES = 720  # a step over more is one of the clock, and leaves what it steps over
-RECENT_MINUTES = 5  # kept one by one, however quiet they are
+NEAR_MINUTES = 720  # a larger step is a clock change, and skips the minutes between
+RECENT_MINUTES = 5  # kept separately
 COLUMNS = tuple(field.name for field in fields(Counted))
 COUNTED_FLAGS = frozenset({"recovered", "confirmed", "closed", "returned"})
 
 
 @dataclass(slots=True)
 class _Span:
-    """Consecutive minutes whose rows are alike."""
+    """Consecutive minutes with equal rows."""
 
     first: int
     last: int
@@ -42,10 +42,10 @@ class Minutes:
     __slots__ = ("_changed", "_dropped", "_open", "_spans")
 
     def __init__(self, first: int = 0) -> None:
-        """Begin with no rows; what belongs to a minute before `first` is counted in that one."""
+        """Start without rows; minutes before `first` count in `first`."""
         self._open: dict[int, Counted] = {}
         self._spans: list[_Span] = []  # in order
-        # What was let go of: none of it can be written whole any more. Clocks are set back, hence a set.
+        # Dropped minutes, which cannot be written whole any more. A set, because clocks are set back.
         self._dropped = Sequences([(0, first - 1)] if first else ())
         self._changed: set[int] = set()
 
@@ -53,28 +53,28 @@ class Minutes:
         return len(self._open) + len(self._spans) + len(self._changed)
 
     def conclude(self, minute: int, outcome: Outcome, *, settled: bool) -> None:
-        """Count a probe that has its outcome."""
+        """Count a probe with an outcome."""
         row = self._row(minute)
         row.expected += 1
         row.settled += settled
         setattr(row, outcome, getattr(row, outcome) + 1)
 
     def flag(self, minute: int, flag: Flag, count: int) -> None:
-        """Count what became of probes that were counted before."""
+        """Count a change to probes that were counted before."""
         row = self._row(minute)
         setattr(row, flag, getattr(row, flag) + count)
 
     def changed(self) -> dict[int, tuple[int, ...]]:
-        """Return the rows that changed since the last call, whole, in the order of `COLUMNS`."""
+        """Return the rows that changed since the last call, in the order of `COLUMNS`."""
         rows = {minute: _numbers(self._open[minute]) for minute in self._changed}
         self._changed.clear()
         return rows
 
     def tidy(self, now_minute: int, open_since: int | None) -> None:
-        """Put old rows together, and let go of those of which nothing can change any more.
+        """Merge old rows, and drop those that cannot change any more.
 
         `open_since` is the minute of the oldest probe that is in flight or outstanding. To be called after
-        `changed`: what is let go of has been told.
+        `changed`, so that no change of a dropped row is missed.
         """
         old = sorted(minute for minute in self._open if minute < now_minute - RECENT_MINUTES)
         gone_before = now_minute if open_since is None else open_since
@@ -90,14 +90,14 @@ class Minutes:
             self._drop(span.first, span.last)
 
     def _drop(self, first: int, last: int) -> None:
-        """Let go of minutes, and of those without a row before them, so that it stays one range or few."""
+        """Drop minutes, and the empty ones before them, so that the set has few ranges."""
         newest = self._dropped.newest
         self._dropped.add_range(newest + 1 if 0 <= first - newest <= NEAR_MINUTES else first, last)
 
     def _row(self, minute: int) -> Counted:
         row = self._open.get(minute)
         if row is None:
-            # What is told of a minute that was let go of stands in the next that can still be written.
+            # A change to a dropped minute counts in the next one that can be written.
             minute = self._dropped.after(minute)
             row = self._open.get(minute)
             if row is None:
@@ -119,7 +119,7 @@ class Minutes:
                 del self._spans[index + 1]
 
     def _take(self, minute: int) -> Counted:
-        """Return the row of a minute to be changed, out of its span where it is kept in one."""
+        """Return the row of a minute for a change, split from its span."""
         index = bisect_right(self._spans, minute, key=_first) - 1
         if index < 0 or self._spans[index].last < minute:
             return Counted()

@@ -1,6 +1,6 @@
-"""What a flow's tracker knows of one partition: its runs, what is read of it, and how it stands.
+"""State of one partition: its runs, how far it was read, and its status.
 
-A run is the probes of one incarnation: our own, and those of processes that died, which were taken over.
+A run is the probes of one incarnation: this process, or a dead one that was taken over.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 class Probe:
     """A probe between its scheduled instant and its outcome.
 
-    Of a run that was taken over, the instant is the one at which the probe was found on the source.
+    In a run that was taken over, the instant is when the probe was found on the source.
     """
 
     sequence: int
     scheduled_ns: int
     due_at_ms: int
-    after_offset: int = -1  # it stands behind this offset, wherever it turns out to stand
+    after_offset: int = -1  # its offset is larger than this
     sent_ns: int | None = None
     acked_ns: int | None = None
     seen_ns: int | None = None  # on the source tap
-    offset: int | None = None  # in the source partition; known once it is acked or seen there
+    offset: int | None = None  # in the source partition; known once it is acknowledged or read there
     arrived_ns: int | None = None
     settled: bool = False
     due: bool = False  # its threshold has passed
     warm: bool = False
-    sighted: bool = False  # a copy in any shape stands in its own partition of the target
-    copy_seen: str = ""  # 'corrupted' or 'misrouted', where such a copy of it came
-    stale: bool = False  # its offset is one of a log that has begun anew since
+    on_target: bool = False  # a record of it, in any shape, is in its own partition of the target
+    copy_seen: str = ""  # 'corrupted' or 'misrouted', if such a record of it arrived
+    stale: bool = False  # its offset is of a log that was reset since
 
     @property
     def on_source(self) -> bool:
-        """Tell whether it is known to be in the source's log."""
+        """Return whether it is known to be in the source's log."""
         return self.offset is not None
 
     @property
@@ -58,28 +58,28 @@ class Probe:
 
 @dataclass(slots=True)
 class ReadThrough:
-    """Up to where absence downstream is proved: a newer record was there, and all up to the end was read.
+    """Source offset up to which absence on the target is proved.
 
-    Places are offsets of the source: a sighting says that what stands before it in the source's log, and was
-    not seen, is absent. It waits for an end offset that was known after it, and for the tap to get there. One
-    sighting waits at a time and the newest later one is queued, so a steady stream is proved in steps.
+    A newer record on the target proves that every earlier probe of the source's log that was not read is
+    absent. The proof waits for a log end offset read after that record, and for the tap to reach it. One
+    proof waits at a time and the newest later one is queued, so a steady stream is proved in steps.
     """
 
-    proved: int = -1  # what stands at a source offset below this, if not seen, is absent
-    position: int = -1  # the target offset that is read next; what an end is compared with
+    proved: int = -1  # a probe below this source offset that was not read is absent
+    position: int = -1  # the target offset to read next
     _waiting: int | None = None
     _end: int | None = None
     _queued: int | None = None
     _passing: tuple[int, int] | None = None
-    _passed_next: tuple[int, int] | None = None  # the newest that came while that one waits
+    _passed_next: tuple[int, int] | None = None  # the newest that arrived while that one waits
 
     @property
-    def newest_sighted(self) -> int:
-        """Return the highest source offset that was sighted, whether or not it proves anything yet."""
+    def newest_on_target(self) -> int:
+        """Return the highest source offset that was read on the target, proof or not."""
         return max(one for one in (self.proved, self._waiting, self._queued) if one is not None)
 
-    def sighted(self, source_offset: int) -> None:
-        """Note that the record at this offset of the source, in whatever shape, is on the target."""
+    def note_on_target(self, source_offset: int) -> None:
+        """Note that the record of this source offset, in any shape, is on the target."""
         if source_offset <= max(self.proved, -1 if self._waiting is None else self._waiting):
             return
         if self._waiting is None:
@@ -88,7 +88,7 @@ class ReadThrough:
             self._queued = max(source_offset, -1 if self._queued is None else self._queued)
 
     def passed(self, source_offset: int, target_end_offset: int) -> bool:
-        """Note the mirror's position, and where the target ended after that; true if it proves something."""
+        """Note the mirror's commit and the target's log end after it; return whether it proves something."""
         if source_offset >= self.proved:
             place = (source_offset + 1, target_end_offset)
             if self._passing is None:
@@ -98,14 +98,14 @@ class ReadThrough:
         return self._settle_passing()
 
     def end_known(self, end_offset: int) -> None:
-        """Note where the partition ended, for the sightings before this."""
+        """Note the log end offset, for the records read before."""
         if self._waiting is not None and self._end is None:
             self._end = end_offset
 
     def read_to(self, position: int) -> bool:
-        """Note that all before `position` is read; true if that proves something.
+        """Note that all before `position` is read; return whether it proves something.
 
-        The position goes back where the log began again or the reader started over.
+        The position goes back if the log was reset or the reader restarted.
         """
         self.position = position
         proves = self._settle_passing()
@@ -115,14 +115,14 @@ class ReadThrough:
         self._waiting, self._end, self._queued = self._queued, None, None
         return True
 
-    def begin_again(self) -> None:
-        """Forget offsets of the target; what is proved stays proved."""
+    def forget_target_offsets(self) -> None:
+        """Forget offsets of the target; proofs stay."""
         self.position = -1
         self._waiting = self._end = self._queued = self._passing = self._passed_next = None
 
-    def begin_anew(self) -> None:
-        """Forget what is proved: the source's offsets have another meaning from here on."""
-        self.begin_again()
+    def reset(self) -> None:
+        """Forget proofs too: the source's offsets have another meaning from now on."""
+        self.forget_target_offsets()
         self.proved = -1
 
     def _settle_passing(self) -> bool:
@@ -138,47 +138,49 @@ class ReadThrough:
 class Run:
     """The probes of one incarnation in one partition.
 
-    `covered` are those that have their outcome, whoever gave it. What is covered and in none of the ranges
-    was seen downstream.
+    `covered` are those with an outcome. A covered probe in none of the ranges
+    was read on the target.
     """
 
     incarnation: str
     minutes: Minutes
-    adopted_ns: int | None = None  # when it was taken over; None: our own
+    adopted_ns: int | None = None  # when it was taken over; None: this process's
     next_sequence: int = 0
-    first_sequence: int = 0  # the first that this flow was told of: others of its source may have had more
+    first_sequence: int = 0  # the first of this flow; other flows of its source may have earlier ones
     in_flight: dict[int, Probe] = field(default_factory=dict)  # by sequence, in the order of sending
     unlocated: dict[int, Probe] = field(default_factory=dict)  # those of them not known to be on the source
     arrived: dict[int, Probe] = field(default_factory=dict)  # arrived before their acknowledgement
     overdue: AbsentRanges = field(default_factory=AbsentRanges)  # outstanding
-    absent: AbsentRanges = field(default_factory=AbsentRanges)  # ended, and never seen downstream
+    absent: AbsentRanges = field(default_factory=AbsentRanges)  # ended, and never read on the target
     covered: Sequences = field(default_factory=Sequences)
     newest_arrived: int = -1
     newest_source_seen: int = -1
     newest_located_offset: int = -1
-    acked_ahead: dict[int, int] = field(default_factory=dict)  # source offset told before the tap read it
-    source_from: int | None = None  # taken over: where its uncovered probes begin on the source, until read
+    acked_ahead: dict[int, int] = field(
+        default_factory=dict
+    )  # source offset, if acknowledged before the tap read it
+    source_from: int | None = None  # taken over: source offset of its first uncovered probe, until read
     target_from: int | None = None  # the same on the target
-    changed: bool = False  # since it was last told to be kept
+    changed: bool = False  # since it was last saved
 
     @property
     def adopted(self) -> bool:
-        """Tell whether it was begun by a process that is gone."""
+        """Return whether it was started by a dead process."""
         return self.adopted_ns is not None
 
     def take_out(self, probe: Probe) -> None:
-        """Have a probe in flight no more."""
+        """Remove a probe from those in flight."""
         del self.in_flight[probe.sequence]
         self.unlocated.pop(probe.sequence, None)
         self.changed = True
 
     def knows(self, sequence: int) -> bool:
-        """Tell whether there is such a probe, as far as is known: it is in flight or has its outcome."""
+        """Return whether such a probe is known: in flight, or with an outcome."""
         return sequence in self.in_flight or sequence in self.covered
 
     @property
     def read_from(self) -> int:
-        """Return a source offset at or before that of every probe which is not covered."""
+        """Return a source offset at or before every uncovered probe."""
         first = next(iter(self.in_flight.values()), None)
         found = self.newest_located_offset + 1 if first is None else first.after_offset + 1
         return found if self.source_from is None else min(found, self.source_from)
@@ -194,22 +196,22 @@ class PartitionState:
     carried: bool
     own: Run
     adopted: dict[str, Run] = field(default_factory=dict)  # by incarnation
-    others: dict[str, Anchors] = field(default_factory=dict)  # of runs that are not ours to judge
+    others: dict[str, Anchors] = field(default_factory=dict)  # of runs of other living processes
     read: ReadThrough = field(default_factory=ReadThrough)
     chain: Chain = field(default_factory=Chain)
-    source_read_to: int = -1  # the highest source offset that the tap has shown
-    newest_present_ns: int | None = None  # scheduled instant of the newest probe seen downstream
+    source_read_to: int = -1  # the highest source offset that the tap has read
+    newest_present_ns: int | None = None  # scheduled instant of the newest probe on the target
     last_arrival_ns: int | None = None
     last_latency_ns: int | None = None
-    last_late_ns: int | None = None  # when a probe last arrived past its threshold
+    last_late_ns: int | None = None  # when a probe last arrived late
 
     def run_of(self, incarnation: str) -> Run | None:
-        """Return the run of this incarnation where it is ours to judge."""
+        """Return the run of this incarnation, if this process judges it."""
         return self.own if incarnation == self.own.incarnation else self.adopted.get(incarnation)
 
-    def begin_log_anew(self) -> None:
-        """Take in that the source's log began anew, or lost its end: no offset compares with older ones."""
-        self.read.begin_anew()
+    def reset_log(self) -> None:
+        """Reset offsets: the source's log restarted or lost its end."""
+        self.read.reset()
         self.others.clear()
         for run in self.runs():
             for probe in run.in_flight.values():
@@ -219,13 +221,13 @@ class PartitionState:
                 ranges.forget_offsets()
 
     def runs(self) -> Iterable[Run]:
-        """Return our own run and those taken over."""
+        """Return this process's run and those taken over."""
         return chain((self.own,), self.adopted.values()) if self.adopted else (self.own,)
 
     def present(self, scheduled_ns: int, at_ns: int, *, threshold_ns: int, trusted: bool = True) -> None:
-        """Note the first copy downstream of a probe that was due at this instant.
+        """Note the first arrival of a probe that was due at this instant.
 
-        Not `trusted` is a latency that may be the prober's own.
+        A latency that may be the prober's own is not `trusted`.
         """
         self.last_arrival_ns = at_ns
         if trusted:
@@ -237,12 +239,12 @@ class PartitionState:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How one partition stands, for the verdict. Instants are monotonic nanoseconds."""
+class PartitionStatus:
+    """Status of one partition, for the verdict. Instants are monotonic nanoseconds."""
 
     partition: int
     carried: bool
-    oldest_pending_ns: int | None  # scheduled instant of the oldest probe on the source and not downstream
+    oldest_pending_ns: int | None  # scheduled instant of the oldest probe on the source and not on the target
     oldest_pending_offset: int | None
     oldest_unacked_ns: int | None  # the same of the oldest probe not known to be on the source
     newest_present_ns: int | None
@@ -251,15 +253,15 @@ class Standing:
     last_late_ns: int | None
 
 
-def standing(state: PartitionState) -> Standing:
-    """Return how this partition stands; warm-up probes are evidence of nothing."""
+def standing(state: PartitionState) -> PartitionStatus:
+    """Return the status of this partition; warm-up probes do not count."""
     oldest_ns = oldest_offset = None
     for run in state.runs():
         found_ns, offset = _oldest_pending(run)
         if found_ns is not None and (oldest_ns is None or found_ns < oldest_ns):
             oldest_ns, oldest_offset = found_ns, offset
     unacked = next((probe for probe in state.own.unlocated.values() if not probe.warm), None)
-    return Standing(
+    return PartitionStatus(
         partition=state.partition,
         carried=state.carried,
         oldest_pending_ns=oldest_ns,
@@ -272,7 +274,7 @@ def standing(state: PartitionState) -> Standing:
     )
 
 
-def partition_evidence(one: Standing, now_ns: int) -> PartitionEvidence:
+def partition_evidence(one: PartitionStatus, now_ns: int) -> PartitionEvidence:
     """Return how a partition stands at this instant, as evidence for a verdict."""
 
     def age_s(instant_ns: int | None) -> float | None:

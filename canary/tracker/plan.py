@@ -63,8 +63,8 @@ class Attempt(NamedTuple):
 class Schedule:
     """An open-loop schedule: every partition once an interval, ticks spread evenly over it.
 
-    The instants are fixed at the start and never moved by how late somebody asks, so that a delay of ours
-    shows as queueing and is not left out of the measure.
+    The instants are fixed at the start and do not move with a late caller, so that a delay of the prober
+    shows as queueing.
     """
 
     def __init__(self, *, start_ns: int, interval_ns: int, partitions: int) -> None:
@@ -79,9 +79,9 @@ class Schedule:
         return self._at(self._done)
 
     def due(self, now_ns: int) -> list[Tick]:
-        """Return the ticks up to now that were not returned before, in order.
+        """Return the new ticks up to now, in order.
 
-        After a long standstill they come in portions of MAX_TICKS_AT_ONCE: ask again while `next_ns` is past.
+        It returns at most MAX_TICKS_AT_ONCE: call again while `next_ns` is past.
         """
         ticks: list[Tick] = []
         while self._at(self._done) <= now_ns and len(ticks) < MAX_TICKS_AT_ONCE:
@@ -96,20 +96,20 @@ class Schedule:
 def even_interval_s(interval_s: float, *, partitions: int, max_rate: float) -> float:
     """Return the interval at which so many partitions are probed at no more than `max_rate` a second in all.
 
-    That is the wished one, or a longer one, in steps of a tenth of it: one partition more or less among many
+    It is `interval_s` or longer, in steps of a tenth of it: one partition more or less among many
     does not change every schedule.
     """
     needed = partitions / max_rate
-    # What is a whole number of tenths must not become one more for a rounding error.
+    # A rounding error must not add a tenth.
     tenths = max(10, math.ceil(round(needed / interval_s * 10, 6)))
     return interval_s * tenths / 10 if tenths > 10 else interval_s
 
 
 def first_tick_ns(now_ns: int, *, source: str, interval_ns: int, partitions: int) -> int:
-    """Return when a schedule begins, at or after now: each source in a place of its own between two ticks.
+    """Return when a schedule starts, at or after now: each source has its own place between two ticks.
 
-    The place follows from the name alone, so it is the same after a restart, and sources that begin at the
-    same moment do not send at the same moments ever after. The delay is at most a second.
+    The place depends on the name alone, so it is the same after a restart, and sources that start at the
+    same moment do not send at the same moments. The delay is at most a second.
     """
     grain_ns = max(1, min(interval_ns // partitions, _LONGEST_DELAY_NS))
     place_ns = zlib.crc32(source.encode()) * grain_ns >> 32

@@ -1,15 +1,15 @@
-"""Proof of loss: what is on the source, has been passed on the target, and is not there.
+"""Proof of loss: a probe is on the source, and the target was read past its place without it.
 
-A mirror keeps the order of a partition, so a record on the target says that all before it in the source's
-log are there as well or never will be, whoever wrote it. Only a copy in its own partition says that: between
-partitions a mirror's producer keeps no order.
+A mirror keeps the order of a partition. A record on the target therefore proves that all records before it
+in the source's log are there too, or never will be. That holds only for a record in its own partition, since
+a mirror's producer keeps no order between partitions.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.tracker.books import Flag, Outcome
+from canary.tracker.counters import Flag, Outcome
 
 if TYPE_CHECKING:
     from canary.tracker.ledger import Ledger
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def lose_proved(state: PartitionState, at_ns: int, ledger: Ledger) -> None:
-    """Conclude as lost, or confirm, every probe of this partition whose absence is proved by now.
+    """Conclude as lost, or confirm, every probe of this partition whose absence is proved.
 
-    Probes that were taken over wait for their horizon first: until then nothing is said of them.
+    Probes that were taken over wait for their horizon first.
     """
     proved = state.read.proved
     passed = []
@@ -27,7 +27,7 @@ def lose_proved(state: PartitionState, at_ns: int, ledger: Ledger) -> None:
         if probe.offset is None or probe.stale:
             continue
         if probe.offset >= proved:
-            break  # later ones stand after it in the source's log, or are looked at the next time
+            break  # later ones are after it in the source's log, or are checked the next time
         passed.append(probe)
     for probe in passed:
         lose_if_proved(state, state.own, probe, at_ns, ledger)

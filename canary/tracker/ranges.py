@@ -1,9 +1,8 @@
-"""Which probes of one partition never came, as ranges of sequence numbers, so that an outage stays flat.
+"""Probes of one partition that never arrived, as ranges, so that an outage needs constant memory.
 
-A probe that arrived is in no range: what is below the newest sequence and in no range was seen before.
-The number of ranges is bounded. Of those that have ended, the oldest are forgotten, and a copy that comes
-even later counts as duplicated. Outstanding ones are never forgotten: the two oldest become one with holes
-in it, which keeps their number right and tells less exactly which of them a later event is about.
+A probe that arrived is in no range. The number of ranges is bounded. The oldest ended ranges are forgotten; a
+record that arrives later still counts as duplicated. Outstanding ranges are never forgotten: the two oldest
+merge into one with holes, which keeps the count exact and the sequence numbers approximate.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from canary.tracker.books import Outcome
+from canary.tracker.counters import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,17 +22,17 @@ MAX_RANGES = 2000
 
 AbsentRow = tuple[int, int, str, bool, int | None, int | None, int, int, int]
 MINUTE_MS = 60_000
-_UNEVEN = 0.5  # neighbours whose spacing differs by more than this share of it are kept apart
+_UNEVEN = 0.5  # ranges whose spacing differs by more than this share are not merged
 
 
 @dataclass(slots=True)
 class Absent:
-    """Consecutive probes that ended the same way and have not been seen downstream.
+    """Consecutive probes that ended the same way and were not read on the target.
 
-    `proved` stands only with overdue: these were outstanding and are confirmed now. Source offsets, scheduled
-    instants (monotonic nanoseconds) and the same on the wall clock (epoch milliseconds) are those of the
-    first and the last; an offset that is not known is None. What lies between is evenly spaced. `holes` are
-    sequence numbers in between that belong to something else.
+    `proved` is only set for overdue probes: they were outstanding and are confirmed now. Source offsets,
+    scheduled instants (monotonic nanoseconds) and the same on the wall clock (epoch milliseconds) are those
+    of the first and the last probe; an unknown offset is None. The others are evenly spaced. `holes` is the
+    count of sequence numbers in between that are not part of the range.
     """
 
     first: int
@@ -49,7 +48,7 @@ class Absent:
     holes: int = 0
 
     def row(self) -> AbsentRow:
-        """Return it as plain values, without the instants that mean nothing to another process."""
+        """Return plain values, without instants that another process cannot use."""
         return (
             self.first,
             self.last,
@@ -64,7 +63,7 @@ class Absent:
 
     @classmethod
     def of_row(cls, row: AbsentRow, *, due_ns: int) -> Absent:
-        """Return the range of such values, all of it due at that instant of our own clock."""
+        """Return the range of these values, due at that instant of this process's clock."""
         first, last, outcome, proved, first_offset, last_offset, first_due_ms, last_due_ms, holes = row
         return cls(
             first,
@@ -82,30 +81,30 @@ class Absent:
 
     @property
     def count(self) -> int:
-        """Return how many probes these are."""
+        """Return the number of probes."""
         return self.last - self.first + 1 - self.holes
 
     @property
     def outstanding(self) -> bool:
-        """Tell whether these are still waited for: overdue, neither seen nor proved absent."""
+        """Return whether these may still arrive: overdue and not proved absent."""
         return self.outcome is Outcome.OVERDUE and not self.proved
 
     def offset_at_most(self, sequence: int) -> int | None:
-        """Return a source offset that the probe's own does not exceed; offsets rise at least by one."""
+        """Return an upper bound of the probe's source offset; offsets rise at least by one."""
         if self.last_offset is None:
             return None
         return self.last_offset - max(0, self.last - sequence - self.holes)
 
     def offset_at_least(self, sequence: int) -> int | None:
-        """Return a source offset that the probe's own reaches."""
+        """Return a lower bound of the probe's source offset."""
         if self.first_offset is None:
             return None
         return self.first_offset + max(0, sequence - self.first - self.holes)
 
     def last_below(self, offset: int) -> int:
-        """Return the last sequence number whose probe surely stands before this source offset.
+        """Return the last sequence number whose probe is certainly before this source offset.
 
-        Less than `first` where there is none.
+        Less than `first` if there is none.
         """
         if self.last_offset is None:
             return self.first - 1
@@ -121,14 +120,14 @@ class Absent:
         return self._between(self.first_due_ms, self.last_due_ms, sequence)
 
     def by_minute(self) -> list[tuple[int, int]]:
-        """Return (minute since the epoch, probes that were due in it), holes dealt out evenly."""
+        """Return (minute since the epoch, probes due in it), with holes spread evenly."""
         steps, span_ms = self.last - self.first, self.last_due_ms - self.first_due_ms
         first, last = self.first_due_ms // MINUTE_MS, self.last_due_ms // MINUTE_MS
         if span_ms <= 0 or first == last:
             return [(first, self.count)]
         rows, given = [], 0
         for minute in range(first, last + 1):
-            # So many numbers are due before the minute's end: those i with i * span / steps below it.
+            # The numbers due before the end of the minute: those i with i * span / steps below it.
             ends_ms = (minute + 1) * MINUTE_MS - self.first_due_ms
             before = steps + 1 if minute == last else -(-ends_ms * steps // span_ms)
             until = before * self.count // (steps + 1)
@@ -138,7 +137,7 @@ class Absent:
         return rows
 
     def extend(self, other: Absent) -> None:
-        """Take in a later range; what lies between them becomes holes."""
+        """Append a later range; the numbers between become holes."""
         self.holes += other.first - self.last - 1 + other.holes
         self.last, self.last_offset, self.last_ns = other.last, other.last_offset, other.last_ns
         self.last_due_ms = other.last_due_ms
@@ -153,9 +152,9 @@ _FIRST = attrgetter("first")
 
 
 class AbsentRanges:
-    """Ranges of one partition in order of sequence, neighbours of the same kind joined.
+    """Ranges of one partition in order of sequence; equal neighbours are merged.
 
-    Outstanding ones and ended ones are kept in one of these each, never mixed.
+    Outstanding and ended ranges are in separate objects.
     """
 
     __slots__ = ("_ranges",)
@@ -175,7 +174,7 @@ class AbsentRanges:
         return self._ranges[0] if self._ranges else None
 
     def add(self, new: Absent) -> None:
-        """Put in a range that overlaps none that is there."""
+        """Add a range that overlaps no other."""
         index = bisect_left(self._ranges, new.first, key=_FIRST)
         if index and _joins(self._ranges[index - 1], new):
             index -= 1
@@ -188,17 +187,17 @@ class AbsentRanges:
             self._shorten()
 
     def forget_offsets(self) -> None:
-        """Know of no range any more where it stands on the source."""
+        """Forget the source offsets of all ranges."""
         for held in self._ranges:
             held.first_offset = held.last_offset = None
 
     def find(self, sequence: int) -> Absent | None:
-        """Return the range that this sequence number lies in."""
+        """Return the range with this sequence number."""
         index = bisect_right(self._ranges, sequence, key=_FIRST) - 1
         return self._ranges[index] if index >= 0 and sequence <= self._ranges[index].last else None
 
     def take(self, first: int, last: int) -> list[Absent]:
-        """Take these sequence numbers out of all ranges and return the parts that were there."""
+        """Remove these sequence numbers and return the removed parts."""
         taken: list[Absent] = []
         index = max(bisect_right(self._ranges, first, key=_FIRST) - 1, 0)
         while index < len(self._ranges) and self._ranges[index].first <= last:
@@ -231,7 +230,7 @@ def _joins(left: Absent, right: Absent) -> bool:
 
 
 def _evenly_spaced(left: Absent, right: Absent) -> bool:
-    """Tell whether the step from one to the other is about as long as the steps within them."""
+    """Return whether the step between them is about as long as the steps within them."""
     step_ms = right.first_due_ms - left.last_due_ms
     for held in (left, right):
         steps = held.last - held.first
@@ -245,8 +244,8 @@ def _evenly_spaced(left: Absent, right: Absent) -> bool:
 def _cut(held: Absent, first: int, last: int) -> tuple[Absent | None, Absent | None, Absent | None]:
     """Cut a range in three: before `first`, within, after `last`; a part without a probe is None.
 
-    Offsets at a cut are bounds: the lower end of a part takes the least, the upper end the most that
-    the neighbours leave open, and what was dense stays exact. Holes are dealt out evenly.
+    Offsets at a cut are bounds: the lower end of a part takes the smallest, the upper end the largest that
+    the neighbours allow; dense parts stay exact. Holes are spread evenly.
     """
     low, high = max(held.first, first), min(held.last, last)
     spans = (low - held.first, high - low + 1, held.last - high)
@@ -274,7 +273,7 @@ def _cut(held: Absent, first: int, last: int) -> tuple[Absent | None, Absent | N
 
 
 def _deal(count: int, spans: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Deal so many probes out over three spans, at least one to the middle, none more than it holds."""
+    """Spread `count` probes over three spans, at least one in the middle, none more than it holds."""
     before, within, after = spans
     outside = before + after
     middle = max(1, count - outside, min(within, count * within // (outside + within)))

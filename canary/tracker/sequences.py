@@ -1,4 +1,4 @@
-"""Sets of numbers as ranges: which probes of a run are covered, and where its probes stand in a log. Pure."""
+"""Sets of numbers as ranges, and bounds of a run's offsets. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Sequences:
 
     @property
     def newest(self) -> int:
-        """Return the largest number, -1 where there is none."""
+        """Return the largest number, -1 for an empty set."""
         return self._lasts[-1] if self._lasts else -1
 
     def ranges(self) -> tuple[tuple[int, int], ...]:
@@ -43,7 +43,7 @@ class Sequences:
         return tuple(zip(self._firsts, self._lasts, strict=True))
 
     def add_range(self, first: int, last: int) -> None:
-        """Put in all numbers from one to another, both included."""
+        """Add all numbers from one to another, both included."""
         merged = Sequences((*self.ranges(), (first, last)))
         self._firsts, self._lasts = merged._firsts, merged._lasts
 
@@ -53,7 +53,7 @@ class Sequences:
         return self._lasts[index] + 1 if index >= 0 and number <= self._lasts[index] else number
 
     def add(self, number: int) -> None:
-        """Put a number in; one that is there already changes nothing."""
+        """Add a number."""
         firsts, lasts = self._firsts, self._lasts
         if lasts and number == lasts[-1] + 1:
             lasts[-1] = number
@@ -76,9 +76,9 @@ class Sequences:
 
 
 class Anchors:
-    """Where some probes of a run stand in the source's log, enough to bound the offset of any.
+    """Source offsets of some probes of a run, to bound the offset of any other.
 
-    Both numbers rise together. Of too many, every second one is forgotten: bounds grow looser and stay true.
+    Both numbers rise together. If there are too many, every second one is dropped: bounds stay true.
     """
 
     __slots__ = ("_offsets", "_sequences")
@@ -91,10 +91,10 @@ class Anchors:
         return len(self._sequences)
 
     def note(self, sequence: int, offset: int) -> None:
-        """Note where a probe stands, if it is newer than all that were noted."""
+        """Note the offset of a probe, if it is newer than all others."""
         if self._sequences and sequence <= self._sequences[-1]:
             return
-        if self._offsets and offset <= self._offsets[-1]:  # the log has begun anew, or lost its end
+        if self._offsets and offset <= self._offsets[-1]:  # the log was reset, or lost its end
             self._sequences.clear()
             self._offsets.clear()
         self._sequences.append(sequence)
@@ -103,9 +103,9 @@ class Anchors:
             del self._sequences[:-1:2], self._offsets[:-1:2]
 
     def at_least(self, sequence: int) -> int | None:
-        """Return a source offset that this probe's own reaches; None where nothing is known.
+        """Return a lower bound of this probe's source offset, or None.
 
-        What was skipped or refused has a number and no place, so a newer one may stand right behind.
+        Skipped and refused probes have a number and no offset, so a newer one may follow directly.
         """
         index = bisect_right(self._sequences, sequence) - 1
         if index < 0:

@@ -1,10 +1,10 @@
-"""The tracker's rules for what happens at the source: due, sent, acknowledged, refused, seen in its log."""
+"""Rules for the source: due, sent, acknowledged, refused, read in its log."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.tracker.books import Outcome
+from canary.tracker.counters import Outcome
 from canary.tracker.events import Acked, Refused, Scheduled, SeenAtSource, Sent, Skipped, Stage
 from canary.tracker.ledger import absent
 from canary.tracker.partition import PartitionState, Probe, Run
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from canary.tracker.tracking import Tracking
 
 
-MAX_AHEAD = 1000  # acknowledged in a partition, and not read there yet
-MAX_OTHERS = 32  # incarnations of living processes that a partition is seen to carry
+MAX_AHEAD = 1000  # acknowledged in a partition and not read there yet
+MAX_OTHERS = 32  # incarnations of other living processes per partition
 
 
 def schedule(tracking: Tracking, event: Scheduled) -> None:
-    """Begin a probe; for a topic that went away meanwhile it ends here."""
+    """Start a probe; it ends here if its topic was deleted."""
     state = tracking.state_of(event.topic_id, event.partition, event.at_ns)
     ledger = tracking.ledger
     if state is None:
         ledger.conclude_gone(tracking.minutes[tracking.policy.incarnation], event)
         return
-    tracking.stand_for(state)
+    tracking.make_current(state)
     run = state.own
     if event.sequence < run.next_sequence:
         raise ValueError(f"probe {event.sequence} of partition {event.partition} was scheduled before")
     if not run.next_sequence and event.sequence:
-        # What was sent before this watch began is none of its business, nor of whoever takes it over: a copy
-        # that comes later is the first that they see, and no duplicate.
+        # Probes sent before this watch started are not its concern, nor of its successor: a record of one
+        # that arrives later is the first, and no duplicate.
         run.first_sequence = event.sequence
         run.covered.add_range(0, event.sequence - 1)
         due_ms = event.due_at_ms
@@ -45,12 +45,12 @@ def schedule(tracking: Tracking, event: Scheduled) -> None:
     run.next_sequence = event.sequence + 1
     probe = Probe(event.sequence, event.at_ns, event.due_at_ms, run.newest_located_offset)
     run.in_flight[event.sequence] = run.unlocated[event.sequence] = probe
-    ledger.books.expected += 1
-    ledger.books.in_flight += 1
+    ledger.counters.expected += 1
+    ledger.counters.in_flight += 1
 
 
 def send(tracking: Tracking, event: Sent) -> None:
-    """Note that a probe was handed to the producer; whether it is warm-up is fixed here."""
+    """Note that a probe was passed to the producer; this decides whether it is warm-up."""
     found = _waiting(tracking, event)
     if found is None:
         return
@@ -73,7 +73,7 @@ def skip(tracking: Tracking, event: Skipped) -> None:
 
 
 def acknowledge(tracking: Tracking, event: Acked) -> None:
-    """Note the offset that the source gave a probe."""
+    """Note a probe's offset on the source."""
     state, probe = _open(tracking, event)
     if state is None or probe is None or probe.acked_ns is not None:
         return
@@ -88,7 +88,7 @@ def acknowledge(tracking: Tracking, event: Acked) -> None:
 
 
 def refuse(tracking: Tracking, event: Refused) -> None:
-    """End a probe that the source refused, unless it was seen all the same."""
+    """End a probe that the source refused, unless it was read anyway."""
     state, probe = _open(tracking, event)
     if state is None or probe is None or probe.on_source or probe.arrived_ns is not None:
         return
@@ -102,9 +102,9 @@ def refuse(tracking: Tracking, event: Refused) -> None:
 
 
 def see(tracking: Tracking, event: SeenAtSource) -> None:
-    """Note a probe in the source's log; further on a second time, it went round a loop.
+    """Note a probe in the source's log; a second one at a larger offset came round a loop.
 
-    At an offset that was read before it is the same record again: a reader that started over.
+    At an offset that was read before it is the same record: the reader restarted.
     """
     if not isinstance(event.reading, Intact):
         return
@@ -132,7 +132,7 @@ def see(tracking: Tracking, event: SeenAtSource) -> None:
 
 
 def adopted_run(tracking: Tracking, state: PartitionState, incarnation: str) -> Run:
-    """Return the run of an incarnation that was taken over, begun where the partition had none yet."""
+    """Return the run of an incarnation that was taken over; create it if missing."""
     run = state.adopted.get(incarnation)
     if run is None:
         adoption = tracking.adoptions[incarnation]
@@ -155,21 +155,21 @@ def _see_own(
     if probe is not None and probe.seen_ns is None and (probe.offset is None or event.offset <= probe.offset):
         probe.seen_ns = event.at_ns
         _locate(tracking, state, probe, event.offset, event.at_ns)
-        probe.offset = event.offset  # the first copy of it; the acknowledgement may be of a second
-        if probe.sighted:
-            state.read.sighted(event.offset)
+        probe.offset = event.offset  # the first one; the acknowledgement may be of a second
+        if probe.on_target:
+            state.read.note_on_target(event.offset)
     elif not again and _came_back(run, probe, sequence, event.offset, acked):
         tracking.ledger.flag_loop(state, sequence, event.at_ns, event.offset)
     elif acked == event.offset and sequence > run.newest_source_seen and _was_seen(run, sequence):
-        state.read.sighted(event.offset)  # there is no copy in front of it, so what it proves is known now
+        state.read.note_on_target(event.offset)  # nothing is before it, so its proof is known now
     run.newest_source_seen = max(run.newest_source_seen, sequence)
 
 
 def _came_back(run: Run, probe: Probe | None, sequence: int, offset: int, acked: int | None) -> bool:
-    """Tell whether a copy that is not the first was written by somebody else than our own producer.
+    """Return whether a second record of a probe was written by another producer than this one.
 
-    An idempotent producer writes a probe again where no answer to the first request came and another record's
-    time ran out meanwhile. The acknowledgement then is of the second copy, or none comes at all.
+    An idempotent producer writes a probe again if the first request had no answer and another record's
+    time ran out. The acknowledgement is then of the second record, or never arrives.
     """
     if acked is not None:
         return offset > acked
@@ -177,11 +177,11 @@ def _came_back(run: Run, probe: Probe | None, sequence: int, offset: int, acked:
         return probe.acked_ns is not None
     if sequence > run.newest_source_seen:
         return False
-    return _was_seen(run, sequence)  # what was not has not been round
+    return _was_seen(run, sequence)
 
 
 def _was_seen(run: Run, sequence: int) -> bool:
-    """Tell whether a probe was seen downstream; one that is in flight was not yet."""
+    """Return whether a probe was read on the target; one in flight was not."""
     gone = sequence in run.covered and sequence not in run.in_flight
     return gone and run.overdue.find(sequence) is None and run.absent.find(sequence) is None
 
@@ -193,13 +193,13 @@ def _note_ahead(run: Run, sequence: int, offset: int) -> None:
 
 
 def _see_adopted(tracking: Tracking, state: PartitionState, stamp: Stamp, event: SeenAtSource) -> None:
-    """Take over a probe that is not covered: from here on it is in flight, without an arrival to be timed."""
+    """Take over an uncovered probe: it is in flight, and its arrival is not timed."""
     run, sequence, ledger = adopted_run(tracking, state, stamp.incarnation), stamp.sequence, tracking.ledger
     adoption = tracking.adoptions[stamp.incarnation]
     if stamp.due_at_ms < adoption.since_ms:
         return
     if run.knows(sequence):
-        # No loop: its process may have written it twice. What goes round takes our own probes with it.
+        # Not a loop: its process may have written it twice. A loop would repeat this process's probes too.
         run.newest_source_seen = max(run.newest_source_seen, sequence)
         return
     run.newest_source_seen = max(run.newest_source_seen, sequence)
@@ -207,10 +207,10 @@ def _see_adopted(tracking: Tracking, state: PartitionState, stamp: Stamp, event:
     probe = Probe(sequence, event.at_ns, stamp.due_at_ms, event.offset - 1)
     probe.offset, probe.seen_ns = event.offset, event.at_ns
     run.in_flight[sequence] = probe
-    ledger.books.expected += 1
-    ledger.books.in_flight += 1
+    ledger.counters.expected += 1
+    ledger.counters.in_flight += 1
     if adoption.was_early(stamp):
-        state.read.sighted(event.offset)
+        state.read.note_on_target(event.offset)
         sentence = "already on the target when Mirrorwatch restarted, so it has no arrival time"
         ledger.conclude(state, run, probe, Outcome.UNKNOWN, event.at_ns, sentence, arrived=True)
     elif why := adoption.why_unknown(state.partition):
@@ -229,18 +229,18 @@ def _note_other(state: PartitionState, stamp: Stamp, offset: int) -> None:
 
 
 def _locate(tracking: Tracking, state: PartitionState, probe: Probe, offset: int, at_ns: int) -> None:
-    """Draw what follows from knowing for the first time that a probe is on the source."""
+    """Note that a probe is on the source, for the first time, and conclude."""
     if probe.offset is not None:
         return
     run = state.own
     if offset <= probe.after_offset:
-        state.begin_log_anew()
+        state.reset_log()
         run.newest_located_offset, probe.after_offset = offset, offset - 1
     probe.offset = offset
     run.unlocated.pop(probe.sequence, None)
     run.newest_located_offset = max(run.newest_located_offset, offset)
-    if probe.sighted:
-        state.read.sighted(offset)
+    if probe.on_target:
+        state.read.note_on_target(offset)
     if probe.arrived_ns is not None:
         tracking.ledger.time_replication(probe, at_ns)
         return
@@ -249,7 +249,7 @@ def _locate(tracking: Tracking, state: PartitionState, probe: Probe, offset: int
 
 
 def _waiting(tracking: Tracking, event: Sent | Skipped) -> tuple[PartitionState, Probe] | None:
-    """Find the probe that waits to be sent; None where its topic went away, which has ended it."""
+    """Return the probe that waits to be sent; None if its topic was deleted, which ended it."""
     if event.topic_id in tracking.gone:
         return None
     state = tracking.states.get((event.topic_id, event.partition))
@@ -260,7 +260,7 @@ def _waiting(tracking: Tracking, event: Sent | Skipped) -> tuple[PartitionState,
 
 
 def _open(tracking: Tracking, event: Acked | Refused) -> tuple[PartitionState | None, Probe | None]:
-    """Find the probe of a report that may come after its outcome, or after its topic went away."""
+    """Return the probe of a report, which may arrive after its outcome or after its topic is deleted."""
     state = tracking.states.get((event.topic_id, event.partition))
     if state is None:
         return None, None

@@ -1,9 +1,8 @@
-"""What a probe carries, and how a copy of it is read again.
+"""Content of a probe: encode and decode.
 
-The same identity stands in key, value and one header, so that a change to any of them is seen; the value
-is JSON, so that a person can check a probe with any console consumer. Bytes in, record or reading out.
-
-What is made for every probe is a named tuple, in a third of the time of a frozen dataclass.
+Key, value and one header hold the same identity, so that a change to any of them is detected. The value is
+JSON, so that you can check a probe with any console consumer. Objects of every probe are named tuples, which
+take a third of the time of a frozen dataclass.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 VERSION = 2
-MAX_VALUE_BYTES = 4096  # a probe is about 300 bytes; anything far larger is not one of ours
+MAX_VALUE_BYTES = 4096  # a probe has about 300 bytes
 HEADER = "mirrorwatch-canary"
-# Headers that mirrors are known to add to what they copy, to know it again.
+# Headers that mirrors are known to add to replicated records.
 PROVENANCE_HEADERS = frozenset({"__replicator_id"})
 
-MAX_KEY_BYTES = 512  # ours is below 110; a converter adds quotes, or a third where it writes base64
+MAX_KEY_BYTES = 512  # a probe's key is below 110; a converter adds quotes, or a third for base64
 _KEY = re.compile(rb"mirrorwatch-([0-9a-f]{16})-([0-9]{1,6})-([0-9]{1,18})-([A-Za-z0-9+/=_-]{1,64})")
 _KEY_BASE64 = re.compile(rb"bWlycm9yd2F0Y2gt[A-Za-z0-9+/]*={0,2}")  # twelve bytes are sixteen characters
 _INCARNATION = re.compile(r"[0-9a-f]{16}")
 _TOPIC_ID = re.compile(r"[A-Za-z0-9+/=_-]{1,64}")
 _CRC = b',"crc32":"'
-# A value exactly as `encode` writes it where no text needs escaping: what nearly every record of ours is.
+# A value exactly as `encode` writes it without escapes: nearly every probe.
 _CANONICAL = re.compile(
     rb'(\{"mirrorwatch":%d,"installation":"([ !#-\[\]-~]*)","incarnation":"([0-9a-f]{16})"'
     rb',"sequence":(0|[1-9][0-9]{0,17}),"topic_id":"([A-Za-z0-9+/=_-]{1,64})","topic":"([ !#-\[\]-~]*)"'
@@ -40,8 +39,8 @@ _CANONICAL = re.compile(
 class Stamp(NamedTuple):
     """The identity of one probe.
 
-    `due_at_ms` is the scheduled instant on the sender's wall clock: it names the minute of the books, and is
-    never subtracted from another clock.
+    `due_at_ms` is the scheduled instant on the sender's wall clock. It selects the minute of the counters and
+    is never subtracted from another clock.
     """
 
     installation: str
@@ -54,7 +53,7 @@ class Stamp(NamedTuple):
 
 
 class ProbeRecord(NamedTuple):
-    """A stamp as Kafka carries it."""
+    """A stamp as a Kafka record."""
 
     key: bytes
     value: bytes
@@ -62,13 +61,13 @@ class ProbeRecord(NamedTuple):
 
 
 class Intact(NamedTuple):
-    """A copy that says exactly what was sent."""
+    """A record that is exactly as it was sent."""
 
     stamp: Stamp
 
 
 class Identity(NamedTuple):
-    """Which probe it is within one installation."""
+    """Identity of a probe within one installation."""
 
     topic_id: str
     incarnation: str
@@ -78,9 +77,9 @@ class Identity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Corrupted:
-    """A copy of a probe that was changed on the way; `identity` where value or key still tells it.
+    """A record of a probe that was changed on the way; `identity` if value or key still shows it.
 
-    `installation` is known only where the value is whole, and empty otherwise.
+    `installation` is known only if the value is whole, and empty otherwise.
     """
 
     identity: Identity | None
@@ -89,22 +88,22 @@ class Corrupted:
 
 
 @dataclass(frozen=True, slots=True)
-class Stranger:
-    """A record that is no probe: another program writes into the canary's topic."""
+class ForeignRecord:
+    """A record that is not a probe: another program writes into the canary's topic."""
 
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A copy that is compared with what the source shows: what it is will be told in a moment."""
+    """A record that is being compared with the source; its final reading follows."""
 
 
-Reading = Intact | Corrupted | Stranger | Compared
+Reading = Intact | Corrupted | ForeignRecord | Compared
 
 
 def encode(stamp: Stamp) -> ProbeRecord:
-    """Return key, value and header of the probe that carries this stamp."""
+    """Return the probe with this stamp."""
     body = json.dumps(
         {
             "mirrorwatch": VERSION,
@@ -127,7 +126,7 @@ def encode(stamp: Stamp) -> ProbeRecord:
 
 
 class Stamper:
-    """Encodes the probes of one topic as `encode` does, from parts that are made once."""
+    """Encodes the probes of one topic as `encode` does, from parts that are built once."""
 
     def __init__(self, *, installation: str, incarnation: str, topic_id: str, topic: str) -> None:
         def text(name: str, value: str) -> bytes:
@@ -142,7 +141,7 @@ class Stamper:
         self._key_head, self._key_tail = f"mirrorwatch-{incarnation}".encode(), topic_id.encode()
 
     def encode(self, partition: int, sequence: int, due_at_ms: int) -> ProbeRecord:
-        """Return key, value and header of this probe."""
+        """Return this probe."""
         body = b'%b%d%b%d,"due_at_ms":%d' % (self._head, sequence, self._middle, partition, due_at_ms)
         crc = b"%08x" % zlib.crc32(b"}", zlib.crc32(body))
         return ProbeRecord(
@@ -153,14 +152,14 @@ class Stamper:
 
 
 def decode(key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]] | None) -> Reading:
-    """Read a record of the canary's topic; any bytes give a reading, none raises."""
+    """Decode a record of the canary's topic; any bytes give a reading, none raises."""
     return _intact(key, value, headers) or _decode_closely(key, value, headers)
 
 
 def _intact(
     key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]] | None
 ) -> Intact | None:
-    """Read a record that is exactly as `encode` writes it, at a fraction of the cost; None says nothing."""
+    """Decode a record that is exactly as `encode` writes it, the fast way; None: use the slow way."""
     if value is None or len(value) > MAX_VALUE_BYTES or headers is None or len(headers) != 1:
         return None
     found = _CANONICAL.fullmatch(value)
@@ -187,15 +186,15 @@ def _intact(
 def _decode_closely(
     key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]] | None
 ) -> Reading:
-    """Read any record, and say what is wrong with it."""
+    """Decode any record, and describe what is wrong with it."""
     fields = _fields_of(value)
     if _of_another_version(fields):
-        return Stranger("a probe of another version")
+        return ForeignRecord("a probe of another version")
     stamp = _stamp_from(fields)
     if stamp is None:
         if _looks_like_probe(key, value, headers):
             return Corrupted(_identity_of(key), "the value differs from the value sent")
-        return Stranger("its key, value and headers are not a probe's")
+        return ForeignRecord("its key, value and headers are not a probe's")
     sent = encode(stamp)
     changed = []
     if value != sent.value:
@@ -243,7 +242,7 @@ def _looks_like_probe(
 
 
 def _fields_of(value: bytes | None) -> object:
-    """Return what a value says whose own checksum holds, else None."""
+    """Return the fields of a value whose checksum is right, else None."""
     if value is None or len(value) > MAX_VALUE_BYTES:
         return None
     body, mark, crc = value.rpartition(_CRC)
@@ -256,7 +255,7 @@ def _fields_of(value: bytes | None) -> object:
 
 
 def _of_another_version(fields: object) -> bool:
-    """Tell whether these are fields of a probe that an older or newer Mirrorwatch has sent."""
+    """Return whether an older or newer Mirrorwatch sent these fields."""
     version = fields.get("mirrorwatch") if isinstance(fields, dict) else None
     return type(version) is int and version > 0 and version != VERSION
 

@@ -1,29 +1,29 @@
-"""The tracker's rules for what is read at the target: arrivals, copies in every shape, how far was read."""
+"""Rules for records read on the target: arrivals, changed records, how far was read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from canary.tracker.books import Flag, Outcome
+from canary.tracker.counters import Flag, Outcome
 from canary.tracker.events import MirrorPassed, SeenAtTarget, Stage, TwoWriters
 from canary.tracker.proof import lose_proved
-from canary.tracker.stamp import Compared, Corrupted, Identity, Intact, Stamp, Stranger
+from canary.tracker.stamp import Compared, Corrupted, ForeignRecord, Identity, Intact, Stamp
 
 if TYPE_CHECKING:
     from canary.tracker.partition import PartitionState, Probe, Run
     from canary.tracker.tracking import Tracking
 
 
-# Outcomes that say more than a copy which comes after all leaves true.
+# Outcomes that a later arrival contradicts.
 GIVEN_UP = (Outcome.LOST, Outcome.OVERDUE, Outcome.PRODUCE_UNKNOWN)
 
 
 def see(tracking: Tracking, event: SeenAtTarget) -> None:
-    """Take in one record of the canary's topic on the target.
+    """Process one record of the canary's topic on the target.
 
-    Its end offset serves the sightings before it; it is read only after it was taken in, or a probe could
-    be called absent by the very record that brings it. One that is compared with its original comes a second
-    time, when it is known what it is, and until then it is not read.
+    Its end offset serves the records before it. The record counts as read only after it was processed;
+    otherwise a probe could be called absent by its own record. A record that is being compared with its
+    original comes a second time with its final reading, and is not read until then.
     """
     tracking.now_ns = max(tracking.now_ns, event.at_ns)
     if isinstance(event.reading, Compared):
@@ -42,7 +42,7 @@ def see(tracking: Tracking, event: SeenAtTarget) -> None:
             _take_stamp(tracking, stamp, event, again=again)
         case Corrupted():
             _take_corrupted(tracking, event.reading, event, again=again)
-        case Stranger():
+        case ForeignRecord():
             pass
         case _:
             assert_never(event.reading)
@@ -53,7 +53,7 @@ def see(tracking: Tracking, event: SeenAtTarget) -> None:
 def read_to(tracking: Tracking, partition: int, position: int, end_offset: int) -> None:
     """Note how far the target's partition was read, and conclude what that proves.
 
-    What is still compared with its original is not read yet, nor is what stands behind it.
+    A record that is being compared with its original is not read yet, nor are those after it.
     """
     state = tracking.by_partition.get(partition)
     if state is None:
@@ -67,26 +67,26 @@ def read_to(tracking: Tracking, partition: int, position: int, end_offset: int) 
 
 
 def pass_mirror(tracking: Tracking, event: MirrorPassed) -> None:
-    """Note the mirror's own position, and conclude what that proves."""
+    """Note the mirror's commit, and conclude what it proves."""
     state = tracking.states.get((event.topic_id, event.partition))
     if state is not None and state.read.passed(event.source_offset, event.target_end_offset):
         lose_proved(state, tracking.now_ns, tracking.ledger)
 
 
-def begin_again(tracking: Tracking) -> None:
-    """Forget every offset of the target: its topic was made anew."""
+def forget_target_offsets(tracking: Tracking) -> None:
+    """Forget every offset of the target: its topic was re-created."""
     tracking.read_before.clear()
     for adoption in tracking.adoptions.values():
-        adoption.begin_again()
+        adoption.forget_target_offsets()
     for state in tracking.states.values():
-        state.read.begin_again()
+        state.read.forget_target_offsets()
         for run in state.adopted.values():
             run.target_from = 0
             run.changed = True
 
 
 def _take_stamp(tracking: Tracking, stamp: Stamp, event: SeenAtTarget, *, again: bool) -> None:
-    """Take in an intact copy; `again` says that its offset was read before."""
+    """Process an intact record; `again`: its offset was read before."""
     ledger = tracking.ledger
     identity = Identity(stamp.topic_id, stamp.incarnation, stamp.partition, stamp.sequence)
     if stamp.installation != tracking.policy.installation:
@@ -111,11 +111,11 @@ def _take_stamp(tracking: Tracking, stamp: Stamp, event: SeenAtTarget, *, again:
     elif ours:
         _take_own(tracking, state, identity, event, again=again)
     elif (anchors := state.others.get(stamp.incarnation)) is not None:
-        _sight_at(state, anchors.at_least(stamp.sequence))
+        _note_offset_on_target(state, anchors.at_least(stamp.sequence))
 
 
 def _elsewhere(tracking: Tracking, stamp: Stamp, event: SeenAtTarget) -> str:
-    """Return where a stamp belongs instead, empty where it is in its place."""
+    """Return where a misrouted stamp belongs or was found, or an empty text."""
     if tracking.source_topic not in (None, stamp.topic):
         return f"sent to the topic {stamp.topic[:249]}"
     if event.partition != stamp.partition:
@@ -126,7 +126,7 @@ def _elsewhere(tracking: Tracking, stamp: Stamp, event: SeenAtTarget) -> str:
 def _take_adopted(
     tracking: Tracking, state: PartitionState | None, stamp: Stamp, event: SeenAtTarget, *, again: bool
 ) -> None:
-    """Take in an intact copy of a run that was taken over."""
+    """Process an intact record of a run that was taken over."""
     run = state.adopted.get(stamp.incarnation) if state is not None else None
     if state is None or run is None or not run.knows(stamp.sequence):
         tracking.adoptions[stamp.incarnation].note_early(stamp, event.offset)
@@ -154,14 +154,14 @@ def _take_ours(
     *,
     again: bool,
 ) -> None:
-    """Take in an intact copy of a probe that is ours to judge, in its own partition."""
+    """Process an intact record of a probe that this process judges, in its own partition."""
     ledger, sequence = tracking.ledger, identity.sequence
     probe = run.in_flight.get(sequence)
     if probe is not None and event.at_ns - probe.scheduled_ns > tracking.policy.horizon_ns:
         tracking.pass_horizon(state, run, probe, event.at_ns)
         probe = None
     if probe is not None:
-        _sight(state, probe)
+        _note_on_target(state, probe)
         _arrive(tracking, state, run, probe, event)
         if probe.sent_ns is not None:
             state.chain.arrive(sequence, probe.sent_ns, event.at_ns)
@@ -169,27 +169,27 @@ def _take_ours(
         if not again:
             ledger.flag_record(Flag.DUPLICATED, event, identity, "arrived before")
             if not run.adopted and (probes := state.chain.repeat(sequence, event.at_ns)):
-                ledger.tell(TwoWriters(event.partition, event.at_ns, event.offset, probes))
+                ledger.emit(TwoWriters(event.partition, event.at_ns, event.offset, probes))
         return
     if sequence < run.newest_arrived:
         ledger.flag_record(Flag.REORDERED, event, identity, f"arrived after probe {run.newest_arrived}")
     run.newest_arrived = max(run.newest_arrived, sequence)
 
 
-def _sight(state: PartitionState, probe: Probe) -> None:
-    """Note that a copy of this probe, in whatever shape, stands in its own partition."""
-    probe.sighted = True
-    # Before the source was read that far, there may be a copy of it in front of the acknowledged one.
+def _note_on_target(state: PartitionState, probe: Probe) -> None:
+    """Note that a record of this probe, in any shape, is in its own partition."""
+    probe.on_target = True
+    # Until the source is read that far, an earlier record of it may precede the acknowledged one.
     if probe.stale:
         return
     known = probe.offset is not None and probe.offset <= state.source_read_to
-    _sight_at(state, probe.offset if known else probe.after_offset + 1)
+    _note_offset_on_target(state, probe.offset if known else probe.after_offset + 1)
 
 
-def _sight_at(state: PartitionState, offset: int | None) -> None:
-    """Note that a record which stands there on the source, or behind it, is on the target."""
+def _note_offset_on_target(state: PartitionState, offset: int | None) -> None:
+    """Note that a record of this source offset, or a later one, is on the target."""
     if offset is not None:
-        state.read.sighted(offset)
+        state.read.note_on_target(offset)
 
 
 def _arrive(tracking: Tracking, state: PartitionState, run: Run, probe: Probe, event: SeenAtTarget) -> None:
@@ -227,7 +227,7 @@ def _arrive(tracking: Tracking, state: PartitionState, run: Run, probe: Probe, e
 
 
 def _present(tracking: Tracking, state: PartitionState, scheduled_ns: int, at_ns: int) -> None:
-    """Note the first copy of a probe; its latency only where it says something of the flow and not of us."""
+    """Note the first arrival of a probe; its latency only if it is not the prober's own."""
     late = at_ns - scheduled_ns > tracking.policy.threshold_ns
     trusted = not (late and tracking.impairments.between(scheduled_ns, at_ns))
     state.present(scheduled_ns, at_ns, threshold_ns=tracking.policy.threshold_ns, trusted=trusted)
@@ -236,13 +236,13 @@ def _present(tracking: Tracking, state: PartitionState, scheduled_ns: int, at_ns
 def _arrive_after_end(
     tracking: Tracking, state: PartitionState, run: Run, sequence: int, event: SeenAtTarget
 ) -> bool:
-    """Take in the first copy of a probe that had ended without one; false if it had been seen before."""
+    """Process the first arrival of a probe that had ended; false if it had arrived before."""
     taken = run.overdue.take(sequence, sequence) or run.absent.take(sequence, sequence)
     if not taken:
         return False
     held, at_ns = taken[0], event.at_ns
     run.changed = True
-    _sight_at(state, held.offset_at_least(sequence))
+    _note_offset_on_target(state, held.offset_at_least(sequence))
     if run.adopted:
         state.last_arrival_ns = at_ns
     else:
@@ -267,7 +267,7 @@ def _take_corrupted(tracking: Tracking, copy: Corrupted, event: SeenAtTarget, *,
             tracking.ledger.flag_record(Flag.FOREIGN, event, copy.identity, sentence)
         return
     if copy.identity is not None and copy.identity.incarnation not in tracking.minutes:
-        return  # of another run, whose books have it
+        return  # of another run, which counts it
     if copy.identity is not None and _never_sent(tracking, copy.identity):
         if not again:
             sentence = "a changed record that names a probe which this incarnation never sent"
@@ -280,7 +280,7 @@ def _take_corrupted(tracking: Tracking, copy: Corrupted, event: SeenAtTarget, *,
 
 
 def _never_sent(tracking: Tracking, identity: Identity) -> bool:
-    """Tell whether a key that anybody may write names a probe of ours that there never was."""
+    """Return whether a key, which anyone may write, names a probe that was never sent."""
     if identity.incarnation != tracking.policy.incarnation or identity.topic_id in tracking.gone:
         return False
     state = tracking.states.get((identity.topic_id, identity.partition))
@@ -288,7 +288,7 @@ def _never_sent(tracking: Tracking, identity: Identity) -> bool:
 
 
 def _take_impaired(tracking: Tracking, identity: Identity, event: SeenAtTarget, how: str) -> None:
-    """Take in a copy that delivers nothing; in its own partition it shows how far the mirror got."""
+    """Process a changed or misrouted record; in its own partition it shows the mirror's progress."""
     state = tracking.states.get((identity.topic_id, identity.partition))
     run = state.run_of(identity.incarnation) if state is not None else None
     if state is None or run is None:
@@ -302,7 +302,7 @@ def _take_impaired(tracking: Tracking, identity: Identity, event: SeenAtTarget, 
     if event.partition != identity.partition:
         return
     if probe is not None:
-        _sight(state, probe)
+        _note_on_target(state, probe)
     else:
         held = run.overdue.find(identity.sequence) or run.absent.find(identity.sequence)
-        _sight_at(state, held.offset_at_least(identity.sequence) if held is not None else None)
+        _note_offset_on_target(state, held.offset_at_least(identity.sequence) if held is not None else None)

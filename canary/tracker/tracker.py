@@ -1,22 +1,21 @@
-"""The tracker of one flow: events in, outcomes out. No clock, no I/O.
+"""Tracker of one flow: events in, outcomes out. No clock, no I/O.
 
-Invariants: the books close after every event (tracker/books.py); a probe has exactly one outcome; nothing is
-taken back. Rules in the order in which they are tried:
+Invariants: the counters agree after every event (tracker/counters.py); a probe has exactly one outcome;
+nothing is taken back. Rules, in order:
 
-1. an intact copy within the threshold is good, later and before the horizon late; where the prober was
-   impaired between the scheduled instant and the threshold, late would be a guess and the probe is unknown,
-   as it is where the machine slept meanwhile, which makes every duration look short (tracker/impairment.py);
-2. a probe known to be on the source is lost once a newer one of its partition is on the target, or the
-   mirror's own position has passed it, and the target was read to its end after that;
-3. at the horizon: unknown where the prober was impaired before the threshold, or shortly before the horizon,
-   and where the source was not seen, which would have shown it; lost where a changed or misrouted copy is all
-   that came; produce_unknown where it was never known to be on the source; else overdue, which later becomes
-   recovered, confirmed or closed.
+1. An intact record within the threshold is good; after it and before the horizon, late. If the prober was
+   impaired between the scheduled instant and the threshold, late would be a guess and the probe is unknown.
+   So it is if the machine slept meanwhile, which makes durations too short (tracker/impairment.py).
+2. A probe on the source is lost once a newer one of its partition is on the target, or the mirror's committed
+   offset has passed it, and the target was read to its end after that.
+3. At the horizon a probe is unknown if the prober was impaired before the threshold or shortly before the
+   horizon, or if the source was not read, which would have shown it. It is lost if only a changed or
+   misrouted record arrived. It is produce_unknown if it was never known to be on the source. Otherwise it is
+   overdue, which later becomes recovered, confirmed or closed.
 
-Order within a partition is the order of the source's log, whoever wrote into it. A record is counted once by
-its offset: a reader that starts over counts nothing twice. Beyond the memory of tracker/ranges.py a copy
-counts as duplicated. What processes that died have left is taken over by the rules of
-tracker/inheritance.py.
+Order within a partition is the order of the source's log, whoever wrote to it. A record is counted once by
+its offset, so a reader that restarts counts nothing twice. Beyond the memory of tracker/ranges.py a record
+counts as duplicated. tracker/inheritance.py has the rules for probes of dead processes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from canary.tracker import inheritance, source_side, target_side
-from canary.tracker.books import Books, Outcome
+from canary.tracker.counters import Counters, Outcome
 from canary.tracker.events import (
     Acked,
     Adopted,
@@ -49,7 +48,7 @@ from canary.tracker.events import (
     TopicReplaced,
     TrackerOutput,
 )
-from canary.tracker.partition import PartitionState, Standing, standing
+from canary.tracker.partition import PartitionState, PartitionStatus, standing
 from canary.tracker.tracking import TrackerPolicy, Tracking
 
 if TYPE_CHECKING:
@@ -73,33 +72,33 @@ class Tracker:
         carried: Iterable[tuple[str, int]] = (),
         source_topic: str | None = None,
     ) -> None:
-        """Begin with empty books; `carried` are the (topic id, partition) once seen downstream.
+        """Start with empty counters; `carried` are the (topic id, partition) replicated before.
 
-        A stamp that names another topic than `source_topic` is misrouted; None takes any.
+        A stamp of another topic than `source_topic` is misrouted; None accepts any.
         """
         self._tracking = Tracking(policy, carried, source_topic)
 
     @property
-    def books(self) -> Books:
-        """Return the flow's counters; they are the tracker's own, to be read only."""
-        return self._tracking.ledger.books
+    def counters(self) -> Counters:
+        """Return the flow's counters, read-only."""
+        return self._tracking.ledger.counters
 
     @property
     def impaired(self) -> str | None:
-        """Return why the prober cannot judge at present, if it cannot."""
+        """Return why the prober is impaired now, or None."""
         return self._tracking.impairments.sentence
 
     def partitions(self) -> list[PartitionState]:
-        """Return each partition of the present topic as it is kept, to be read only."""
+        """Return the state of each partition of the current topic, read-only."""
         states = self._tracking.by_partition
         return [states[number] for number in sorted(states)]
 
-    def standings(self) -> list[Standing]:
-        """Return how each partition of the present topic stands."""
+    def partition_statuses(self) -> list[PartitionStatus]:
+        """Return the status of each partition of the current topic."""
         return [standing(state) for state in self.partitions()]
 
     def handle(self, event: Event) -> list[TrackerOutput]:  # noqa: C901, PLR0912 - one case for each event
-        """Take in one event and return what follows from it."""
+        """Process one event and return the output."""
         tracking = self._tracking
         match event:
             case SeenAtTarget():
@@ -135,7 +134,7 @@ class Tracker:
             case TopicReplaced():
                 self._replace(event)
             case TargetReplaced():
-                target_side.begin_again(tracking)
+                target_side.forget_target_offsets(tracking)
             case Adopted():
                 inheritance.adopt(tracking, event)
             case TargetGap():
@@ -149,22 +148,22 @@ class Tracker:
         return tracking.ledger.flush()
 
     def advance(self, now_ns: int) -> list[TrackerOutput]:
-        """Let the thresholds and horizons pass that lie before now."""
+        """Apply thresholds and horizons up to now."""
         self._tracking.pass_deadlines(now_ns)
         return self._tracking.ledger.flush()
 
     def snapshot(self, now_minute: int) -> Snapshot:
-        """Return what has changed since the last time and is to be kept; minutes are those of the epoch."""
+        """Return the changes to save since the last call; minutes count from the epoch."""
         return inheritance.snapshot(self._tracking, now_minute)
 
     def unfinished(self) -> dict[str, tuple[Coverage, ...]]:
-        """Return by incarnation what is covered of those that were taken over and are not finished."""
+        """Return the coverages of incarnations that were taken over and are not finished."""
         return inheritance.unfinished(self._tracking)
 
     def _replace(self, event: TopicReplaced) -> None:
         tracking, ledger = self._tracking, self._tracking.ledger
         tracking.gone.pop(event.new_topic_id, None)
-        for state in tracking.let_go(event.old_topic_id, event.new_topic_id):
+        for state in tracking.remove(event.old_topic_id, event.new_topic_id):
             for run in state.runs():
                 for probe in [probe for probe in run.in_flight.values() if not probe.warm]:
                     ledger.conclude(
@@ -173,7 +172,7 @@ class Tracker:
                 run.in_flight.clear()
                 sentence = "overdue when its topic was re-created"
                 inheritance.close_overdue(tracking, state, run, event.at_ns, sentence)
-            inheritance.bid_farewell(tracking, state)
+            inheritance.keep_removed(tracking, state)
 
     def _drop(self) -> None:
         self._abandon("the flow was removed before the canary read the probe on the source")

@@ -1,4 +1,4 @@
-"""What the rules of a flow's tracker share: policy, partitions, deadlines, and how the prober is."""
+"""State that the rules of a tracker share: policy, partitions, deadlines, impairments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canary.tracker.books import Outcome
+from canary.tracker.counters import Outcome
 from canary.tracker.events import Carried
 from canary.tracker.impairment import Impairments
 from canary.tracker.ledger import Ledger, absent
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from canary.tracker.adoption import Adoption
     from canary.tracker.events import Coverage
 
-MAX_GONE = 100  # topic ids that went away and are remembered: what is said of them then comes too late
+MAX_GONE = 100  # remembered ids of deleted topics, to ignore late events
 
 
 @dataclass(frozen=True, slots=True)
 class TrackerPolicy:
-    """What a flow's probes are held to; durations in nanoseconds."""
+    """Limits of a flow's probes; durations in nanoseconds."""
 
     installation: str
     incarnation: str
     threshold_ns: int
     horizon_ns: int
-    warmup_ns: int  # the longest that a flow may take to carry a new topic or partition
-    first_minute: int = 0  # of the epoch: no earlier one's row is ours to write
+    warmup_ns: int  # longest time until a flow replicates a new topic or partition
+    first_minute: int = 0  # since the epoch; earlier rows belong to others
 
 
 class Tracking:
-    """The state of one tracker, and the rules that more than one side needs."""
+    """State of one tracker, and rules that both sides need."""
 
     __slots__ = (
         "_carried",
@@ -47,7 +47,6 @@ class Tracking:
         "adoptions",
         "by_partition",
         "compared",
-        "farewells",
         "gone",
         "impairments",
         "ledger",
@@ -55,6 +54,7 @@ class Tracking:
         "now_ns",
         "policy",
         "read_before",
+        "removed_coverages",
         "source_topic",
         "source_unseen",
         "source_unseen_until_ns",
@@ -73,22 +73,22 @@ class Tracking:
             policy.incarnation: Minutes(policy.first_minute)
         }  # by incarnation
         self.adoptions: dict[str, Adoption] = {}  # by incarnation
-        self.farewells: list[Coverage] = []  # of partitions that were let go of since the last snapshot
+        self.removed_coverages: list[Coverage] = []  # of partitions removed since the last snapshot
         self.impairments = Impairments(threshold_ns=policy.threshold_ns, horizon_ns=policy.horizon_ns)
-        self.source_unseen = ""  # why the source's log does not show itself at present
+        self.source_unseen = ""  # why the source is not read now
         self.source_unseen_until_ns = -1
-        self.now_ns = 0  # the latest instant that was told
-        self.compared: dict[tuple[int, int], int] = {}  # by partition and offset: when such a copy was read
-        self.read_before: dict[int, int] = {}  # of each target partition, the end of what was ever read
+        self.now_ns = 0  # the latest instant of any event
+        self.compared: dict[tuple[int, int], int] = {}  # by partition and offset: when the record was read
+        self.read_before: dict[int, int] = {}  # by target partition: end of what was ever read
         self.gone: dict[str, None] = {}
         self._carried = set(carried)
-        # Thresholds come in the order of scheduling; horizons nearly so, hence the heap.
+        # Thresholds are in the order of scheduling; horizons nearly so, hence the heap.
         self._thresholds: deque[tuple[int, PartitionState, int]] = deque()
         self._horizons: list[tuple[int, int, PartitionState, Run, int]] = []
         self._pushed = 0
 
     def state_of(self, topic_id: str, partition: int, at_ns: int) -> PartitionState | None:
-        """Return this partition's state, begun at this instant if there was none; None if it went away."""
+        """Return this partition's state, created if missing; None if its topic was deleted."""
         key = (topic_id, partition)
         state = self.states.get(key)
         if state is None and topic_id not in self.gone:
@@ -103,17 +103,17 @@ class Tracking:
             self.states[key] = self.by_partition[partition] = state
         return state
 
-    def stand_for(self, state: PartitionState) -> None:
-        """Have this state be its partition's: its topic is the present one.
+    def make_current(self, state: PartitionState) -> None:
+        """Make this state the current one of its partition: its topic is the current topic.
 
-        What was taken over of several topics comes in any order, and only one of them is there.
+        States of several topics may be taken over in any order; only one topic exists.
         """
         self.by_partition[state.partition] = state
 
-    def let_go(self, topic_id: str, new_topic_id: str) -> list[PartitionState]:
-        """Drop and return the states of a topic that went away, and begin no new ones for it.
+    def remove(self, topic_id: str, new_topic_id: str) -> list[PartitionState]:
+        """Remove and return the states of a deleted topic; create no new ones for it.
 
-        What is known of the one in its place stands for its partitions.
+        The states of `new_topic_id` become the current ones.
         """
         self.gone[topic_id] = None
         if len(self.gone) > MAX_GONE:
@@ -124,26 +124,26 @@ class Tracking:
                 del self.by_partition[state.partition]
         for (present_id, _), state in self.states.items():
             if present_id == new_topic_id:
-                self.stand_for(state)
+                self.make_current(state)
         return dropped
 
     def carry(self, state: PartitionState) -> None:
-        """Note that this partition was seen downstream; the first time ends its warm-up."""
+        """Note that this partition is replicated; the first time ends its warm-up."""
         if not state.carried:
             state.carried = True
             self._carried.add((state.topic_id, state.partition))
-            self.ledger.tell(Carried(state.topic_id, state.partition))
+            self.ledger.emit(Carried(state.topic_id, state.partition))
 
     def is_ours(self, incarnation: str) -> bool:
-        """Tell whether this incarnation's probes are ours to judge: our own, or taken over."""
+        """Return whether this process judges this incarnation's probes: its own, or taken over."""
         return incarnation in self.minutes
 
     def await_threshold(self, state: PartitionState, probe: Probe) -> None:
-        """Have `pass_deadlines` look at this probe of our own when its threshold passes."""
+        """Have `pass_deadlines` check this probe when its threshold passes."""
         self._thresholds.append((probe.scheduled_ns + self.policy.threshold_ns, state, probe.sequence))
 
     def await_horizon(self, state: PartitionState, run: Run, probe: Probe) -> None:
-        """Have `pass_deadlines` look at this probe when its horizon passes."""
+        """Have `pass_deadlines` check this probe when its horizon passes."""
         self._pushed += 1
         due_ns = probe.scheduled_ns + self.policy.horizon_ns
         heapq.heappush(self._horizons, (due_ns, self._pushed, state, run, probe.sequence))
@@ -151,8 +151,8 @@ class Tracking:
     def pass_deadlines(self, now_ns: int) -> None:
         """Apply every threshold and horizon up to now.
 
-        A copy that was read before a horizon, and is still compared with its original, holds it up: it may be
-        the one that is waited for.
+        A record that was read before a horizon and is still being compared delays the horizon: it may be
+        the awaited one.
         """
         self.now_ns = max(self.now_ns, now_ns)
         while self._thresholds and self._thresholds[0][0] <= now_ns:
@@ -201,7 +201,7 @@ class Tracking:
             ledger.settle(probe)
             after = (
                 "newer ones arrived, but the target was not read to its end since"
-                if state.read.newest_sighted > probe.offset
+                if state.read.newest_on_target > probe.offset
                 else "nothing newer arrived either"
             )
             sentence = f"written to source at offset {probe.offset}; {after}"
@@ -214,13 +214,13 @@ class Tracking:
             self.ledger.settle(probe)
 
     def _why_unseen(self, probe: Probe) -> str:
-        """Return why the source's log could not show a probe, empty where it could."""
+        """Return why the source's log could not be read for a probe, or an empty text."""
         if self.source_unseen_until_ns > probe.scheduled_ns:
             return self.source_unseen or "the canary did not read the source for a while"
         return self.source_unseen
 
     def note_source_seen(self, why_not: str, at_ns: int) -> None:
-        """Note that the source's log shows itself, or why it does not."""
+        """Note that the source is read, or why it is not."""
         if self.source_unseen and not why_not:
             self.source_unseen_until_ns = at_ns
         self.source_unseen = why_not

@@ -1,8 +1,8 @@
-"""What a flow's watch found lost, altered, misrouted or repeated, and the list of the last losses. Pure.
+"""Lost, altered, misrouted and repeated probes of a flow, and the list of the last losses. Pure.
 
-Findings of one kind and place that hang together are one, for up to a minute: a mirror that alters every
-probe must fill neither memory nor store. Such a one tells when it began and when its newest came, with
-the offsets of the newest. Its row in the store is named by when it began, and written again as it grows.
+Related findings of one kind and place are merged for up to a minute, so that a mirror that alters every probe
+fills neither memory nor store. A merged finding has the instants of its first and newest probe, and the
+offsets of the newest. Its row in the store is keyed by its start, and rewritten as it grows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _AT = attrgetter("at")
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One probe, or several in a row, proved lost, for the list of the last losses."""
+    """One lost probe, or several in a row, for the list of the last losses."""
 
     at: float
     partition: int
@@ -42,12 +42,12 @@ class Loss:
 
 
 def number_of(one: Finding) -> int:
-    """Return a finding's number among those alike in kind, place and time."""
+    """Return a finding's number among those of the same kind, place and time."""
     return one.overtaken + 2 * one.named
 
 
 def row_of(one: Finding) -> Row:
-    """Return what names a finding's row in the store, beside its flow."""
+    """Return the key of a finding's row in the store, without its flow."""
     return one.kind, one.began_at, one.topic, one.partition, number_of(one)
 
 
@@ -62,7 +62,7 @@ class Findings:
         self._fresh: dict[Row, Finding] = {}  # found or counted on since they were last taken
 
     def inherit(self, found: Iterable[Finding], losses: Iterable[Finding]) -> None:
-        """Keep what earlier processes found, oldest first; it is no news, and grows no more."""
+        """Keep findings of earlier processes, oldest first; they do not grow."""
         for one in found:
             self._keep(one)
         for one in losses:
@@ -70,9 +70,9 @@ class Findings:
             self.losses.appendleft(loss)
 
     def add(self, finding: Finding, *, pause_s: float) -> None:
-        """Keep a finding; one that hangs together with the last of its kind and place is counted to it.
+        """Add a finding, merged with the last of its kind and place if it follows within `pause_s`.
 
-        What comes after a pause begins anew, so that nothing joins what are two bursts to the verdict.
+        The verdict counts two bursts with a pause between them separately.
         """
         place = (finding.kind, finding.topic, finding.partition, number_of(finding))
         held = self._growing.get(place)
@@ -84,19 +84,19 @@ class Findings:
         self._keep(finding)
 
     def take(self) -> list[Finding]:
-        """Return what was found, or counted on, since the last time, each whole."""
+        """Return the new and changed findings since the last call."""
         found, self._fresh = list(self._fresh.values()), {}
         return found
 
     def forget_loops(self) -> None:
-        """Let no finding speak of a loop that a person has called mended; another probe would tell."""
+        """Forget the findings of a loop that the user declared fixed."""
         for kind in LOOPS:
             self._kept[kind].clear()
         self._growing = {key: one for key, one in self._growing.items() if one.kind not in LOOPS}
         self._fresh = {key: one for key, one in self._fresh.items() if one.kind not in LOOPS}
 
     def move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds; rows stay as they are."""
+        """Move stored instants after the wall clock was set; stored rows do not change."""
         self.latest_at += by_s
         self._growing.clear()
         for kind, kept in self._kept.items():
@@ -109,7 +109,7 @@ class Findings:
             self.losses[index] = replace(loss, at=loss.at + by_s)
 
     def all(self) -> tuple[Finding, ...]:
-        """Return everything that is kept, oldest first."""
+        """Return all findings, oldest first."""
         return tuple(sorted(chain.from_iterable(kept.values() for kept in self._kept.values()), key=_AT))
 
     def _keep(self, finding: Finding) -> None:

@@ -1,4 +1,4 @@
-"""Put together what the canary, its two sites and their control probes know of one flow at one instant."""
+"""Evidence for a verdict on one flow, from the canary, its two sites and their control probes."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from typing import TYPE_CHECKING
 
 from canary.site import topics
 from canary.site.control import SLOW_S
-from canary.site.topic_care import HASTE_S
+from canary.site.topic_checks import HASTE_S
 from fleet.verdicts.evidence import CanaryState, FlowEvidence, TopicEvidence
 
 if TYPE_CHECKING:
     from canary.flows import WatchedFlow
     from canary.site.site import Site
-    from canary.site.topic_care import Refusal
+    from canary.site.topic_checks import Refusal
     from canary.watch.watch import Instant
 
 SLOW_LEAST_S = 0.3
-_LOOK_TAKES_S = 1.0  # at most, where the clusters answer
+_POLL_TAKES_S = 1.0  # at most, where the clusters answer
 
 
 def settings_within_s(threshold_s: float) -> float:
-    """Return within what time of a probe that waits the settings of its target's topic are read once more.
+    """Return the longest time until the settings of the target's topic are read for a waiting probe.
 
-    A look at the source finds that it waits for half of its threshold, and the next look at the target reads
-    them, unless that was done less than HASTE_S ago.
+    A poll of the source finds a probe that has waited for half of its threshold. The next poll of the target
+    reads the settings, unless they were read less than HASTE_S ago.
     """
     found_s = max(threshold_s / 2 + topics.INTERVAL_S, HASTE_S)
-    return found_s + topics.INTERVAL_S + _LOOK_TAKES_S
+    return found_s + topics.INTERVAL_S + _POLL_TAKES_S
 
 
 def flow_evidence(
-    held: WatchedFlow,
+    watched: WatchedFlow,
     source: Site,
     target: Site,
     now: Instant,
@@ -41,23 +41,23 @@ def flow_evidence(
 ) -> FlowEvidence:
     """Return the evidence for a verdict on this flow.
 
-    `refusal` says why the target's topic takes no copies, and when it was seen not to.
+    `refusal` is why and when the target's topic refuses records.
     """
-    flow = held.flow
+    flow = watched.flow
     from_topic = source.topics.present.get(flow.source_topic)
     to_topic = target.topics.present.get(flow.target_topic)
-    looked = flow.target_topic in target.topics.present
+    described = flow.target_topic in target.topics.present
     # Well before the threshold: a probe of the flow may have been due before the control probe was.
     slow_s = max(SLOW_LEAST_S, min(SLOW_S, flow.threshold_s / 4))
     return FlowEvidence(
         flow=flow.name,
         source=source.control.evidence(now_ns=now.ns, now_at=now.at, slow_s=slow_s),
         target=target.control.evidence(now_ns=now.ns, now_at=now.at, slow_s=slow_s),
-        canary=held.watch.evidence(now, state=state, sentence=sentence),
+        canary=watched.watch.evidence(now, state=state, sentence=sentence),
         topic=TopicEvidence(
             source_topic=flow.source_topic,
             target_topic=flow.target_topic,
-            target_exists=to_topic is not None if looked else None,
+            target_exists=to_topic is not None if described else None,
             source_partitions=from_topic.partitions if from_topic else None,
             target_partitions=to_topic.partitions if to_topic else None,
             source_recreated_at=source.topics.recreated_recently(flow.source_topic, now.at),
@@ -68,6 +68,6 @@ def flow_evidence(
             settings_within_s=settings_within_s(flow.threshold_s),
         ),
         exactly_once=flow.exactly_once,
-        tasks=target.own_topics.tasks(flow.name),
-        heartbeats_s=target.own_topics.heartbeats_s(flow.name, now.ns),
+        tasks=target.mirror_topics.tasks(flow.name),
+        heartbeats_s=target.mirror_topics.heartbeats_s(flow.name, now.ns),
     )

@@ -1,8 +1,8 @@
-"""The heartbeats of one flow's mirror: the newest of them, and when they came here. Pure.
+"""Heartbeats of one flow: the newest one, and when they arrived here. Pure.
 
-What is in one is the clock of MirrorMaker's worker, which may be anything; when it came is told by ours. Both
-prove nothing of tasks or partitions: it is one record in one partition of one topic, and it errs both ways
-(green during most losses, stale long after a fault has healed).
+A heartbeat has the clock of MirrorMaker's worker, which may be wrong; its arrival has the local clock.
+Neither proves anything about tasks or partitions: a heartbeat is one record in one partition of one topic. It
+errs both ways: green during most losses, stale long after a fault has healed.
 """
 
 from __future__ import annotations
@@ -12,44 +12,44 @@ from collections import deque
 from fleet.wire.mirror import decode_heartbeat
 from fleet.wire.records import Heartbeat
 
-KEPT_LOTS = 3  # enough to tell one late lot from heartbeats that go on
+KEPT_BATCHES = 3  # enough to distinguish one late batch from steady heartbeats
 
 
 class NewestHeartbeat:
-    """Keeps what the newest one says, in epoch seconds, None until one was read; and when the last lots came.
+    """Keeps the newest heartbeat (epoch s, None until one was read) and when the last batches arrived.
 
-    A lot is what one look has found. It came after the look before, which is the instant that is kept of it:
-    no heartbeat is ever taken for younger than it is.
+    A batch is what one poll returned. It is dated by the poll before it, so that no heartbeat counts as
+    younger than it is.
     """
 
     def __init__(self) -> None:
         self.sent_at: float | None = None
-        self._lots_ns: deque[int] = deque(maxlen=KEPT_LOTS)  # monotonic, oldest first
+        self._batches_ns: deque[int] = deque(maxlen=KEPT_BATCHES)  # monotonic, oldest first
         self._found = False  # since the last look ended
 
     def take(self, key: bytes | None, value: bytes | None) -> None:
-        """Take in one record; raises MalformedError for one that is no heartbeat."""
+        """Process one record; raises MalformedError if it is not a heartbeat."""
         record = decode_heartbeat(key, value)
         if isinstance(record, Heartbeat):
             self.sent_at = record.sent_at_ms / 1000
             self._found = True
 
-    def end_look(self, since_ns: int) -> None:
-        """Note that a look has ended; what it found came after `since_ns`, when the look before it was."""
+    def end_poll(self, since_ns: int) -> None:
+        """Note the end of a poll; its records arrived after `since_ns`, the poll before it."""
         if self._found:
-            self._lots_ns.append(since_ns)
+            self._batches_ns.append(since_ns)
         self._found = False
 
     def clear(self) -> None:
-        """Know nothing: the topic is gone, or another one."""
+        """Reset: the topic was deleted or re-created."""
         self.sent_at = None
-        self._lots_ns.clear()
+        self._batches_ns.clear()
         self._found = False
 
     def age_s(self, now_at: float) -> float | None:
-        """Return how old it is by its own word, never below 0: two clocks may differ."""
+        """Return its age by its own timestamp, at least 0, since clocks differ."""
         return None if self.sent_at is None else max(0.0, now_at - self.sent_at)
 
-    def lots_s(self, now_ns: int) -> tuple[float, ...]:
-        """Return how long ago each of the last lots came at most, newest first."""
-        return tuple(max(0.0, (now_ns - ns) / 1e9) for ns in reversed(self._lots_ns))
+    def batch_ages_s(self, now_ns: int) -> tuple[float, ...]:
+        """Return the largest possible age of each of the last batches, newest first."""
+        return tuple(max(0.0, (now_ns - ns) / 1e9) for ns in reversed(self._batches_ns))

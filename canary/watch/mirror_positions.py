@@ -1,12 +1,12 @@
-"""How far the mirror itself says that it is with the canary's topic: which of its offsets are proof. Pure.
+"""The mirror's committed offsets in the canary's topic: which of them are proof. Pure.
 
-A mirror writes N when all up to N were acknowledged on the target, or were left out on the way. So a probe
-that N has passed, and that is not there after a read to an end asked for later, is lost.
+A mirror commits N when all records up to N were acknowledged on the target, or were filtered out. So a probe
+that N has passed, and that is missing after a read up to a log end offset taken later, is lost.
 
-N tells no topic id. After a topic was made anew, N may still be one of the old log, and the worker may write
-such a one once more with its next flush. So what stands there when an id is first seen, and what is written
-until offsets of the old log would long be written (`settles_s`), is believed only once it changes. An N that
-goes back begins that anew: somebody has set it, or another mirror writes it.
+N has no topic id. After a topic was re-created, N may still be one of the old log, and the worker may write
+it once more at its next flush. So the first N of a topic id counts only once it changes, and so do those
+written until all offsets of the old log must have been written (`settles_s`). If N goes back, that starts
+again: someone has reset it, or another mirror writes it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ID_AGE_S = 60.0  # the topic's id is asked for twice as often as that
+ID_AGE_S = 60.0  # the topic's id is read twice as often
 
 
 @dataclass(slots=True)
 class _Place:
     next_offset: int  # as last seen, N + 1
-    doubted: int  # the last that is not believed
+    unconfirmed: int  # the last that does not count
     since_ns: int
 
 
@@ -33,10 +33,12 @@ class MirrorPositions:
 
     topic_id: str = ""
     _places: dict[int, _Place] = field(default_factory=dict)  # by partition
-    _due: dict[int, int] = field(default_factory=dict)  # source offsets that were passed, and not told yet
+    _due: dict[int, int] = field(
+        default_factory=dict
+    )  # source offsets that were passed, and not delivered yet
 
     def note(self, topic_id: str, next_offsets: Mapping[int, int], *, settles_s: float, now_ns: int) -> None:
-        """Take in what the lag monitor just told of the topic with this id."""
+        """Process the committed offsets that the lag monitor read for the topic with this id."""
         if topic_id != self.topic_id:
             self.topic_id = topic_id
             self._places.clear()
@@ -54,15 +56,15 @@ class MirrorPositions:
             return
         place.next_offset = next_offset
         if now_ns - place.since_ns <= (ID_AGE_S + settles_s) * 1e9:
-            place.doubted = next_offset
-        elif next_offset > place.doubted:
+            place.unconfirmed = next_offset
+        elif next_offset > place.unconfirmed:
             self._due[partition] = next_offset - 1
 
     def due(self) -> dict[int, int]:
-        """Return by partition up to which source offset the mirror has newly passed."""
+        """Return by partition the newly committed source offset."""
         return dict(self._due)
 
-    def told(self, partition: int, source_offset: int) -> None:
-        """Note that this was handed on with an end of the target that was asked for after it was due."""
+    def mark_delivered(self, partition: int, source_offset: int) -> None:
+        """Note that this offset was delivered with a log end offset of the target that was read later."""
         if self._due.get(partition) == source_offset:
             del self._due[partition]

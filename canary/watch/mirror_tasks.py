@@ -1,4 +1,4 @@
-"""Which task of the mirror carries which partitions of the canary's topic, as its worker wrote it. Pure."""
+"""Task that replicates each partition of the canary's topic, as its worker wrote it. Pure."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from fleet.verdicts.evidence import TaskEvidence
 from fleet.wire.tasks import CONNECTOR, partitions_in
 
 
-class TaskBook:
-    """Takes the records of a configuration topic in their order; `tasks` holds as of the last commit."""
+class TaskAssignments:
+    """Reads the records of a configuration topic in order; `tasks` is as of the last commit."""
 
     def __init__(self, topic: str) -> None:
-        self.tasks: tuple[TaskEvidence, ...] = ()  # those that carry a partition of the topic
+        self.tasks: tuple[TaskEvidence, ...] = ()  # those with a partition of the topic
         self._topic = topic
         self._deals = TaskDeals(self._own)
 
     def take(self, key: bytes | None, value: bytes | None) -> None:
-        """Take in one record; raises MalformedError for one that cannot be read."""
+        """Process one record; raises MalformedError if it cannot be parsed."""
         dealt = self._deals.take(key, value)
         if dealt is not None:
             self.tasks = tuple(
@@ -24,7 +24,7 @@ class TaskBook:
             )
 
     def clear(self) -> None:
-        """Know nothing: the topic is gone, or another one."""
+        """Reset: the topic was deleted or re-created."""
         self.tasks = ()
         self._deals.forget()
 

@@ -1,4 +1,4 @@
-"""Brokers that lead no partition of the canary's topic or of its copy: no probe passes through them."""
+"""Brokers that no probe passes through: they lead no partition of the canary's topics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Side(StrEnum):
-    """On which end of a flow something is."""
+    """End of a flow."""
 
     SOURCE = "source"
     TARGET = "target"
@@ -19,7 +19,7 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class UnreachedBroker:
-    """A broker through which no probe of a flow passes."""
+    """A broker that no probe of a flow passes through."""
 
     kafka_cluster: str
     broker_id: int
@@ -29,6 +29,6 @@ class UnreachedBroker:
 def unreached_brokers(
     kafka_cluster: str, brokers: Iterable[int], leaders: Iterable[int | None], *, side: Side
 ) -> tuple[UnreachedBroker, ...]:
-    """Return the brokers that lead none of these partitions, in order; a partition may have no leader."""
+    """Return the brokers that lead none of these partitions, in order."""
     leading = set(leaders)
     return tuple(UnreachedBroker(kafka_cluster, one, side) for one in sorted(set(brokers) - leading))

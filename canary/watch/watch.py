@@ -1,4 +1,4 @@
-"""One flow as the canary knows it: its tracker, what it measured, and the evidence for a verdict. Pure."""
+"""One flow: its tracker, measurements and findings, and the evidence for a verdict. Pure."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canary.persistence.heritage import FlowHeritage, Left
-from canary.tracker.books import CONCLUDING, Flag, Outcome
+from canary.persistence.inherited import InheritedState, Unfinished
+from canary.tracker.counters import CONCLUDING, Flag, Outcome
 from canary.tracker.events import Adopted, Carried, Concluded, Flagged, Stage, Timed, TwoWriters
 from canary.tracker.latency import Histogram, RecentLatency
 from canary.tracker.partition import partition_evidence
 from canary.tracker.tracker import Tracker
-from canary.watch.calm import extremes, is_calm
 from canary.watch.findings import Findings, Loss
-from canary.watch.glance import Glance, glance_at
+from canary.watch.flow_summary import FlowSummary, flow_summary
+from canary.watch.health import extremes, is_healthy
 from fleet.series import catalogue as series
 from fleet.verdicts.evidence import Calm, CanaryEvidence, CanaryState, Finding, FindingKind
 from fleet.verdicts.words import HOLD_S, pause_s
@@ -22,10 +22,10 @@ from fleet.verdicts.words import HOLD_S, pause_s
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from canary.tracker.books import Books
+    from canary.tracker.counters import Counters
     from canary.tracker.events import Event, TrackerOutput
     from canary.tracker.inheritance import Snapshot
-    from canary.tracker.partition import Standing
+    from canary.tracker.partition import PartitionStatus
     from canary.tracker.tracking import TrackerPolicy
     from fleet.series.kinds import Sample
 
@@ -39,18 +39,18 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """One moment on both clocks."""
+    """One instant on both clocks."""
 
     ns: int
     at: float
 
     def wall_of(self, ns: int) -> float:
-        """Return the epoch second of another monotonic instant, by this one."""
+        """Return the epoch time (s) of another monotonic instant."""
         return self.at + (ns - self.ns) / 1e9
 
 
 class FlowWatch:
-    """Feeds a flow's tracker and keeps what follows from it."""
+    """Feeds a flow's tracker and keeps its output."""
 
     def __init__(
         self,
@@ -69,52 +69,52 @@ class FlowWatch:
         self.histograms = {stage: Histogram(self.threshold_s) for stage in Stage}
         self.recent = {stage: RecentLatency() for stage in Stage}
         self.found = Findings()
-        self.log_starts: dict[int, int] = {}  # of the source partitions, as last asked
+        self.log_starts: dict[int, int] = {}  # of the source partitions, as last polled
         self.partition_outcomes: Counter[tuple[int, Outcome]] = Counter()  # of concluded probes
-        self.heritage = FlowHeritage()
-        self.target_topic_id = ""  # as far as it is known
+        self.inherited = InheritedState()
+        self.target_topic_id = ""  # empty if unknown
         self._tracker = Tracker(policy, carried=carried, source_topic=source_topic)
 
     @property
-    def books(self) -> Books:
-        """Return the flow's counters, to be read only."""
-        return self._tracker.books
+    def counters(self) -> Counters:
+        """Return the flow's counters, read-only."""
+        return self._tracker.counters
 
     @property
-    def standings(self) -> list[Standing]:
-        """Return how each partition stands."""
-        return self._tracker.standings()
+    def partition_statuses(self) -> list[PartitionStatus]:
+        """Return the status of each partition."""
+        return self._tracker.partition_statuses()
 
     @property
     def last_arrival_ns(self) -> int | None:
-        """Return when something last arrived."""
-        return self.glance(0).last_arrival_ns
+        """Return the newest arrival."""
+        return self.summary(0).last_arrival_ns
 
     def inherit(
-        self, heritage: FlowHeritage, now: Instant, found: Findings | None = None
+        self, inherited: InheritedState, now: Instant, found: Findings | None = None
     ) -> list[TrackerOutput]:
-        """Go on with what processes that are gone have left; what they found is no news to anybody.
+        """Take over the state of dead processes; their findings are not new.
 
-        `found` is what a former watch of this process had found: all of that, and newer than the store's.
+        `found` are the findings of a former watch of this process, newer than the store's.
         """
-        self.heritage = heritage
+        self.inherited = inherited
         if found is None:
-            self.found.inherit(heritage.findings, heritage.losses)
+            self.found.inherit(inherited.findings, inherited.losses)
         else:
             self.found = found
         told = []
-        for incarnation, left in heritage.left.items():
+        for incarnation, left in inherited.left.items():
             coverages = tuple(one for _, one in left.coverages)
             since_ms = int(left.begun_at * 1000)
             adopted = Adopted(incarnation, coverages, now.ns, since_ms, interrupted=left.interrupted)
             told += self.handle(adopted, now)
         return told
 
-    def unfinished(self) -> dict[str, Left]:
-        """Return what was inherited and is not finished, for a later watch of this flow to go on with."""
+    def unfinished(self) -> dict[str, Unfinished]:
+        """Return the inherited state that is not finished, for a later watch of this flow."""
         return {
-            incarnation: Left(
-                self.heritage.left[incarnation].begun_at,
+            incarnation: Unfinished(
+                self.inherited.left[incarnation].begun_at,
                 tuple((self.target_topic_id, one) for one in coverages),
                 interrupted=True,
             )
@@ -122,49 +122,51 @@ class FlowWatch:
         }
 
     def snapshot(self, now: Instant) -> Snapshot:
-        """Return what has changed since the last time and is to be kept of the books."""
+        """Return the changes to save since the last call."""
         return self._tracker.snapshot(int(now.at // 60))
 
     def handle(self, event: Event, now: Instant) -> list[TrackerOutput]:
-        """Take in one event; return what the tracker told, after keeping it."""
+        """Process one event; keep and return the tracker's output."""
         return self._keep(self._tracker.handle(event), now)
 
     def advance(self, now: Instant) -> list[TrackerOutput]:
-        """Let deadlines pass; return what the tracker told, after keeping it."""
+        """Apply deadlines; keep and return the tracker's output."""
         return self._keep(self._tracker.advance(now.ns), now)
 
     def recovery_point_age_s(self, now_ns: int) -> float | None:
-        """Return the age of the newest probe that is downstream, of the partition where it is oldest."""
-        return self.glance(now_ns).recovery_point_age_s
+        """Return the age of the newest probe on the target, in the partition where it is oldest."""
+        return self.summary(now_ns).recovery_point_age_s
 
-    def glance(self, now_ns: int) -> Glance:
-        """Return what all partitions come to, by one walk over them."""
-        return glance_at(self._tracker.partitions(), now_ns)
+    def summary(self, now_ns: int) -> FlowSummary:
+        """Return numbers over all partitions, by one pass."""
+        return flow_summary(self._tracker.partitions(), now_ns)
 
     def waits(self, now: Instant) -> bool:
-        """Tell whether a probe that is on the source is half-way to its threshold or further."""
-        oldest = [one.oldest_pending_ns for one in self.standings if one.oldest_pending_ns is not None]
+        """Return whether a probe on the source has waited for half of its threshold."""
+        oldest = [
+            one.oldest_pending_ns for one in self.partition_statuses if one.oldest_pending_ns is not None
+        ]
         return bool(oldest) and now.ns - min(oldest) > self.threshold_s * 0.5e9
 
     def samples(
-        self, flow: tuple[str, str, str], glance: Glance, now: Instant, *, per_partition: bool
+        self, flow: tuple[str, str, str], summary: FlowSummary, now: Instant, *, per_partition: bool
     ) -> Iterator[Sample]:
-        """Yield what the canary counts and measures of the flow as series; all of it is copied.
+        """Yield the counters and measurements of the flow as series; all values are copies.
 
-        `flow` is the flow's name and the aliases of its clusters, `glance` its partitions at `now`.
+        `flow` is the flow's name and the aliases of its clusters, `summary` is of `now`.
         """
-        books = self.books.as_dict()
-        yield series.CANARY_EXPECTED_TOTAL, flow, books["expected"]
-        yield series.CANARY_SETTLED_TOTAL, flow, books["settled"]
-        yield series.CANARY_GOOD_TOTAL, flow, books["good"]
-        yield series.CANARY_CONCLUDED_TOTAL, flow, books["concluded"]
-        yield series.CANARY_DELIVERED_TOTAL, flow, books["delivered"]
-        yield series.CANARY_IN_FLIGHT, flow, books["in_flight"]
+        counters = self.counters.as_dict()
+        yield series.CANARY_EXPECTED_TOTAL, flow, counters["expected"]
+        yield series.CANARY_SETTLED_TOTAL, flow, counters["settled"]
+        yield series.CANARY_GOOD_TOTAL, flow, counters["good"]
+        yield series.CANARY_CONCLUDED_TOTAL, flow, counters["concluded"]
+        yield series.CANARY_DELIVERED_TOTAL, flow, counters["delivered"]
+        yield series.CANARY_IN_FLIGHT, flow, counters["in_flight"]
         for outcome in Outcome:
-            yield series.CANARY_PROBES_TOTAL, (*flow, outcome.value), books[outcome.value]
+            yield series.CANARY_PROBES_TOTAL, (*flow, outcome.value), counters[outcome.value]
         for flag in Flag:
-            yield series.CANARY_PROBE_FLAGS_TOTAL, (*flow, flag.value), books[flag.value]
-        for partition in glance.partitions if per_partition else ():
+            yield series.CANARY_PROBE_FLAGS_TOTAL, (*flow, flag.value), counters[flag.value]
+        for partition in summary.partitions if per_partition else ():
             for outcome in CONCLUDING:
                 labels = (*flow, str(partition), outcome.value)
                 count = self.partition_outcomes.get((partition, outcome), 0)
@@ -173,30 +175,30 @@ class FlowWatch:
             yield series.CANARY_LATENCY_SECONDS, (*flow, stage.value), histogram.copy()
         yield series.CANARY_THRESHOLD_SECONDS, flow, self.threshold_s
         yield series.CANARY_INTERVAL_SECONDS, flow, self.interval_s
-        if glance.last_arrival_ns is not None:
-            arrival_at = now.wall_of(glance.last_arrival_ns)
+        if summary.last_arrival_ns is not None:
+            arrival_at = now.wall_of(summary.last_arrival_ns)
             yield series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, flow, arrival_at
 
-    def calm(self, flow: str, now: Instant) -> Calm | None:
-        """Return that the flow is plainly well, if it is; what that takes is quickly told."""
+    def healthy(self, flow: str, now: Instant) -> Calm | None:
+        """Return proof that the flow is healthy, if the quick test shows it."""
         if now.at - self.found.latest_at <= HOLD_S or self._tracker.impaired is not None:
             return None
         worst = extremes(self._tracker.partitions())
-        if worst is None or not is_calm(
+        if worst is None or not is_healthy(
             worst, now_ns=now.ns, threshold_s=self.threshold_s, interval_s=self.interval_s
         ):
             return None
         return Calm(flow, self.threshold_s, worst.partitions, worst.longest_latency_ns / 1e9)
 
     def evidence(self, now: Instant, *, state: CanaryState, sentence: str) -> CanaryEvidence:
-        """Return what the canary has to say about the flow at this moment."""
+        """Return the canary's evidence for the flow now."""
         return CanaryEvidence(
             state=state,
             sentence=sentence,
             threshold_s=self.threshold_s,
             interval_s=self.interval_s,
             horizon_s=self.horizon_s,
-            partitions=tuple(partition_evidence(one, now.ns) for one in self.standings),
+            partitions=tuple(partition_evidence(one, now.ns) for one in self.partition_statuses),
             findings=self.found.all(),
             impaired=self._tracker.impaired,
         )
@@ -222,7 +224,7 @@ class FlowWatch:
 
     def _keep_loss(self, lost: Concluded, now: Instant) -> None:
         if lost.copy_seen:
-            return  # its copy has been kept as altered or misrouted
+            return  # its record is kept as altered or misrouted
         self._lose(
             Loss(now.at, lost.partition, lost.sequence, lost.source_offset, lost.sentence, 1),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from alerts.objectives import ObjectiveKind
-from canary.tracker.books import Books
+from canary.tracker.counters import Counters
 from fleet.verdicts.vocabulary import CONDITIONS, Cause, Verdict
 from mirrorwatch.api import shapes
 from mirrorwatch.api.operations import Operation
@@ -52,7 +52,8 @@ _FLOW = {
     "parts": mapped(text(), "A sentence of each part that watches the flow: canary, lag, checksum."),
     "canary": closed(_CANARY),
     "counters": closed(
-        {name: whole() for name in Books().as_dict()}, description="Canary records by outcome, ever growing."
+        {name: whole() for name in Counters().as_dict()},
+        description="Canary records by outcome, ever growing.",
     ),
     "latency": mapped(
         listed(ref("LatencySlice")),

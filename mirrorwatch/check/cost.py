@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from canary.site import control
-from canary.site.weight import control_probe_bytes, probe_bytes
+from canary.site.record_sizes import control_probe_bytes, probe_bytes
 from canary.tracker.plan import CONTROL_SETTINGS, PROBES_SETTINGS, even_interval_s, partitions_for
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
 from canary.site import control
-from canary.site.topic_care import rate_sentence
-from canary.site.weight import probe_bytes
+from canary.site.record_sizes import probe_bytes
+from canary.site.topic_checks import rate_sentence
 from canary.tracker.plan import CONTROL_SETTINGS, PROBES_SETTINGS, settings_text
 from fleet.quantity import bytes_text, duration_text
 from fleet.topology import MOST_PATHS

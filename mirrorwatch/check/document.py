@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from canary.config import CanaryMode
 from canary.site.control import TOPIC as CONTROL_TOPIC
-from canary.site.weight import probe_bytes
+from canary.site.record_sizes import probe_bytes
 from fleet.mm2.replication import NEWEST_KNOWN, OLDEST_KNOWN
 from mirrorwatch.check.configured import principal_of
 from mirrorwatch.check.cost import control_bytes_per_day, control_kept_bytes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from canary.config import CanaryMode
 from canary.site import control
 from canary.site.topic_advice import Use, advise
-from canary.site.topic_care import own_topic
+from canary.site.topic_checks import canary_topic
 from canary.watch.unreached import Side, UnreachedBroker, unreached_brokers
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def advice(
                 continue
             probed = name == config.canary.topic and alias in by_source
             use = Use.CONTROL if name == control.TOPIC else Use.PROBES if probed else Use.COPIES
-            own = own_topic(
+            own = canary_topic(
                 topic,
                 alias,
                 use,

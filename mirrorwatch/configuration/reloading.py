@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canary.persistence.heritage import FlowHeritage
+from canary.persistence.inherited import InheritedState
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 from mirrorwatch.configuration.changes import Changes, at_the_next_start, in_effect, what_changes
 from runtime.process import logs
@@ -75,7 +75,7 @@ class Reloading:
         *,
         read: Callable[[CanaryConfig | None], Configuration],
         running: Callable[[], Configuration],
-        load: Callable[[], Awaitable[Mapping[str, FlowHeritage]]],
+        load: Callable[[], Awaitable[Mapping[str, InheritedState]]],
         use: Callable[[Configuration, Changes], None],
         left: Callable[[str], None],
         note: Callable[[bool], None],
@@ -136,7 +136,7 @@ class Reloading:
             fits = (asked.canary.topic, asked.canary.mode) == (running.canary.topic, running.canary.mode)
             new = in_effect(running, asked if fits else await asyncio.to_thread(self._read, running.canary))
             changes = what_changes(running, new)
-            heritage = await self._load() if changes.begun else {}
+            inherited = await self._load() if changes.begun else {}
         except ConfigurationError as error:
             return self._refuse(tuple(str(problem) for problem in error.problems)), None
         except (UnavailableError, RefusedError) as error:
@@ -145,7 +145,7 @@ class Reloading:
             self._log.exception("a configuration could not be read, which is a bug")
             sentence = f"this is a fault of mirrorwatch: {type(error).__name__} while it was read"
             return self._refuse((sentence,)), None
-        leaving = await self._apply(prober, group, new, changes, heritage)
+        leaving = await self._apply(prober, group, new, changes, inherited)
         self._reporter.settled(WHERE)
         for sentence in (*changes.sentences, *later):
             self._log.info(sentence)
@@ -170,7 +170,7 @@ class Reloading:
         group: asyncio.TaskGroup,
         new: Configuration,
         changes: Changes,
-        heritage: Mapping[str, FlowHeritage],
+        inherited: Mapping[str, InheritedState],
     ) -> _Leaving:
         """Change flows and clusters; all that can be seen from outside changes in one step."""
         roster, idle = prober.roster, []
@@ -178,7 +178,7 @@ class Reloading:
             await asyncio.gather(*(probing.finish() for probing in prober.probings.values()))
         for name in changes.ended:
             held = roster.drop(name)
-            self._log.info("final counters", flow=name, **held.watch.books.as_dict())
+            self._log.info("final counters", flow=name, **held.watch.counters.as_dict())
         if changes.anew:
             idle += roster.take_idle()
         roster.use(new.canary)
@@ -187,7 +187,7 @@ class Reloading:
             roster.add_site(alias, new.clients[alias])
             self._keeper.begin(prober.sites[alias], prober, group)
         for flow in changes.begun:
-            roster.add(flow, heritage.get(flow.name, FlowHeritage()))
+            roster.add(flow, inherited.get(flow.name, InheritedState()))
         idle += roster.take_idle()
         self._use(new, changes)
         return _Leaving(new, tuple(idle), tuple(closed), changes.renewed)

@@ -28,8 +28,8 @@ def samples_of(
         verdict = verdicts.get(name)
         if verdict is None:
             continue
-        books = held.watch.books
-        age_s = held.watch.glance(now_ns).recovery_point_age_s if verdict.conditions else None
+        books = held.watch.counters
+        age_s = held.watch.summary(now_ns).recovery_point_age_s if verdict.conditions else None
         samples[name, held.flow.source, held.flow.target] = Sample(
             at=now_at,
             verdict=verdict,

@@ -125,7 +125,7 @@ def measured_of(
         topics = standing.topics.values() if standing is not None else ()
         found[name] = Sample(
             lag_s=point.age_s,
-            recovery_point_s=older(held.watch.glance(now.ns).recovery_point_age_s, point).age_s,
+            recovery_point_s=older(held.watch.summary(now.ns).recovery_point_age_s, point).age_s,
             audited_at=min((one.verified_at for one in topics if one.verified_at is not None), default=None),
         )
     return found

@@ -51,7 +51,7 @@ class Judging:
         for name in prober.flows:
             before, lag, checksum = self.verdicts.get(name), self._lag_of(name), self._checksum_of(name)
             quiet = rules_offsets.is_quiet(lag, now_at) and rules_checksum.is_quiet(checksum, now_at)
-            calm = prober.calm(name) if quiet else None
+            calm = prober.healthy(name) if quiet else None
             if calm is not None:
                 verdict = follow_calm(before, calm, now_at=now_at, lag=lag, checksum=checksum)
             else:

@@ -75,7 +75,7 @@ def service_samples(config: Configuration, prober: Prober, of: Sampled, clock: C
     return ServiceSamples(
         (
             *_service(of),
-            *prober.doubts.samples(),
+            *prober.self_check.samples(),
             *_clusters(config, prober, of, now.at),
             *(
                 sample
@@ -119,17 +119,17 @@ def _collected(alias: str, collected: Collected) -> Iterator[Sample]:
 def _flow(
     config: Configuration, prober: Prober, held: WatchedFlow, of: Sampled, now: Instant
 ) -> Iterator[Sample]:
-    flow, glance = held.flow, held.watch.glance(now.ns)
+    flow, summary = held.flow, held.watch.summary(now.ns)
     labels = (flow.name, flow.source, flow.target)
     yield series.FLOW_INFO, (*labels, config.topology.flow(flow.name).policy.kind.value), 1
     yield series.INCIDENT_OPEN, labels, float(flow.name in of.incidents)
     yield from _verdict(labels, of.verdicts[flow.name])
-    yield from held.watch.samples(labels, glance, now, per_partition=config.canary.per_partition)
+    yield from held.watch.samples(labels, summary, now, per_partition=config.canary.per_partition)
     by_offsets = of.by_offsets.get(flow.name, NO_POINT)
-    age_s = older(glance.recovery_point_age_s, by_offsets).age_s
+    age_s = older(summary.recovery_point_age_s, by_offsets).age_s
     if age_s is not None:
         yield series.FLOW_RECOVERY_POINT_AGE_SECONDS, labels, age_s
-    heartbeat_age_s = prober.sites[flow.target].own_topics.heartbeat_age_s(flow.name, now.at)
+    heartbeat_age_s = prober.sites[flow.target].mirror_topics.heartbeat_age_s(flow.name, now.at)
     if heartbeat_age_s is not None:
         yield series.MM2_HEARTBEAT_AGE_SECONDS, labels, heartbeat_age_s
     for side, count in counted_by_side(unreached_of(prober, flow.name)).items():

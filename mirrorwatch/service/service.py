@@ -195,13 +195,13 @@ class Service:
                 self._config.canary,
                 installation=installation,
                 memory=self._bookkeeper,
-                heritage=await self._bookkeeper.load(),
+                inherited=await self._bookkeeper.load(),
                 clock=self._clock,
                 reporter=self,
                 latches=await self._latching.read(),
                 on_latched=self._latching.note,
             )
-            prober.doubts.on_clock_set.append(self._move_instants)
+            prober.self_check.on_clock_set.append(self._move_instants)
             self._judge(prober)
             self._reloading = self._make_reloading(prober, shutdown.reload)
             config = self._config
@@ -224,7 +224,7 @@ class Service:
             judging = group.create_task(self._keep_judging(prober))
             endless = [
                 group.create_task(prober.pump()),
-                group.create_task(prober.doubts.watch()),
+                group.create_task(prober.self_check.watch()),
                 group.create_task(self._bookkeeper.keep(prober.flows)),
                 group.create_task(self._latching.keep(prober)),
                 group.create_task(self._minutes.keep()),
@@ -255,7 +255,7 @@ class Service:
         await self._latching.look(prober)
         await self._incidents.end()
         for name, held in prober.flows.items():
-            self._log.info("final counters", flow=name, **held.watch.books.as_dict())
+            self._log.info("final counters", flow=name, **held.watch.counters.as_dict())
 
     async def _keep_syncs(self) -> None:
         keep_s = self._config.store.keep.syncs
@@ -349,7 +349,7 @@ class Service:
             await self._clock.wait(self._never, timeout_s=JUDGE_S)
 
     def _judge(self, prober: Prober) -> None:
-        prober.doubts.notice()  # before reading the time: it detects a changed clock
+        prober.self_check.notice()  # before reading the time: it detects a changed clock
         self._judging.judge(prober, now_at=self._clock.wall_s())
         for alias, site in prober.sites.items():
             if site.reached:
@@ -399,7 +399,7 @@ class Service:
 
     def _note_written(self, ok: bool, sentence: str) -> None:
         if self._prober is not None:
-            self._prober.doubts.note_store(ok, sentence)
+            self._prober.self_check.note_store(ok, sentence)
 
     # --- HTTP
 

@@ -155,8 +155,8 @@ def _flow_view(
 ) -> FlowView:
     flow, watch = held.flow, held.watch
     state, sentence = prober.state(flow.name)
-    glance = watch.glance(now.ns)
-    arrival_ns = glance.last_arrival_ns
+    summary = watch.summary(now.ns)
+    arrival_ns = summary.last_arrival_ns
     return FlowView(
         flow=flow.name,
         source=flow.source,
@@ -169,11 +169,11 @@ def _flow_view(
         canary_sentence=sentence,
         threshold_s=flow.threshold_s,
         interval_s=watch.interval_s,
-        partitions=len(glance.partitions),
-        books=watch.books.as_dict(),
-        recovery_point=older(glance.recovery_point_age_s, by_offsets),
+        partitions=len(summary.partitions),
+        books=watch.counters.as_dict(),
+        recovery_point=older(summary.recovery_point_age_s, by_offsets),
         unreached=unreached_of(prober, flow.name),
-        heartbeat_age_s=prober.sites[flow.target].own_topics.heartbeat_age_s(flow.name, now.at),
+        heartbeat_age_s=prober.sites[flow.target].mirror_topics.heartbeat_age_s(flow.name, now.at),
         last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),
         latency={
             stage.value: tuple(
@@ -195,7 +195,7 @@ def _flow_view(
             for one in watch.found.losses
         ),
         checksum=checksum,
-        lost_records=_lost_records(watch.books.as_dict(), lost),
+        lost_records=_lost_records(watch.counters.as_dict(), lost),
         events=events,
     )
 

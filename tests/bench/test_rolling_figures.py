@@ -10,7 +10,7 @@ from bench.rolling import steps
 from bench.rolling_figures import flow_figures, verdict_seconds
 from bench.topic_truth import Truth
 from bench.watched_service import Change
-from canary.tracker.books import Books
+from canary.tracker.counters import Counters
 
 
 def truth(*missing):
@@ -31,14 +31,14 @@ def figures(books, found, listed=()):
 @pytest.mark.parametrize(
     ("books", "missing", "listed", "wrong"),
     [
-        (Books(expected=10, good=10), [], [], 0),
-        (Books(expected=10, good=9, lost=1), [(0, 4)], [(0, 4)], 0),
-        (Books(expected=10, good=9, lost=1), [], [], 1),
-        (Books(expected=10, good=8, lost=1, overdue=1, confirmed=1), [(0, 4)], [], 1),
-        (Books(expected=10, good=8, lost=1, overdue=1, confirmed=1), [], [], 2),
-        (Books(expected=10, good=9, lost=1), [(0, 4)], [(0, 5)], 1),  # as many, but another one
+        (Counters(expected=10, good=10), [], [], 0),
+        (Counters(expected=10, good=9, lost=1), [(0, 4)], [(0, 4)], 0),
+        (Counters(expected=10, good=9, lost=1), [], [], 1),
+        (Counters(expected=10, good=8, lost=1, overdue=1, confirmed=1), [(0, 4)], [], 1),
+        (Counters(expected=10, good=8, lost=1, overdue=1, confirmed=1), [], [], 2),
+        (Counters(expected=10, good=9, lost=1), [(0, 4)], [(0, 5)], 1),  # as many, but another one
         (
-            Books(expected=10, good=9, overdue=1, outstanding=1),
+            Counters(expected=10, good=9, overdue=1, outstanding=1),
             [(0, 4)],
             [],
             0,
@@ -50,7 +50,7 @@ def test_a_loss_is_false_where_an_intact_copy_is_there(books, missing, listed, w
 
 
 def test_what_never_got_to_the_source_is_not_looked_for_there():
-    books = Books(expected=10, good=4, skipped=3, produce_failed=1, produce_unknown=1, abandoned=1)
+    books = Counters(expected=10, good=4, skipped=3, produce_failed=1, produce_unknown=1, abandoned=1)
     assert figures(books, truth())["probes_on_source_by_the_books"] == 4
 
 

@@ -17,8 +17,8 @@ from tests.canary.desk import Desk
 async def main(path: str, replica: str) -> None:
     async with Desk(f"sqlite:///{path}", replica=replica, clock=None) as desk:
         await desk.bookkeeper.begin(["A->B"])
-        heritage = await desk.bookkeeper.load()
-        left = sorted(heritage["A->B"].left) if "A->B" in heritage else []
+        inherited = await desk.bookkeeper.load()
+        left = sorted(inherited["A->B"].left) if "A->B" in inherited else []
         print(json.dumps({"incarnation": desk.bookkeeper.incarnation, "left": left}), flush=True)
         await asyncio.to_thread(sys.stdin.read)
 

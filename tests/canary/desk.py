@@ -23,7 +23,7 @@ from tests.canary.pretend_link import INSTALLATION, TOPIC, TOPIC_ID
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from canary.persistence.heritage import FlowHeritage
+    from canary.persistence.inherited import InheritedState
     from tests.runtime.fake_clock import FakeClock
 
 S = 1_000_000_000
@@ -86,16 +86,16 @@ class Desk:
     def now(self) -> Instant:
         return Instant(self.clock.monotonic_ns(), self.clock.wall_s())
 
-    async def begin(self, *names: str) -> Mapping[str, FlowHeritage]:
-        """Begin with these flows, `A->B` unless told otherwise, as the service does; return the heritage."""
+    async def begin(self, *names: str) -> Mapping[str, InheritedState]:
+        """Begin with these flows, `A->B` unless told otherwise, as the service does; return the inherited."""
         names = names or ("A->B",)
         await self.bookkeeper.begin(names)
-        heritage = await self.bookkeeper.load()
+        inherited = await self.bookkeeper.load()
         for name in names:
-            self.watch(name, heritage.get(name))
-        return heritage
+            self.watch(name, inherited.get(name))
+        return inherited
 
-    def watch(self, name: str, heritage: FlowHeritage | None = None) -> WatchedFlow:
+    def watch(self, name: str, inherited: InheritedState | None = None) -> WatchedFlow:
         source, target = name.split("->")
         flow = CanaryFlow(name, source, target, TOPIC, f"{source}.{TOPIC}", 2.0, 0.0, 1, exactly_once=False)
         held = watch_flow(
@@ -105,8 +105,8 @@ class Desk:
             incarnation=self.bookkeeper.incarnation,
             carried=[(TOPIC_ID, 0)],
         )
-        if heritage is not None:
-            held.watch.inherit(heritage, self.now)
+        if inherited is not None:
+            held.watch.inherit(inherited, self.now)
         self.flows[name] = held
         self.bookkeeper.watch(held)
         return held

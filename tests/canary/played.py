@@ -22,7 +22,7 @@ from canary.tracker.tracker import Tracker
 from tests.canary.pretend_link import TOPIC, TOPIC_ID, S, policy, stamp
 
 if TYPE_CHECKING:
-    from canary.tracker.books import Flag, Outcome
+    from canary.tracker.counters import Flag, Outcome
 
 
 class Played:
@@ -37,11 +37,11 @@ class Played:
     def tell(self, *events: Event) -> None:
         for event in events:
             self.said += self.tracker.handle(event)
-            assert self.tracker.books.discrepancies() == []
+            assert self.tracker.counters.discrepancies() == []
 
     def until(self, at_s: float) -> None:
         self.said += self.tracker.advance(int(at_s * S))
-        assert self.tracker.books.discrepancies() == []
+        assert self.tracker.counters.discrepancies() == []
 
     def send(self, sequence: int, at_s: float, *, acked: bool = True, partition: int = 0) -> None:
         at = int(at_s * S)
@@ -87,4 +87,4 @@ class Played:
         return sum(isinstance(one, Carried) for one in self.said)
 
     def counts(self, *names: str) -> tuple[int, ...]:
-        return tuple(getattr(self.tracker.books, name) for name in names)
+        return tuple(getattr(self.tracker.counters, name) for name in names)

@@ -33,7 +33,7 @@ from canary.tracker.tracking import TrackerPolicy
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from canary.tracker.books import Outcome
+    from canary.tracker.counters import Outcome
     from canary.tracker.tracker import Tracker
 
 S = 1_000_000_000
@@ -147,7 +147,7 @@ class PretendLink:
         heapq.heappush(self._queue, (at_ns, self._order, make))
 
     def take(self, outputs: list[object]) -> None:
-        assert self.tracker.books.discrepancies() == []
+        assert self.tracker.counters.discrepancies() == []
         for output in outputs:
             match output:
                 case Concluded():

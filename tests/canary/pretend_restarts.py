@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from canary.tracker.books import Flag, Outcome
+from canary.tracker.counters import Flag, Outcome
 from canary.tracker.events import (
     Acked,
     Adopted,
@@ -173,7 +173,7 @@ class Process:
         self.unwritten.clear()
 
     def _hear(self, outputs: list[object]) -> None:
-        assert self.tracker.books.discrepancies() == []
+        assert self.tracker.counters.discrepancies() == []
         for output in outputs:
             if isinstance(output, Concluded) and output.outcome is Outcome.LOST:
                 assert output.source_offset in self.world.dropped

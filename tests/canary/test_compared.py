@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from canary.tracker.events import SeenAtTarget, TargetRead
-from canary.tracker.stamp import Compared, Corrupted, Identity, Intact, Stranger
-from canary.watch.strangers import HOLD_S, Strangers
+from canary.tracker.stamp import Compared, Corrupted, ForeignRecord, Identity, Intact
+from canary.watch.foreign_records import HOLD_S, ForeignRecords
 from runtime.kafka.tap import TappedRecord
 from tests.canary.played import Played
 from tests.canary.pretend_link import INCARNATION, INSTALLATION, TOPIC_ID, S, stamp
@@ -19,7 +19,7 @@ class Line:
 
     def __init__(self) -> None:
         self.play = Played()
-        self.strangers = Strangers()
+        self.strangers = ForeignRecords()
         self.offset = 0
         self.ticked_ms = 0
 
@@ -106,7 +106,7 @@ def test_what_is_compared_holds_the_horizons_of_the_whole_flow(partition):
     play.tell(SeenAtTarget(0, 7, 8, Compared(), 59 * S))
     play.until(HORIZON_S + 0.5)
     assert play.counts("in_flight") == (1,)
-    play.tell(SeenAtTarget(0, 7, 8, Stranger("its bytes on the source are the same"), 59 * S))
+    play.tell(SeenAtTarget(0, 7, 8, ForeignRecord("its bytes on the source are the same"), 59 * S))
     play.until(HORIZON_S + 0.5)
     assert play.counts("overdue", "in_flight") == (1, 0)
 
@@ -148,5 +148,5 @@ def test_once_the_held_copy_is_released_the_end_proves_what_is_absent():
     play.tell(SeenAtTarget(0, 0, 1, Intact(stamp(1)), 3 * S))
     play.tell(SeenAtTarget(0, 1, 2, Compared(), 3 * S))
     play.tell(TargetRead(0, 2, 2))
-    play.tell(SeenAtTarget(0, 1, 2, Stranger("its bytes on the source are the same"), 3 * S))
+    play.tell(SeenAtTarget(0, 1, 2, ForeignRecord("its bytes on the source are the same"), 3 * S))
     assert play.counts("lost", "good", "in_flight") == (1, 1, 1)

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from canary.tracker.stamp import HEADER, Corrupted, Identity, Intact, Stamp, Stranger, decode, encode
+from canary.tracker.stamp import HEADER, Corrupted, ForeignRecord, Identity, Intact, Stamp, decode, encode
 from deploy.local.strangers import strange_records
 
 SENT = Stamp(
@@ -142,13 +142,13 @@ def test_what_a_string_converter_leaves_is_a_copy_without_a_name():
 
 
 def test_where_nothing_of_a_probe_is_left_it_is_a_stranger():
-    assert isinstance(decode(None, None, []), Stranger)
-    assert isinstance(decode(MANGLED, MANGLED, []), Stranger)
-    assert isinstance(decode(b"", VALUE[1:], []), Stranger)
+    assert isinstance(decode(None, None, []), ForeignRecord)
+    assert isinstance(decode(MANGLED, MANGLED, []), ForeignRecord)
+    assert isinstance(decode(b"", VALUE[1:], []), ForeignRecord)
 
 
 def test_twenty_thousand_strange_records_are_read_and_none_is_a_probe():
-    kinds = {Corrupted: 0, Stranger: 0}
+    kinds = {Corrupted: 0, ForeignRecord: 0}
     for _, (key, value, headers) in zip(range(20_000), strange_records(11), strict=False):
         reading = decode(key, value, headers)
         assert type(reading) in kinds

@@ -2,9 +2,9 @@
 
 import pytest
 
-from canary.tracker.books import Flag, Outcome
+from canary.tracker.counters import Flag, Outcome
 from canary.tracker.events import Acked, SeenAtTarget, TargetReplaced, TopicReplaced
-from canary.tracker.stamp import Corrupted, Identity, Intact, Stamp, Stranger
+from canary.tracker.stamp import Corrupted, ForeignRecord, Identity, Intact, Stamp
 from tests.canary.played import Played
 from tests.canary.pretend_link import INCARNATION, INSTALLATION, TOPIC, TOPIC_ID, S, stamp
 
@@ -22,7 +22,7 @@ def test_recovered_is_what_arrives_after_overdue_and_its_latency_is_kept():
     assert play.flags(Flag.RECOVERED) == [(0, 1, "arrived after its horizon")]
     assert play.counts("overdue", "recovered", "outstanding", "delivered") == (1, 1, 0, 0)
     assert ("end_to_end", 75.0) in play.timed()
-    one = play.tracker.standings()[0]
+    one = play.tracker.partition_statuses()[0]
     assert (one.newest_present_ns, one.last_latency_ns, one.oldest_pending_ns) == (0, 75 * S, None)
 
 
@@ -93,7 +93,7 @@ def test_a_reader_that_starts_over_counts_nothing_twice():
     assert sum(play.counts(*flags)) == 3
 
 
-def test_a_target_made_anew_begins_at_offset_0_and_its_records_count():
+def test_a_target_recreated_begins_at_offset_0_and_its_records_count():
     play = Played()
     play.send(0, 0)
     play.arrive(0, 0.1)
@@ -230,10 +230,10 @@ def test_foreign_is_a_changed_record_under_a_key_that_we_never_wrote(forged):
 def test_a_stranger_and_another_incarnation_move_no_counter():
     play = Played()
     play.send(0, 0)
-    before = play.tracker.books.as_dict()
-    play.record(Stranger("no probe"), 1)
+    before = play.tracker.counters.as_dict()
+    play.record(ForeignRecord("no probe"), 1)
     play.record(Intact(stamp(0, incarnation="00000000000000bb")), 1)
-    assert play.tracker.books.as_dict() == before
+    assert play.tracker.counters.as_dict() == before
 
 
 def test_an_acknowledgement_after_the_arrival_is_still_timed():

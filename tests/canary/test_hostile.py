@@ -11,7 +11,7 @@ COUNT = 20_000
 @pytest.mark.parametrize("on_source", [True, False])
 def test_strange_records_between_probes_make_no_verdict(on_source):
     flow, _ = flood(COUNT, on_source=on_source, seed=3)
-    books = flow.watch.books
+    books = flow.watch.counters
     assert flow.judged().verdict is Verdict.HEALTHY
     assert books.good == books.expected == COUNT // 100 + 3
     assert books.lost == books.overdue == books.duplicated == books.looped == books.misrouted == 0
@@ -24,7 +24,7 @@ def test_a_probe_that_is_dropped_among_them_is_lost_all_the_same():
     flow.probe(arrives=False)
     for _ in range(4):
         flow.probe()
-    assert flow.watch.books.lost == 1
+    assert flow.watch.counters.lost == 1
     assert flow.judged().verdict is Verdict.ALTERED  # a strange copy may be what became of it
     clean, _ = flood(0, on_source=False, seed=4)
     clean.probe(arrives=False)

@@ -51,7 +51,7 @@ async def test_nothing_behind_a_held_place_is_taken_before_it_is_filled():
     assert (box.drain(), len(box)) == ([2, 3], 0)
 
 
-async def test_a_flood_keeps_its_thread_waiting_and_nobody_who_holds_a_place(monkeypatch):
+async def test_a_flood_keeps_its_thread_waiting_and_no_one_who_holds_a_place(monkeypatch):
     monkeypatch.setattr(inbox, "FULL_ITEMS", 10)
     box = Inbox(asyncio.get_running_loop())
     flood = threading.Thread(target=lambda: [box.put_when_room(number) for number in range(100)])

@@ -24,7 +24,7 @@ def held(tracker: Tracker) -> int:
             "gone",
             "read_before",
             "states",
-            "farewells",
+            "removed_coverages",
         )
     )
     for state in tracking.states.values():
@@ -87,7 +87,7 @@ def test_a_week_of_every_kind_of_trouble_stays_within_the_bound_of_the_ranges():
     fates = [kinds[number * 7 % len(kinds)] for number in range(10_080)]
     freezes = [(first, 300) for first in range(500, 10_080, 1500)]
     link = run(fates, Weather(freezes=freezes, impairments=[(2500, 100)]), 60)
-    books = link.tracker.books
+    books = link.tracker.counters
     assert books.expected == 10_080
     assert books.confirmed > 0 < books.recovered
     assert books.unknown > 0 < books.lost
@@ -99,7 +99,7 @@ def test_an_outage_torn_by_an_ailing_prober_stays_within_the_bound_and_loses_cou
     link = Measured(tracker, interval_s=120)
     fates = [Fate.DELIVER, Fate.SKIP] * 5000
     link.play(fates, Weather(freezes=[(0, 10_000)]), rest_s=500)
-    books = tracker.books
+    books = tracker.counters
     assert books.overdue == books.recovered + books.confirmed == 5000 - (books.good + books.late)
     assert books.confirmed == books.returned == books.lost == 0
     assert books.outstanding == 0
@@ -112,7 +112,7 @@ def test_an_hour_of_skipped_ticks_handled_at_once_leaves_no_queue():
         tracker.handle(Scheduled(TOPIC_ID, 0, number, number * S // 10, number * 100))
         tracker.handle(Skipped(TOPIC_ID, 0, number))
         assert held(tracker) <= 150  # most of it its minutes, until they are kept
-    assert (tracker.books.skipped, tracker.books.in_flight) == (36_000, 0)
+    assert (tracker.counters.skipped, tracker.counters.in_flight) == (36_000, 0)
 
 
 def test_a_prober_that_flickers_for_a_day_keeps_no_trace_of_it():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canary.tracker.books import Flag, Outcome
+from canary.tracker.counters import Flag, Outcome
 from canary.tracker.events import (
     Acked,
     Impaired,
@@ -16,7 +16,7 @@ from canary.tracker.events import (
     TargetRead,
     TopicReplaced,
 )
-from canary.tracker.stamp import Stranger
+from canary.tracker.stamp import ForeignRecord
 from tests.canary.played import Played
 from tests.canary.pretend_link import TOPIC_ID, S
 
@@ -288,10 +288,10 @@ def test_a_tick_for_a_topic_that_went_away_is_unknown_and_begins_nothing():
     assert play.outcome(1) == (Outcome.UNKNOWN, "its topic was re-created before it was sent")
     play.until(100)
     assert play.counts("expected", "unknown", "in_flight") == (3, 3, 0)
-    assert play.tracker.standings() == []
+    assert play.tracker.partition_statuses() == []
 
 
-def test_sequences_begin_anew_with_a_new_topic_and_are_not_mixed_with_the_old():
+def test_sequences_start_again_with_a_new_topic_and_are_not_mixed_with_the_old():
     play = Played()
     play.send(0, 0)
     play.arrive(0, 0.1)
@@ -316,10 +316,10 @@ def test_sequences_begin_anew_with_a_new_topic_and_are_not_mixed_with_the_old():
 def test_what_cannot_be_raises_and_changes_nothing(event):
     play = Played()
     play.send(0, 0)
-    before = play.tracker.books.as_dict()
+    before = play.tracker.counters.as_dict()
     with pytest.raises(ValueError, match=r"^probe \d of partition 0 "):
         play.tracker.handle(event)
-    assert play.tracker.books.as_dict() == before
+    assert play.tracker.counters.as_dict() == before
 
 
 def test_an_event_handled_late_settles_what_it_finds_past_its_horizon():
@@ -334,7 +334,7 @@ def test_a_reader_that_started_over_has_not_read_to_the_end():
     play = Played()
     play.send(0, 0)
     play.tell(TargetRead(0, 9, 9))
-    play.record(Stranger("the log began again, or the reader did"), 1)
+    play.record(ForeignRecord("the log began again, or the reader did"), 1)
     play.tell(MirrorPassed(TOPIC_ID, 0, 100, 5))
     assert play.counts("lost") == (0,)
     play.tell(TargetRead(0, 5, 5))

@@ -106,7 +106,7 @@ def test_every_probe_on_the_source_is_counted_once_and_no_other_than_those_that_
         kept.total("overdue")
         == kept.total("recovered") + kept.total("confirmed") + kept.total("closed") + waiting
     )
-    books = processes[-1].tracker.books
+    books = processes[-1].tracker.counters
     assert (books.in_flight, books.outstanding) == (0, waiting)
     concluded = sum(kept.total(name) for name in ("good", "late", "overdue", "lost"))
     assert concluded <= kept.total("settled") <= kept.total("expected")
@@ -152,7 +152,7 @@ def test_two_replicas_judge_each_its_own_and_the_survivor_what_the_other_left(wo
     for stamp in world.source:
         assert stamp.sequence in found[stamp.incarnation]
     assert world.kept.total("expected") == sum(len(one) for one in found.values())
-    assert two.tracker.books.in_flight == 0
+    assert two.tracker.counters.in_flight == 0
 
 
 @given(worlds, steps)

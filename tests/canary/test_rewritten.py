@@ -8,7 +8,7 @@ import itertools
 
 import pytest
 
-from canary.tracker.books import Flag
+from canary.tracker.counters import Flag
 from canary.tracker.events import Acked
 from tests.canary.played import Played
 from tests.canary.pretend_link import TOPIC_ID, S
@@ -63,7 +63,7 @@ def test_what_the_producer_wrote_twice_is_no_loop_and_proves_no_loss(order, mirr
 
 
 @pytest.mark.parametrize("order", orders, ids=" ".join)
-def test_a_third_copy_that_nobody_acknowledged_is_a_loop(order):
+def test_a_third_copy_that_no_one_acknowledged_is_a_loop(order):
     play = written_twice(order, mirrored_after=3)
     play.source(2, 4.0, offset=300)
     assert [(sequence, count) for sequence, count, _ in play.flags(Flag.LOOPED)] == [(2, 1)]

@@ -8,9 +8,9 @@ import pytest
 
 from canary.config import CanaryConfig
 from canary.flows import CanaryFlow
-from canary.persistence.heritage import FlowHeritage, Left
+from canary.persistence.inherited import InheritedState, Unfinished
 from canary.persistence.latches import Latch
-from canary.site.topic_care import HASTE_S
+from canary.site.topic_checks import HASTE_S
 from canary.tracker.events import Coverage, TargetRead
 from canary.tracker.stamp import Stamp, encode
 from fleet.verdicts.evidence import CanaryState, Finding, FindingKind
@@ -18,7 +18,7 @@ from runtime.kafka.admin import ClusterDescription, TopicDescription
 from runtime.kafka.round_trip import RoundTripOutcome
 from runtime.kafka.sender import Delivered
 from runtime.kafka.tap import TappedRecord
-from tests.canary.test_topic_changes import PlayedAdmin, books, copy, look, scene, tick
+from tests.canary.test_topic_changes import PlayedAdmin, copy, counters, look, scene, tick
 
 __all__ = ["scene"]  # the fixture of the prober over played clusters
 
@@ -48,7 +48,7 @@ def deliver(scene, tags):
 
 
 def of(scene, name):
-    found = scene.prober.flows[name].watch.books
+    found = scene.prober.flows[name].watch.counters
     assert found.discrepancies() == []
     return found
 
@@ -57,7 +57,7 @@ async def test_a_flow_that_is_added_counts_from_its_beginning_and_leaves_the_oth
     await look(scene, "A", "B")
     early = tick(scene) + tick(scene)
     add_cluster(scene, "C", A_c="there")
-    scene.prober.roster.add(flow("A", "C"), FlowHeritage(frozenset({("one", 0)})))
+    scene.prober.roster.add(flow("A", "C"), InheritedState(frozenset({("one", 0)})))
     await look(scene, "C", "A")
     assert len(scene.senders) == 1  # nothing was interrupted
     late = tick(scene)
@@ -76,7 +76,7 @@ async def test_a_flow_that_is_dropped_ends_with_an_outcome_for_every_probe(scene
     seen, unseen = tick(scene), tick(scene)
     deliver(scene, seen)
     held = scene.prober.roster.drop("A->B")
-    found = held.watch.books
+    found = held.watch.counters
     assert (found.unknown, found.abandoned, found.in_flight) == (len(seen), len(unseen), 0)
     assert found.discrepancies() == []
     assert "A->B" not in scene.prober.flows
@@ -86,7 +86,7 @@ async def test_a_flow_that_is_dropped_ends_with_an_outcome_for_every_probe(scene
     copy_of_late = SimpleNamespace(sequence=0, topic_id="one")
     scene.prober.probings["A"] = idle
     copy(scene, copy_of_late, 0, "B-tap-1")
-    assert held.watch.books.as_dict() == found.as_dict()
+    assert held.watch.counters.as_dict() == found.as_dict()
     await idle.finish()
     assert idle.fits(TopicDescription("c", "one", (1,)))  # and never begins again
 
@@ -99,7 +99,7 @@ async def test_a_topic_that_is_wanted_no_more_is_read_no_more_and_known_anew_lat
     assert all(site.reader.positions == {} for site in scene.prober.sites.values())
     assert all(site.topics.present == {} for site in scene.prober.sites.values())
     assert all(tap.stopped for tap in scene.taps)
-    scene.prober.roster.add(flow("A", "B"), FlowHeritage(frozenset({("one", 0)})))
+    scene.prober.roster.add(flow("A", "B"), InheritedState(frozenset({("one", 0)})))
     await look(scene, "A", "B")
     assert {place for tap in scene.taps if not tap.stopped for place in tap.places} == {("c", 0), ("A.c", 0)}
 
@@ -111,14 +111,14 @@ async def test_no_sequence_number_is_given_out_twice_when_a_source_comes_back(sc
     for idle in scene.prober.roster.take_idle():
         await idle.finish()
         await idle.stop()
-    scene.prober.roster.add(flow("A", "B"), FlowHeritage(frozenset({("one", 0)})))
+    scene.prober.roster.add(flow("A", "B"), InheritedState(frozenset({("one", 0)})))
     await look(scene, "A", "B")
     again = tick(scene)
     assert min(tag.sequence for tag in again) == max(tag.sequence for tag in first) + 1
     deliver(scene, again)
     for offset, tag in enumerate(first + again):
         copy(scene, tag, offset, scene.prober.sites["B"].reader.tap_name)
-    assert books(scene).good == books(scene).expected == len(again)
+    assert counters(scene).good == counters(scene).expected == len(again)
 
 
 async def test_other_clients_of_a_cluster_keep_counters_and_positions(scene):
@@ -131,7 +131,7 @@ async def test_other_clients_of_a_cluster_keep_counters_and_positions(scene):
     before.control.counts[RoundTripOutcome.GOOD] += 5
     before.throttles["tap"].add(1.5)
     before.throttles["sender"].add(2.5)
-    before.counts.strangers = 5
+    before.counts.foreign_records = 5
     await scene.prober.roster.leave("B")
     assert scene.taps[-1].stopped
     scene.prober.roster.add_site("B", SimpleNamespace())
@@ -141,7 +141,7 @@ async def test_other_clients_of_a_cluster_keep_counters_and_positions(scene):
     after = scene.prober.sites["B"]
     assert (after.counts.errors["tap"], after.control.counts[RoundTripOutcome.GOOD]) == (7, 5)
     assert {client: one.total_s for client, one in after.throttles.items()} == {"tap": 1.5, "sender": 2.5}
-    assert scene.prober.sites["B"].counts.strangers == 5
+    assert scene.prober.sites["B"].counts.foreign_records == 5
     await scene.prober.roster.leave("A")
     assert scene.senders[0].ended
     assert scene.prober.state("A->B") == (CanaryState.WAITING, "the client settings of A are changing")
@@ -150,13 +150,13 @@ async def test_other_clients_of_a_cluster_keep_counters_and_positions(scene):
     await look(scene, "A")
     more = tick(scene)
     assert min(tag.sequence for tag in more) == tags[-1].sequence + 1
-    assert books(scene).expected == len(tags + more)
+    assert counters(scene).expected == len(tags + more)
 
 
 async def test_since_when_a_topic_is_wanted_moves_with_a_clock_that_is_set(scene):
     before = dict(scene.prober.roster.wanted_since)
     scene.clock.set_wall(-3600.0)
-    scene.prober.doubts.notice()
+    scene.prober.self_check.notice()
     assert before
     assert scene.prober.roster.wanted_since == {place: at - 3600 for place, at in before.items()}
 
@@ -177,9 +177,9 @@ async def test_a_probe_that_comes_back_stops_everything_to_its_source(scene):
     state, said = scene.prober.state("A->B")
     assert state is CanaryState.LATCHED
     assert sentence in said
-    skipped = books(scene).skipped
+    skipped = counters(scene).skipped
     assert tick(scene) == tick(scene) == []
-    assert books(scene).skipped == skipped + 2
+    assert counters(scene).skipped == skipped + 2
     # A topic made anew lifts nothing.
     scene.prober.sites["A"].admin.topics["c"] = TopicDescription("c", "two", (1,))
     await look(scene, "A")
@@ -197,10 +197,10 @@ async def test_a_latch_is_there_before_the_first_probe(scene):
     scene.prober.roster.take_idle()
     scene.prober.roster.hold_latches({("A", "c"): Latch("A", "c", "one", 5.0, "it came back")})
     scene.prober.roster.use(CanaryConfig(topic="c"))
-    scene.prober.roster.add(flow("A", "B"), FlowHeritage())
+    scene.prober.roster.add(flow("A", "B"), InheritedState())
     await look(scene, "A", "B")
     assert tick(scene) == []
-    assert books(scene).skipped == books(scene).expected > 0
+    assert counters(scene).skipped == counters(scene).expected > 0
 
 
 DEAD = "00000000000000dd"
@@ -219,13 +219,13 @@ async def test_what_a_dead_process_left_is_gone_on_with_when_its_flow_is_changed
     await look(scene, "A", "B")
     add_cluster(scene, "C", A_c="there")
     carried = frozenset({("one", 0)})
-    left = {DEAD: Left(0.0, (("", Coverage(DEAD, "one", 0)),))}
-    scene.prober.roster.add(flow("A", "C"), FlowHeritage(carried, left))
+    left = {DEAD: Unfinished(0.0, (("", Coverage(DEAD, "one", 0)),))}
+    scene.prober.roster.add(flow("A", "C"), InheritedState(carried, left))
     await look(scene, "C", "A")
     find(scene, 0, 0)
     dropped = scene.prober.roster.drop("A->C")
-    assert (dropped.watch.books.expected, dropped.watch.books.unknown) == (1, 1)
-    scene.prober.roster.add(flow("A", "C"), FlowHeritage(carried))
+    assert (dropped.watch.counters.expected, dropped.watch.counters.unknown) == (1, 1)
+    scene.prober.roster.add(flow("A", "C"), InheritedState(carried))
     for number in (1, 2):
         find(scene, number, number)
     assert (of(scene, "A->C").expected, of(scene, "A->C").unknown) == (2, 2)
@@ -235,8 +235,8 @@ async def test_what_a_dead_process_left_is_gone_on_with_when_its_flow_is_changed
 # --- what was found, over a reload
 
 
-def add_again(scene, *, source="A", **heritage):
-    scene.prober.roster.add(flow(source, "B"), FlowHeritage(frozenset({("one", 0)}), **heritage))
+def add_again(scene, *, source="A", **inherited):
+    scene.prober.roster.add(flow(source, "B"), InheritedState(frozenset({("one", 0)}), **inherited))
 
 
 def found_of(scene, name="A->B"):
@@ -255,7 +255,7 @@ async def test_what_was_found_a_moment_before_a_reload_of_its_flow_is_still_know
     for offset, tag in enumerate(tags):
         copy(scene, tag, offset, "A-tap-1-lazy", topic="c")
     copy(scene, tags[1], 0, "B-tap-1")
-    scene.prober._dispatch.tell_target("B", "A.c", TargetRead(0, 1, 1))
+    scene.prober._dispatch.deliver_to_target("B", "A.c", TargetRead(0, 1, 1))
     (lost,) = found_of(scene)
     losses = list(scene.prober.flows["A->B"].watch.found.losses)
     assert losses[0].sequence == tags[0].sequence
@@ -268,7 +268,7 @@ async def test_what_was_found_a_moment_before_a_reload_of_its_flow_is_still_know
 async def test_of_a_flow_that_was_not_watched_before_the_store_tells_what_was_found(scene):
     add_cluster(scene, "C", A_c="there")
     stored = finding(scene, FindingKind.LOST)
-    scene.prober.roster.add(flow("A", "C"), FlowHeritage(findings=(stored,), losses=(stored,)))
+    scene.prober.roster.add(flow("A", "C"), InheritedState(findings=(stored,), losses=(stored,)))
     assert found_of(scene, "A->C") == (stored,)
 
 
@@ -277,13 +277,13 @@ async def test_what_was_found_moves_with_the_clock_also_while_its_flow_is_not_wa
     scene.prober.flows["A->B"].watch.found.add(altered, pause_s=5.0)
     scene.prober.roster.drop("A->B")
     scene.clock.set_wall(3600.0)
-    scene.prober.doubts.notice()
+    scene.prober.self_check.notice()
     add_again(scene)
     assert [one.at for one in found_of(scene)] == [altered.at + 3600.0]
 
 
 @pytest.mark.parametrize("watched", [True, False], ids=["watched", "dropped meanwhile"])
-async def test_a_loop_that_was_called_mended_comes_back_with_no_reload(scene, watched):
+async def test_a_loop_that_was_called_fixed_comes_back_with_no_reload(scene, watched):
     forgotten = []
     scene.prober.roster._memory.forget_loops = forgotten.append
     scene.prober.roster.hold_latches({("A", "c"): Latch("A", "c", "one", 5.0, "it came back")})
@@ -303,7 +303,7 @@ async def test_a_loop_that_was_called_mended_comes_back_with_no_reload(scene, wa
 
 
 def impaired(scene):
-    scene.prober.doubts.look()
+    scene.prober.self_check.check()
     return scene.prober.evidence("A->B").canary.impaired
 
 
@@ -313,11 +313,11 @@ def let_pass(scene, seconds):
         scene.clock.advance(0.5)
         for tap in scene.taps:
             tap.last_poll_ns = scene.clock.now_ns
-        scene.prober.doubts.look()
+        scene.prober.self_check.check()
 
 
-async def test_a_flow_that_begins_anew_is_told_what_the_former_was_told(scene):
-    scene.prober.doubts.note_store(False, "the disk is full")
+async def test_a_flow_that_starts_again_is_told_what_the_former_was_told(scene):
+    scene.prober.self_check.note_store(False, "the disk is full")
     let_pass(scene, 12)
     assert "the disk is full" in impaired(scene)
     scene.prober.roster.drop("A->B")
@@ -336,8 +336,8 @@ async def test_a_sender_that_was_ended_with_probes_unreported_says_nothing_of_th
     assert impaired(scene) is None
 
 
-async def test_what_a_cluster_said_of_a_topic_is_forgotten_once_nobody_wants_it(scene):
-    scene.prober.doubts.note_refusal("B", "A.c", "not authorised")
+async def test_what_a_cluster_said_of_a_topic_is_forgotten_once_no_one_wants_it(scene):
+    scene.prober.self_check.note_refusal("B", "A.c", "not authorised")
     assert "not authorised" in impaired(scene)
     scene.prober.roster.drop("A->B")
     add_again(scene)

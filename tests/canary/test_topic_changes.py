@@ -8,7 +8,7 @@ import pytest
 
 from canary.config import CanaryConfig
 from canary.flows import CanaryFlow
-from canary.persistence.heritage import FlowHeritage
+from canary.persistence.inherited import InheritedState
 from canary.prober import Prober
 from canary.site import probing, reader
 from canary.site.sending import Sending
@@ -136,7 +136,7 @@ async def scene(monkeypatch):
             note_carried=lambda *_: None,
             forget_loops=lambda _flow: None,
         ),
-        heritage={"A->B": FlowHeritage(frozenset({("one", 0)}))},
+        inherited={"A->B": InheritedState(frozenset({("one", 0)}))},
         clock=clock,
         reporter=reporter,
     )
@@ -150,7 +150,7 @@ async def scene(monkeypatch):
 
 async def look(scene, *aliases):
     for alias in aliases:
-        await scene.prober.sites[alias]._look(scene.prober)
+        await scene.prober.sites[alias]._poll(scene.prober)
 
 
 def tick(scene, seconds=1.0):
@@ -174,8 +174,8 @@ def copy(scene, tag, offset, tap, topic="A.c"):
     scene.prober.drain()
 
 
-def books(scene):
-    found = scene.prober.flows["A->B"].watch.books
+def counters(scene):
+    found = scene.prober.flows["A->B"].watch.counters
     assert found.discrepancies() == []
     return found
 
@@ -185,7 +185,7 @@ async def test_a_probe_goes_out_and_is_seen(scene):
     (tag,) = tick(scene, 0.0)
     scene.senders[0].sink(Delivered(tag, 0, scene.clock.now_ns))
     copy(scene, tag, 0, "B-tap-1")
-    assert books(scene).good == 1
+    assert counters(scene).good == 1
     assert scene.prober.state("A->B") == (CanaryState.RUNNING, "")
 
 
@@ -213,7 +213,7 @@ async def test_nothing_of_the_old_topic_is_sent_once_the_new_one_is_known(scene,
     assert len(scene.senders) == 2
     assert scene.senders[0].ended
     assert {tag.topic_id for tag in tick(scene)} == {"two"}
-    assert books(scene).unknown == len(first)
+    assert counters(scene).unknown == len(first)
     assert scene.taps[-1].places[("c", 0)] == scene.taps[-1].places[("c", 1)] == 0
 
 
@@ -232,7 +232,7 @@ async def test_a_topic_that_may_not_be_seen_is_why_nothing_is_sent(scene):
     assert scene.prober.state("A->B") == (CanaryState.RUNNING, "")
 
 
-async def test_a_source_that_lets_nobody_in_is_why_nothing_is_sent(scene):
+async def test_a_source_that_lets_no_one_in_is_why_nothing_is_sent(scene):
     control = scene.prober.sites["A"].control
     control.become(Control.UNKNOWN, "A refused the name or password of mirrorwatch", 5.0)
     said = (CanaryState.WAITING, "A refused the name or password of mirrorwatch")
@@ -299,8 +299,8 @@ async def test_a_new_target_topic_that_the_old_tap_found_is_not_read_twice(scene
     copy(scene, tags[-1], 0, "B-tap-1")  # the old tap is in the new topic already
     await look(scene, "B")
     assert scene.taps[-1].places == {("A.c", 0): 1}
-    assert books(scene).good == len(tags)
-    assert books(scene).duplicated == 0
+    assert counters(scene).good == len(tags)
+    assert counters(scene).duplicated == 0
 
 
 async def test_a_new_target_topic_is_read_from_its_beginning(scene):
@@ -326,10 +326,10 @@ async def test_what_an_older_tap_says_is_not_taken(scene):
     await look(scene, "A", "B")
     (tag, *_) = tick(scene)
     copy(scene, tag, 0, "B-tap-0")
-    assert books(scene).good == 0
+    assert counters(scene).good == 0
 
 
-async def test_a_tap_that_ended_by_itself_is_made_anew(scene):
+async def test_a_tap_that_ended_by_itself_is_recreated(scene):
     await look(scene, "A", "B")
     fault = TapFault("B-tap-1", "", UnavailableError("broken"), lasting=True, at_ns=0)
     scene.prober._inbox.put(fault)
@@ -341,7 +341,7 @@ async def test_a_tap_that_ended_by_itself_is_made_anew(scene):
     assert not scene.taps[-1].stopped
 
 
-async def test_a_producer_that_is_of_no_more_use_is_made_anew(scene):
+async def test_a_producer_that_is_of_no_more_use_is_recreated(scene):
     await look(scene, "A")
     scene.senders[0].broken = True
     await look(scene, "A")
@@ -398,20 +398,20 @@ async def test_strange_records_that_the_source_holds_too_are_not_altered(scene, 
     for side in order:
         place = ("c", "A-tap-1") if side == "source" else ("A.c", "B-tap-1")
         put(scene, *place, 3, b'{"mirrorwatch":1')
-        assert books(scene).corrupted == 0
+        assert counters(scene).corrupted == 0
     release(scene, 0.0)
-    assert scene.prober._intake.strangers["A"].idle
+    assert scene.prober._intake.foreign_records["A"].idle
     release(scene, 2.0)
-    assert books(scene).corrupted == 0
+    assert counters(scene).corrupted == 0
 
 
-async def test_a_changed_copy_is_told_once_its_original_had_the_time_to_show(scene):
+async def test_a_changed_copy_is_reported_once_its_original_had_the_time_to_show(scene):
     await look(scene, "A", "B")
     put(scene, "A.c", "B-tap-1", 4, b'{"mirrorwatch":2')
     release(scene, 0.5)
-    assert books(scene).corrupted == 0
+    assert counters(scene).corrupted == 0
     release(scene, 0.6)
-    assert books(scene).corrupted == 1
+    assert counters(scene).corrupted == 1
 
 
 def put_probe(scene, tag, offset, *, value=None, topic="A.c", tap="B-tap-1"):
@@ -433,13 +433,13 @@ async def test_what_stands_behind_a_changed_copy_waits_with_it_and_proves_nothin
     put_probe(scene, tags[1], 1)
     put_probe(scene, tags[2], 2)
     release(scene, 0.9)
-    assert (books(scene).corrupted, books(scene).good, books(scene).lost) == (0, 0, 0)
+    assert (counters(scene).corrupted, counters(scene).good, counters(scene).lost) == (0, 0, 0)
     release(scene, 0.1)
-    assert (books(scene).corrupted, books(scene).good, books(scene).lost) == (1, 2, 1)
+    assert (counters(scene).corrupted, counters(scene).good, counters(scene).lost) == (1, 2, 1)
     assert not scene.prober.flows["A->B"].watch.found.losses  # it is told as altered
 
 
-async def test_a_changed_copy_of_a_probe_that_the_source_shows_later_is_a_strangers_and_lets_the_rest_go(
+async def test_a_changed_copy_of_a_probe_that_the_source_shows_later_is_a_foreign_records_and_lets_the_rest_go(
     scene,
 ):
     await look(scene, "A", "B")
@@ -448,7 +448,7 @@ async def test_a_changed_copy_of_a_probe_that_the_source_shows_later_is_a_strang
     put_probe(scene, after, 1)
     put_probe(scene, tag, 7, value=b"written by a stranger", topic="c", tap="A-tap-1-lazy")
     release(scene, 0.1)
-    assert (books(scene).corrupted, books(scene).good) == (0, 1)
+    assert (counters(scene).corrupted, counters(scene).good) == (0, 1)
 
 
 async def test_nothing_that_waits_is_left_behind_at_the_end(scene):
@@ -457,4 +457,4 @@ async def test_nothing_that_waits_is_left_behind_at_the_end(scene):
     put_probe(scene, tag, 0, value=b"changed")
     put_probe(scene, after, 1)
     await scene.prober.close()
-    assert (books(scene).corrupted, books(scene).good) == (1, 1)
+    assert (counters(scene).corrupted, counters(scene).good) == (1, 1)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from canary.config import CanaryConfig
-from canary.site.topic_care import HASTE_S, SETTINGS_S, Refusal, TopicCare
+from canary.site.topic_checks import HASTE_S, SETTINGS_S, Refusal, TopicChecks
 from runtime.kafka.admin import TopicDescription
 from tests.runtime.fake_clock import FakeClock
 
@@ -37,13 +37,13 @@ class Scene:
             config=CanaryConfig(),
             sites={"B": self.site},
             probings={},
-            doubts=SimpleNamespace(on_clock_set=[]),
+            self_check=SimpleNamespace(on_clock_set=[]),
             dispatch=SimpleNamespace(running={}, by_source={}),
         )
         reporter = SimpleNamespace(
             problem=lambda *_: None, settled=lambda *_: None, event=lambda *_, **__: None
         )
-        self.care = TopicCare(roster, clock=self.clock, reporter=reporter)
+        self.topic_checks = TopicChecks(roster, clock=self.clock, reporter=reporter)
 
     async def describe_topic_config(self, _name):
         self.asked += 1
@@ -57,8 +57,8 @@ class Scene:
 
     def look(self, after_s=0.0):
         self.clock.advance(after_s)
-        asyncio.run(self.care.look(self.site))
-        return self.care.refusals.get(PLACE)
+        asyncio.run(self.topic_checks.check(self.site))
+        return self.topic_checks.refusals.get(PLACE)
 
 
 def test_what_refuses_copies_is_known_once_probes_wait():
@@ -66,7 +66,7 @@ def test_what_refuses_copies_is_known_once_probes_wait():
     assert scene.look() is None
     scene.settings = {"max.message.bytes": "200"}
     assert scene.look(HASTE_S + 1) is None  # nobody waits: the settings are read every few minutes only
-    scene.care.hasten(*PLACE)
+    scene.topic_checks.hasten(*PLACE)
     refusal = scene.look()
     assert "max.message.bytes is 200, and a probe has up to" in refusal.sentence
 
@@ -74,9 +74,9 @@ def test_what_refuses_copies_is_known_once_probes_wait():
     later = scene.look(SETTINGS_S)
     assert later == refusal._replace(seen_at=scene.clock.wall_s())
     scene.settings = {}
-    scene.care.hasten(*PLACE)
+    scene.topic_checks.hasten(*PLACE)
     scene.look(HASTE_S)
-    assert scene.care.refusals[PLACE] == later._replace(sentence="")  # when it was seen stays known
+    assert scene.topic_checks.refusals[PLACE] == later._replace(sentence="")  # when it was seen stays known
     scene.settings = {"max.message.bytes": "200"}
     anew = scene.look(SETTINGS_S)
     assert anew.since_at == anew.seen_at == scene.clock.wall_s()
@@ -88,16 +88,16 @@ def test_when_it_was_seen_moves_with_a_clock_that_is_set():
     scene = Scene()
     scene.settings = {"max.message.bytes": "200"}
     seen = scene.look()
-    for move in scene.care._roster.doubts.on_clock_set:
+    for move in scene.topic_checks._roster.self_check.on_clock_set:
         move(-3600.0)
     moved = Refusal(seen.sentence, seen.since_at - 3600, seen.seen_at - 3600)
-    assert scene.care.refusals[PLACE] == moved
+    assert scene.topic_checks.refusals[PLACE] == moved
 
 
 def test_waiting_probes_have_the_settings_read_no_oftener_than_that():
     scene = Scene()
     for _ in range(10):
-        scene.care.hasten(*PLACE)
+        scene.topic_checks.hasten(*PLACE)
         scene.look(1.0)
     assert scene.asked == 1 + 9 // (int(HASTE_S))
     scene.look(SETTINGS_S)

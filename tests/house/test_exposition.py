@@ -15,7 +15,7 @@ from alerts.objectives import Objective, ObjectiveKind
 from canary.config import CanaryConfig
 from canary.flows import CanaryFlow
 from canary.prober import Prober
-from canary.watch.glance import Glance
+from canary.watch.flow_summary import FlowSummary
 from fleet.mm2.replication import PolicyKind
 from fleet.series import catalogue as series
 from fleet.series.catalogue import CATALOGUE, Kind
@@ -55,16 +55,16 @@ async def _service(checksums: ChecksumSeries | None, verdict: FlowVerdict) -> Se
             note_carried=lambda *_: None,
             forget_loops=lambda _flow: None,
         ),
-        heritage={},
+        inherited={},
         clock=clock,
         reporter=SimpleNamespace(problem=None, settled=None, event=None),
     )
-    prober.sites["B"].own_topics.heartbeat_age_s = lambda _flow, _now_at: 1.2
+    prober.sites["B"].mirror_topics.heartbeat_age_s = lambda _flow, _now_at: 1.2
     for site in prober.sites.values():
         site.counts.last_success_at["cluster"] = 1.0
         site.control.clock_ahead_s = 0.1
     watch = prober.flows["A->B"].watch
-    watch.glance = lambda _now_ns: Glance((0,), last_arrival_ns=0, recovery_point_age_s=1.0)
+    watch.summary = lambda _now_ns: FlowSummary((0,), last_arrival_ns=0, recovery_point_age_s=1.0)
     policy = SimpleNamespace(kind=PolicyKind.DEFAULT)
     config = SimpleNamespace(
         canary=canary, lone=(), topology=SimpleNamespace(flow=lambda _name: SimpleNamespace(policy=policy))

@@ -8,7 +8,7 @@ import pytest
 
 from alerts.objectives import ObjectiveKind
 from canary.report import CollectorCounts
-from canary.tracker.books import Flag, Outcome
+from canary.tracker.counters import Flag, Outcome
 from canary.tracker.events import Stage
 from checksum.compare.findings import RecordVerdict
 from fleet.series import catalogue as series

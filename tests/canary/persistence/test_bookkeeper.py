@@ -53,17 +53,17 @@ async def test_what_was_kept_is_what_the_next_process_begins_with(desks):
     await one.change_lease(one.bookkeeper.incarnation, process=DEAD_HERE)
 
     two = await desks()
-    heritage = (await two.begin())["A->B"]
-    (left,) = heritage.left.values()
+    inherited = (await two.begin())["A->B"]
+    (left,) = inherited.left.values()
     ((target_topic_id, coverage),) = left.coverages
-    assert heritage.left.keys() == {one.bookkeeper.incarnation}
+    assert inherited.left.keys() == {one.bookkeeper.incarnation}
     assert left.begun_at == desks.clock.began_wall_s
     assert target_topic_id == ""
     assert coverage.covered == ((0, 1),)
     assert coverage.absent == ()
     assert (coverage.source_from, coverage.target_from) == (2, 3)
-    assert heritage.carried == {(TOPIC_ID, 0)}
-    assert [finding.kind.value for finding in heritage.findings] == ["duplicated"]
+    assert inherited.carried == {(TOPIC_ID, 0)}
+    assert [finding.kind.value for finding in inherited.findings] == ["duplicated"]
     assert two.events == [
         (
             "taking over the probes of an earlier process",
@@ -88,8 +88,8 @@ async def test_the_last_losses_are_there_after_a_restart_however_old_they_are(de
     await one.bookkeeper.end(one.flows)
     desks.clock.advance(DAY_S)
     two = await desks()
-    heritage = await two.begin("A->B", "A->C")
-    assert heritage["A->B"].findings == ()  # they are too old for a verdict
+    inherited = await two.begin("A->B", "A->C")
+    assert inherited["A->B"].findings == ()  # they are too old for a verdict
     assert list(two.flows["A->B"].watch.found.losses) == [replace(loss, sequence=None) for loss in lost]
     assert list(two.flows["A->C"].watch.found.losses) == []
 
@@ -189,7 +189,7 @@ async def test_a_finding_that_grows_is_one_row_with_both_its_instants(desks):
 
 
 @pytest.mark.parametrize("written", [True, False], ids=["written", "waiting"])
-async def test_a_loop_that_was_called_mended_comes_back_with_no_start(file_desks, written):
+async def test_a_loop_that_was_called_fixed_comes_back_with_no_start(file_desks, written):
     one = await file_desks()
     await one.begin("A->B", "A->C")
     for flow in one.flows:
@@ -215,7 +215,7 @@ async def test_a_loop_that_was_called_mended_comes_back_with_no_start(file_desks
     assert await one.select("select flow from canary_findings order by 1") == [("A->B",), ("A->C",)]
 
 
-async def test_it_goes_on_every_second_and_less_often_while_the_store_fails(file_desks):
+async def test_it_continues_every_second_and_less_often_while_the_store_fails(file_desks):
     one = await file_desks()
     await one.begin()
     with away(file_desks.path):
@@ -355,9 +355,9 @@ async def test_the_next_process_takes_over_what_is_left_for_the_flows_that_have_
     await two.keep()
     await two.keep()
     await two.bookkeeper.end(two.flows)
-    heritage = await (await desks()).begin("A->B", "A->C")
+    inherited = await (await desks()).begin("A->B", "A->C")
     names = one.bookkeeper.incarnation, two.bookkeeper.incarnation
-    assert {flow: set(left.left) for flow, left in heritage.items()} == {
+    assert {flow: set(left.left) for flow, left in inherited.items()} == {
         "A->B": {names[1]},
         "A->C": set(names),
     }
@@ -402,5 +402,5 @@ async def test_a_flow_that_is_dropped_leaves_what_it_had_not_finished_to_the_nex
     two.bookkeeper.forget(two.flows.pop("A->B"))
     await two.keep()
     await two.bookkeeper.end(two.flows)
-    heritage = await (await desks()).begin()
-    assert one.bookkeeper.incarnation in heritage["A->B"].left
+    inherited = await (await desks()).begin()
+    assert one.bookkeeper.incarnation in inherited["A->B"].left

@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[3]
 async def left_to(desk):
     """Begin, and return whose probes were taken over, and how long that was waited for."""
     before = len(desk.clock.waits_s)
-    heritage = await desk.begin()
-    left = set(heritage["A->B"].left) if "A->B" in heritage else set()
+    inherited = await desk.begin()
+    left = set(inherited["A->B"].left) if "A->B" in inherited else set()
     return left, sum(desk.clock.waits_s[before:])
 
 

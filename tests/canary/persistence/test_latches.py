@@ -112,7 +112,7 @@ async def test_what_told_of_the_loop_is_gone_with_the_latch_and_would_come_back_
 @pytest.mark.parametrize(("present", "gone"), [("one", False), (None, False), ("two", True)])
 def test_a_latch_says_since_when_why_and_what_to_do(present, gone):
     other = " The topic c of the loop was deleted and re-created since." if gone else ""
-    assert LATCH.told("A->B", present) == (
+    assert LATCH.message("A->B", present) == (
         "No canary records are sent to c on A since 2023-11-14 22:13:20 UTC: probe 3 of partition 0 came back"
         f" to its source.{other} Fix the mirrors, then resume: POST /api/v1/flows/A->B/canary/resume."
     )

@@ -134,7 +134,7 @@ async def run_probes(monkeypatch, admin, results, *, state=None):
     return state, trips, said, counts
 
 
-async def test_a_topic_made_anew_gets_new_clients_and_blames_nobody(monkeypatch):
+async def test_a_topic_recreated_gets_new_clients_and_blames_no_one(monkeypatch):
     admin = Admin("old")
 
     def replaced():

@@ -38,8 +38,8 @@ class Scene:
             SimpleNamespace(
                 by_source={},
                 by_target={},
-                tell_source=self.tell_source,
-                tell_target=lambda *told: self.told_target.append(told[:3]),
+                deliver_to_source=self.deliver_to_source,
+                deliver_to_target=lambda *told: self.told_target.append(told[:3]),
                 now=lambda: Instant(0, FakeClock().wall_s()),
             ),
             SimpleNamespace(
@@ -53,7 +53,7 @@ class Scene:
             ),
         )
 
-    def tell_source(self, _alias, event, _now):
+    def deliver_to_source(self, _alias, event, _now):
         self.told.append(event)
 
     def fault(self, topic, error, *, tap=None):
@@ -88,7 +88,7 @@ def test_records_that_are_no_probes_are_counted_and_probes_of_whatever_shape_are
     probe = TappedRecord(scene.tap, "c", 0, 3, 4, sent.key, sent.value, list(sent.headers), 0)
     changed = TappedRecord(scene.tap, "c", 0, 4, 5, sent.key, b"another", list(sent.headers), 0)
     scene.intake.take([probe, changed])
-    assert scene.counts.strangers == 4
+    assert scene.counts.foreign_records == 4
     assert scene.problems == []
 
 

@@ -73,7 +73,7 @@ def test_a_tick_that_is_too_late_is_skipped_and_uses_up_its_number():
     assert scene.sequences == {("id", 0): 2, ("id", 1): 2}
 
 
-def test_what_the_sender_does_not_take_is_skipped_and_the_count_goes_on():
+def test_what_the_sender_does_not_take_is_skipped_and_the_count_continues():
     scene = Scene({("id", 0): 41, ("other", 0): 7})
     scene.takes = False
     scene.sending.send_due()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from canary.site.throttling import tell_throttled
+from canary.site.throttling import report_throttling
 from runtime.kafka.throttle import WINDOW_S, Throttle
 from tests.runtime.fake_clock import FakeClock
 
@@ -49,17 +49,17 @@ def test_more_than_a_second_in_ten_is_a_problem_until_it_is_less(clock):
         problem=said.__setitem__, settled=lambda where: said.pop(where, None), event=lambda *_a, **_f: None
     )
     hold_back(throttles["sender"], 1.0)
-    tell_throttled("A", throttles, reporter)
+    report_throttling("A", throttles, reporter)
     assert said == {}
     hold_back(throttles["sender"], 0.2)
-    tell_throttled("A", throttles, reporter)
+    report_throttling("A", throttles, reporter)
     ((where, sentence),) = said.items()
     assert where == "A: quota of the sender"
     assert sentence.startswith("a quota of A throttled the canary's writing for 1.2 s in the last 10 s")
     assert "mirrorwatch-A-canary" in sentence
     clock.advance(WINDOW_S + 1)
     hold_back(throttles["tap"], 4.0)
-    tell_throttled("A", throttles, reporter)
+    report_throttling("A", throttles, reporter)
     ((where, sentence),) = said.items()
     assert where == "A: quota of the tap"
     assert "the canary's reading for 4.0 s" in sentence

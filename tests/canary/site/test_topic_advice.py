@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canary.site.topic_advice import OwnTopic, Use, advise
-from canary.site.weight import control_probe_bytes, largest_probe_bytes
+from canary.site.record_sizes import control_probe_bytes, largest_probe_bytes
+from canary.site.topic_advice import CanaryTopic, Use, advise
 from canary.tracker.plan import CONTROL_SETTINGS, PROBES_SETTINGS
 
 BROKERS_OWN = {
@@ -25,7 +25,7 @@ PROBE = largest_probe_bytes("c", 4)
 
 def topic(use=Use.PROBES, *, partitions=4, replicas=3, planned=4, interval_s=1.0, kept_s=60.0, **settings):
     told = {key.replace("_", "."): value for key, value in settings.items()}
-    return OwnTopic(
+    return CanaryTopic(
         name="c",
         kafka_cluster="A",
         use=use,
@@ -175,7 +175,7 @@ def test_what_is_advised_is_what_run_would_have_made(use, kept_ms, segment_ms):
 
 
 def test_without_any_setting_only_partitions_are_judged():
-    bare = OwnTopic(
+    bare = CanaryTopic(
         name="c",
         kafka_cluster="A",
         use=Use.PROBES,

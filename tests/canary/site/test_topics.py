@@ -1,6 +1,6 @@
 """What is told of topics that come, go, grow and are made anew."""
 
-from canary.site.topics import RECREATED_FOR_S, TopicBook, TopicChange
+from canary.site.topics import RECREATED_FOR_S, KnownTopics, TopicChange
 from runtime.kafka.admin import TopicDescription
 
 
@@ -9,7 +9,7 @@ def topic(topic_id: str = "one", partitions: int = 1) -> TopicDescription:
 
 
 def test_a_topic_is_told_at_first_sight_and_then_only_when_it_changes():
-    book = TopicBook()
+    book = KnownTopics()
     assert book.take({"c": None}, 0) == [TopicChange("c", None, None)]
     assert book.take({"c": None}, 1) == []
     assert book.take({"c": topic()}, 2) == [TopicChange("c", None, topic())]
@@ -19,14 +19,14 @@ def test_a_topic_is_told_at_first_sight_and_then_only_when_it_changes():
 
 
 def test_a_change_of_leaders_alone_is_no_change():
-    book = TopicBook()
+    book = KnownTopics()
     book.take({"c": topic()}, 0)
     assert book.take({"c": TopicDescription("c", "one", (2,))}, 1) == []
 
 
 def test_another_id_at_once_or_after_an_absence_is_a_re_creation():
     for absences in (0, 1, 2):
-        book = TopicBook()
+        book = KnownTopics()
         book.take({"c": topic()}, 0)
         for look in range(absences):
             changes = book.take({"c": None}, look)
@@ -38,7 +38,7 @@ def test_another_id_at_once_or_after_an_absence_is_a_re_creation():
 
 
 def test_the_same_id_after_an_absence_is_told_and_is_no_re_creation():
-    book = TopicBook()
+    book = KnownTopics()
     book.take({"c": topic()}, 0)
     book.take({"c": None}, 1)
     (change,) = book.take({"c": topic()}, 2)

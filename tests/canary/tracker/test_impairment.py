@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from canary.tracker.books import Outcome
+from canary.tracker.counters import Outcome
 from canary.tracker.events import Acked, Impaired, Restored, Slept, SourceUnseen
 from canary.tracker.impairment import Impairments
 from tests.canary.played import Played
@@ -173,7 +173,7 @@ def test_a_latency_of_our_own_making_is_not_held_against_the_flow():
     play.tell(Impaired("the loop stood still", 9 * S, since_ns=1 * S))
     play.arrive(1, 9)
     play.tell(Restored(12 * S))
-    (standing, *_) = play.tracker.standings()
+    (standing, *_) = play.tracker.partition_statuses()
     assert standing.last_latency_ns == int(0.1 * S)
     assert standing.last_late_ns is None
     assert standing.last_arrival_ns == 9 * S

@@ -152,14 +152,14 @@ def waits_for(play: Played, topic_id: str) -> tuple[int | None, ...]:
     """Send a probe and return by partition at which offset the oldest one on the source waits."""
     name = (topic_id, 0, 0)
     play.tell(Scheduled(*name, 2 * S, 2000), Sent(*name, 2 * S), Acked(*name, 500, 3 * S))
-    return tuple(one.oldest_pending_offset for one in play.tracker.standings())
+    return tuple(one.oldest_pending_offset for one in play.tracker.partition_statuses())
 
 
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_a_partition_is_judged_in_whatever_order_left_overs_of_two_topics_came(newest_first):
     play = left_of_two(newest_first=newest_first)
     play.tell(TopicReplaced(TOPIC_ID, S, NEXT_TOPIC_ID))
-    assert len(play.tracker.standings()) == 1
+    assert len(play.tracker.partition_statuses()) == 1
     play.tell(SeenAtSource(0, 94, Intact(stamp(4, topic_id=NEXT_TOPIC_ID, incarnation=OTHER)), S))
     play.tell(SourceRead(0, 95, 95, 1))
     assert waits_for(play, NEXT_TOPIC_ID) == (94,)
@@ -177,13 +177,13 @@ def test_what_is_told_late_of_a_topic_that_went_away_takes_no_partition_back():
     play.tell(TopicReplaced(TOPIC_ID, S, NEXT_TOPIC_ID))
     assert waits_for(play, NEXT_TOPIC_ID) == (500,)
     play.tell(Scheduled(TOPIC_ID, 0, 0, 2 * S, 2000))
-    assert [one.oldest_pending_offset for one in play.tracker.standings()] == [500]
+    assert [one.oldest_pending_offset for one in play.tracker.partition_statuses()] == [500]
 
 
 def test_where_no_topic_is_in_its_place_nothing_stands_for_a_partition():
     play = left_of_two(newest_first=True)
     play.tell(TopicReplaced(TOPIC_ID, S))
-    assert play.tracker.standings() == []
+    assert play.tracker.partition_statuses() == []
 
 
 # --- taking over
@@ -409,7 +409,7 @@ def test_a_flow_that_was_dropped_and_begun_again_is_counted_once_by_the_next_pro
     heir.handle(Adopted(INCARNATION, tuple(rows.values()), 200 * S))
     for number in range(60, 120):
         heir.handle(SeenAtSource(0, number, Intact(stamp(number)), 200 * S))
-    assert heir.books.expected == 0
+    assert heir.counters.expected == 0
 
 
 def test_first_copies_of_what_was_sent_before_the_flow_was_watched_are_no_duplicates_to_the_next_process():
@@ -420,7 +420,7 @@ def test_first_copies_of_what_was_sent_before_the_flow_was_watched_are_no_duplic
     heir.handle(Adopted(INCARNATION, tuple(rows), 200 * S))
     for offset, number in enumerate([50, 51, 99, 100, 50], 200):
         heir.handle(SeenAtTarget(0, offset, offset + 1, Intact(stamp(number)), 201 * S))
-    assert (heir.books.duplicated, heir.books.returned) == (2, 0)  # 100, and the second copy of 50
+    assert (heir.counters.duplicated, heir.counters.returned) == (2, 0)  # 100, and the second copy of 50
 
 
 def test_a_dropped_flow_leaves_nothing_outstanding():
@@ -489,7 +489,7 @@ def test_the_copy_of_an_unknown_probe_is_kept():
     assert kept(play)[INCARNATION].absent == ()
 
 
-def test_a_target_made_anew_is_read_from_its_beginning_for_a_dead_run():
+def test_a_target_recreated_is_read_from_its_beginning_for_a_dead_run():
     play = Played()
     left(play, target_from=500)
     play.tell(TargetReplaced(2 * S))
@@ -505,7 +505,7 @@ def test_what_was_left_is_read_from_its_place_until_the_tap_is_past():
     assert kept(play)[OTHER].target_from == 200
 
 
-def test_copies_that_came_before_their_originals_stand_at_other_places_in_a_target_made_anew():
+def test_copies_that_came_before_their_originals_stand_at_other_places_in_a_target_recreated():
     """The next process reads the new log from its beginning, where each of them may stand."""
     play = Played()
     left(play, absent=(), target_from=50)

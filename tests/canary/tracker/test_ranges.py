@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canary.tracker.books import Outcome
+from canary.tracker.counters import Outcome
 from canary.tracker.ranges import MAX_RANGES, Absent, AbsentRanges
 
 steps = st.lists(

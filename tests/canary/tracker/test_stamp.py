@@ -12,11 +12,11 @@ from canary.tracker.stamp import (
     HEADER,
     MAX_VALUE_BYTES,
     Corrupted,
+    ForeignRecord,
     Identity,
     Intact,
     Stamp,
     Stamper,
-    Stranger,
     _decode_closely,
     _intact,
     decode,
@@ -58,7 +58,7 @@ def test_what_is_sent_is_read_again(stamp):
 @settings(deadline=None)
 def test_any_bytes_give_a_reading(key, value, headers):
     reading = decode(key, value, headers)
-    assert isinstance(reading, Intact | Corrupted | Stranger)
+    assert isinstance(reading, Intact | Corrupted | ForeignRecord)
     if isinstance(reading, Intact):
         assert (key, value, headers) == (RECORD.key, RECORD.value, HEADERS)
 
@@ -153,7 +153,7 @@ def test_a_probe_of_another_version_whose_checksum_holds_is_a_stranger(version):
     body = json.dumps({"mirrorwatch": version, "whatever": "it says"}).encode()
     crc = f"{zlib.crc32(body):08x}".encode()
     value = body[:-1] + b',"crc32":"' + crc + b'"}'
-    assert decode(RECORD.key, value, [(HEADER, crc)]) == Stranger("a probe of another version")
+    assert decode(RECORD.key, value, [(HEADER, crc)]) == ForeignRecord("a probe of another version")
     changed = decode(RECORD.key, value.replace(b"it", b"It"), [(HEADER, crc)])
     assert changed == Corrupted(IDENTITY, "the value differs from the value sent")
 
@@ -217,12 +217,12 @@ def test_what_a_converter_has_written_anew_is_corrupted_and_still_known(convert)
 
 def test_a_record_of_another_program_is_a_stranger():
     for record in [(b"k", b"v", None), (None, None, None), (b"mirrorwatch", b"{}", [("h", None)])]:
-        assert decode(*record) == Stranger("its key, value and headers are not a probe's")
+        assert decode(*record) == ForeignRecord("its key, value and headers are not a probe's")
 
 
 def test_a_value_beyond_all_measure_is_not_parsed():
     value = b'{"mirrorwatch":' + b"[" * MAX_VALUE_BYTES
-    assert isinstance(decode(None, value, None), Stranger)
+    assert isinstance(decode(None, value, None), ForeignRecord)
     assert isinstance(decode(None, value[:MAX_VALUE_BYTES], None), Corrupted)
 
 

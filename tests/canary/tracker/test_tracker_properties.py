@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canary.tracker.books import Outcome
+from canary.tracker.counters import Outcome
 from canary.tracker.tracker import Tracker
 from tests.canary.pretend_link import NEXT_TOPIC_ID, TOPIC_ID, Fate, PretendLink, Weather, policy
 
@@ -40,7 +40,7 @@ def played(fates: list[list[Fate]], weather: Weather, warmup_s: float = 0) -> Pr
 @settings(deadline=None)
 def test_every_probe_has_exactly_one_outcome_and_none_stays_in_flight(fates, weather):
     link = played(fates, weather)
-    books = link.tracker.books
+    books = link.tracker.counters
     assert link.concluded_twice == []
     assert set(link.outcomes) == set(link.fates)
     assert books.expected == len(link.fates)
@@ -56,7 +56,7 @@ def test_nothing_that_is_downstream_is_ever_called_lost_while_the_mirror_keeps_o
     lost = {key for key, outcome in link.outcomes.items() if outcome is Outcome.LOST}
     assert (lost | link.confirmed) & link.present == set()
     assert link.returned == set()
-    assert link.tracker.books.reordered == 0
+    assert link.tracker.counters.reordered == 0
 
 
 @given(orderly, skies)
@@ -94,7 +94,7 @@ def test_copies_beyond_the_first_are_duplicated_and_changed_ones_corrupted(fates
 @settings(deadline=None)
 def test_settled_counts_what_was_known_to_be_on_the_source(fates, weather):
     link = played(fates, weather)
-    books = link.tracker.books
+    books = link.tracker.counters
     all_fates = list(link.fates.values())
     unsettled = (Fate.SKIP, Fate.REFUSE, Fate.NO_ACK_AND_NOT_STORED)
     assert books.settled == sum(fate not in unsettled for fate in all_fates)
@@ -108,7 +108,7 @@ def test_settled_counts_what_was_known_to_be_on_the_source(fates, weather):
 @settings(deadline=None)
 def test_only_a_link_that_reorders_makes_a_proof_wrong_and_then_the_copy_says_so(fates):
     link = played([fates], Weather())
-    books = link.tracker.books
+    books = link.tracker.counters
     assert books.lost == books.returned  # the link reorders, it never drops: each wrong proof shows itself
     assert books.reordered >= books.returned
 
@@ -117,7 +117,7 @@ def test_only_a_link_that_reorders_makes_a_proof_wrong_and_then_the_copy_says_so
 @settings(deadline=None)
 def test_warm_up_ends_with_the_first_copy_of_each_partition_for_itself(fates, weather, warmup_s):
     link = played(fates, weather, warmup_s)
-    books = link.tracker.books
+    books = link.tracker.counters
     assert link.carried == sum(any(fate in (*PASSED_ON,) for fate in plan) for plan in fates)
     assert books.expected == len(link.fates)
     assert books.in_flight == 0

@@ -107,7 +107,7 @@ def test_a_clock_that_is_set_moves_what_is_kept_and_leaves_the_rows_as_they_are(
     ]
 
 
-def test_a_loop_that_was_called_mended_is_neither_kept_nor_written_nor_grown():
+def test_a_loop_that_was_called_fixed_is_neither_kept_nor_written_nor_grown():
     flood = Findings()
     kinds = (FindingKind.LOOPED, FindingKind.DUPLICATED, FindingKind.LOST)
     for kind in kinds:
@@ -119,7 +119,7 @@ def test_a_loop_that_was_called_mended_is_neither_kept_nor_written_nor_grown():
     assert {one.kind: one.count for one in flood.all()} == dict(zip(kinds, (1, 1, 2), strict=True))
 
 
-def test_a_write_that_fails_brings_back_no_loop_that_was_called_mended_meanwhile():
+def test_a_write_that_fails_brings_back_no_loop_that_was_called_fixed_meanwhile():
     writing, since = Waiting(), Waiting()
     for flow in ("A->B", "A->C"):
         for kind in (FindingKind.LOOPED, FindingKind.LOST):

@@ -46,7 +46,7 @@ def test_bursts_of_copies_that_came_twice_are_told_from_what_never_pauses(plan):
     ],
     ids=["a horizon", "longer", "three restarts"],
 )
-def test_what_goes_on_for_longer_than_a_horizon_is_no_restart(seconds, verdict):
+def test_what_continues_for_longer_than_a_horizon_is_no_restart(seconds, verdict):
     alone = [at(FindingKind.DUPLICATED, NOW - 200.0 + second) for second in seconds]
     assert judge(flow(findings=grown(alone)), now_at=NOW).verdict is verdict
 

@@ -9,8 +9,8 @@ import pytest
 
 from canary.site import topics
 from canary.site.control import ControlState
-from canary.site.topic_care import Refusal
-from canary.site.topics import TopicBook
+from canary.site.topic_checks import Refusal
+from canary.site.topics import KnownTopics
 from canary.watch.flow_evidence import flow_evidence, settings_within_s
 from canary.watch.watch import Instant
 from fleet.verdicts.evidence import CanaryState
@@ -19,10 +19,10 @@ from tests.canary.test_topic_refusals import PLACE, Scene
 from tests.runtime.fake_clock import FakeClock
 
 
-def site(alias, **own_topics):
-    said = {"tasks": lambda _flow: (), "heartbeats_s": lambda _flow, _now_ns: ()} | own_topics
+def site(alias, **mirror_topics):
+    said = {"tasks": lambda _flow: (), "heartbeats_s": lambda _flow, _now_ns: ()} | mirror_topics
     return SimpleNamespace(
-        alias=alias, topics=TopicBook(), control=ControlState(alias), own_topics=SimpleNamespace(**said)
+        alias=alias, topics=KnownTopics(), control=ControlState(alias), mirror_topics=SimpleNamespace(**said)
     )
 
 
@@ -70,7 +70,7 @@ def test_settings_are_read_within_the_time_that_is_handed_in_whatever_the_phases
             scene.clock.advance(at_s - now_s)
             now_s = at_s
             if side == "source" and at_s > threshold_s / 2:
-                scene.care.hasten(*PLACE)
+                scene.topic_checks.hasten(*PLACE)
             elif side == "target" and scene.asked < 2:
                 scene.look()
             if scene.asked == 2:

@@ -12,7 +12,7 @@ from canary.watch import mirror_positions
 from canary.watch.mirror_positions import ID_AGE_S, MirrorPositions
 from runtime.kafka.sender import Delivered
 from tests.canary.pretend_link import S
-from tests.canary.test_topic_changes import books, copy, look, scene, tick  # noqa: F401 - scene is a fixture
+from tests.canary.test_topic_changes import copy, counters, look, scene, tick  # noqa: F401 - scene is a fixture
 
 SETTLES_S = 30.0
 QUIET_S = ID_AGE_S + SETTLES_S
@@ -53,14 +53,14 @@ def test_it_is_due_until_it_is_told_with_an_end_that_was_asked_for_after_it():
     told.note(0, 5000)
     told.note(QUIET_S + 1, 5001)
     told.note(QUIET_S + 2, 5010)
-    told.positions.told(0, 5000)  # the end was asked for before the newer one came
+    told.positions.mark_delivered(0, 5000)  # the end was asked for before the newer one came
     assert told.positions.due() == {0: 5009}
-    told.positions.told(0, 5009)
+    told.positions.mark_delivered(0, 5009)
     assert told.positions.due() == {}
     assert told.note(QUIET_S + 3, 5010) == {}
 
 
-def test_another_topic_id_begins_anew():
+def test_another_topic_id_starts_again():
     told = Told()
     told.note(0, 5000)
     told.note(QUIET_S + 1, 5001)
@@ -69,7 +69,7 @@ def test_another_topic_id_begins_anew():
     assert told.note(2 * QUIET_S + 3, 5004, "two") == {0: 5003}
 
 
-def test_an_offset_that_goes_back_begins_anew():
+def test_an_offset_that_goes_back_starts_again():
     told = Told()
     told.note(0, 5000)
     told.note(QUIET_S + 1, 5001)
@@ -115,7 +115,7 @@ def test_a_new_log_on_the_target_takes_both_back():
     read = ReadThrough()
     read.passed(100, 9)
     read.passed(200, 15)
-    read.begin_again()
+    read.forget_target_offsets()
     assert not read.read_to(20)
     assert read.proved == -1
 
@@ -151,9 +151,9 @@ async def test_a_probe_that_the_mirror_has_passed_and_that_is_not_there_is_lost(
     assert not [one for one in events if isinstance(one, MirrorPassed)]  # not before an end was asked for
     await look(played, "B")
     assert [one for one in events if isinstance(one, MirrorPassed)] == [MirrorPassed("one", 0, 0, 1)]
-    assert books(played).lost == 0
+    assert counters(played).lost == 0
     held.watch.handle(TargetRead(0, 1, 1), played.prober._dispatch.now())
-    assert books(played).lost == 1
+    assert counters(played).lost == 1
     await look(played, "B")
     assert len([one for one in events if isinstance(one, MirrorPassed)]) == 1
 
@@ -163,7 +163,7 @@ async def test_one_that_is_there_is_not(played):
     tag = await proved(played)
     copy(played, tag, 0, "B-tap-1")
     await look(played, "B")
-    assert (books(played).lost, books(played).good) == (0, 1)
+    assert (counters(played).lost, counters(played).good) == (0, 1)
 
 
 async def test_offsets_of_another_topic_id_prove_nothing(played):
@@ -171,7 +171,7 @@ async def test_offsets_of_another_topic_id_prove_nothing(played):
     await proved(played, topic_id="older")
     await look(played, "B")
     played.prober.flows["A->B"].watch.handle(TargetRead(0, 1, 1), played.prober._dispatch.now())
-    assert books(played).lost == 0
+    assert counters(played).lost == 0
 
 
 async def test_offsets_of_a_flow_that_is_not_probed_are_left_alone(played):

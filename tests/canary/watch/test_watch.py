@@ -102,7 +102,7 @@ def test_a_corrupted_copy_is_altered_and_not_a_loss_as_well():
     watched.send(0, 0)
     watched.record(changed(0), 0.5)
     watched.until(60)
-    assert watched.watch.books.lost == 1
+    assert watched.watch.counters.lost == 1
     (finding,) = watched.evidence(61).findings
     assert (finding.kind, finding.at, finding.target_offset) == (FindingKind.ALTERED, BEGAN_AT + 0.5, 0)
     assert finding.topic == f"A.{TOPIC}"

@@ -284,7 +284,7 @@ async def test_a_setting_that_spoils_the_canary_goes_before_what_is_incomplete(e
     assert code == 1
     assert "FAILED: 1 topic setting breaks the canary" in flat(text)
     assert "Incomplete: settings of topics on A cannot be read." in flat(text)
-    unfit = ConfigurationError([Problem("cluster B", "", "the Kafka client does not accept its settings")])
+    unfit = ConfigurationError([Problem("cluster B", "", "the Kafka client rejects its settings")])
     code, _ = await explain(YAML, {"A": a, "B": Cluster(error=unfit)})
     assert code == 2
 
@@ -333,10 +333,10 @@ async def test_more_probes_than_the_greatest_rate_are_reported(explain):
 
 
 async def test_settings_that_the_client_refuses_are_bad_configuration(explain):
-    error = ConfigurationError([Problem("cluster B", "", "the Kafka client does not accept its settings")])
+    error = ConfigurationError([Problem("cluster B", "", "the Kafka client rejects its settings")])
     code, text = await explain(YAML, {"A": Cluster(), "B": Cluster(error=error)})
     assert code == 2
-    assert "cluster B: the Kafka client does not accept its settings" in text
+    assert "cluster B: the Kafka client rejects its settings" in text
 
 
 async def test_a_list_that_was_cut_off_is_incomplete_even_where_another_cluster_is_away(explain):

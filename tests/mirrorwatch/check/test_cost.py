@@ -6,7 +6,7 @@ import pytest
 
 from canary.config import CanaryConfig
 from canary.flows import CanaryFlow
-from canary.site.weight import batch_bytes, largest_probe_bytes, probe_bytes
+from canary.site.record_sizes import batch_bytes, largest_probe_bytes, probe_bytes
 from canary.tracker.plan import CONTROL_SETTINGS, PROBES_SETTINGS, settings_text
 from mirrorwatch.check import cost as check_cost
 from mirrorwatch.check.cost import DAY_S, costs

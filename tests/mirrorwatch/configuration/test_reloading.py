@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from canary.persistence.heritage import FlowHeritage
+from canary.persistence.inherited import InheritedState
 from fleet.errors import RefusedError, UnavailableError
 from mirrorwatch.configuration.reading import read_configuration
 from mirrorwatch.configuration.reloading import WHERE, Reloading
@@ -23,12 +23,12 @@ class Roster:
     def drop(self, name):
         self.flows.remove(name)
         self.done.append(f"drop {name}")
-        return SimpleNamespace(watch=SimpleNamespace(books=SimpleNamespace(as_dict=dict)))
+        return SimpleNamespace(watch=SimpleNamespace(counters=SimpleNamespace(as_dict=dict)))
 
-    def add(self, flow, heritage):
+    def add(self, flow, inherited):
         assert {flow.source, flow.target} <= self.clusters
         self.flows.add(flow.name)
-        self.done.append(f"add {flow.name} {sorted(heritage.carried)}")
+        self.done.append(f"add {flow.name} {sorted(inherited.carried)}")
 
     def take_idle(self):
         return []
@@ -93,7 +93,7 @@ async def scene(tmp_path):
         found.config, found.changes = config, changes
 
     async def load():
-        return {"B->A": FlowHeritage(frozenset({("one", 0)}))}
+        return {"B->A": InheritedState(frozenset({("one", 0)}))}
 
     found.load = load
     reporter = SimpleNamespace(

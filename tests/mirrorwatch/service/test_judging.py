@@ -32,11 +32,11 @@ class PlayedProber:
     def __init__(self, evidence):
         self.flows = {"A->B": None}
         self.found = evidence
-        self.is_calm = True
+        self.is_healthy = True
         self.asked = 0
 
-    def calm(self, name):
-        return Calm(name, 5.0, 4, 0.04) if self.is_calm else None
+    def healthy(self, name):
+        return Calm(name, 5.0, 4, 0.04) if self.is_healthy else None
 
     def evidence(self, _name):
         self.asked += 1
@@ -73,7 +73,7 @@ def test_of_a_flow_without_a_canary_the_lag_monitor_reports_which_cluster_is_dow
         source=unprobed["A"],
         target=unprobed["B"],
     )
-    judged.prober.is_calm = False
+    judged.prober.is_healthy = False
     found = judged.judge()
     assert (found.cause is Cause.TARGET_DOWN) == (cause is Cause.TARGET_DOWN)
     if cause:
@@ -85,7 +85,7 @@ def test_a_flow_that_is_plainly_well_is_reported_by_the_short_way_and_just_the_s
     judged = Judged(offsets)
     short = judged.judge()
     assert judged.prober.asked == 0
-    judged.prober.is_calm = False
+    judged.prober.is_healthy = False
     assert judged.judge() == short
     assert judged.prober.asked == 1
     assert dict(short.parts).get("lag") == (None if offsets is None else offsets.sentence)
@@ -97,7 +97,7 @@ def test_a_run_that_found_nothing_leaves_the_short_way_and_is_reported():
     short = judged.judge()
     assert judged.prober.asked == 0
     assert "no finding" in dict(short.parts)["checksum"]
-    judged.prober.is_calm = False
+    judged.prober.is_healthy = False
     assert judged.judge() == short
 
 
@@ -125,7 +125,7 @@ def test_a_change_is_reported_once_in_the_log_with_cause_and_what_is_next_to_it(
     judged.judge()
     judged.lines.clear()
     judged.offsets = lag(findings=[deleted()])
-    judged.prober.is_calm, judged.prober.found = False, flow(*ALL_STAND)
+    judged.prober.is_healthy, judged.prober.found = False, flow(*ALL_STAND)
     judged.judge()
     judged.judge()
     assert [(line.level, line.facts["cause"]) for line in judged.lines] == [

@@ -78,7 +78,7 @@ def test_what_the_canary_and_its_target_know_of_a_flow_is_shown():
         name="A->B", source="A", target="B", source_topic=TOPIC, target_topic=f"A.{TOPIC}", threshold_s=5.0
     )
     target = site(control=Control.OK)
-    target.own_topics = SimpleNamespace(
+    target.mirror_topics = SimpleNamespace(
         heartbeat_age_s=lambda flow, now_at: {("A->B", NOW_AT): 1.2}[flow, now_at]
     )
     prober = SimpleNamespace(

@@ -24,7 +24,7 @@ from confluent_kafka.admin import (
 )
 from rich.console import Console
 
-from canary.site.weight import batch_bytes, probe_bytes
+from canary.site.record_sizes import batch_bytes, probe_bytes
 from canary.tracker.stamp import Stamp, encode
 from deploy.local import topics
 from deploy.local.jars import kafka_version

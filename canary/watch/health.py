@@ -1,7 +1,7 @@
-"""Whether a flow is plainly well, found by one quick walk over its partitions, four times a second. Pure.
+"""Quick test whether a flow is healthy, by one pass over its partitions, four times a second. Pure.
 
-What is not plainly so is no verdict: then all the evidence is put together and judged by the rules. Where it
-is, those rules could come to nothing but `healthy`.
+A flow that does not pass gets no verdict here: the rules judge all of its evidence. For a flow that passes,
+the rules could only return `healthy`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Extremes:
-    """The worst of all partitions: monotonic instants and a duration, in nanoseconds."""
+    """Worst values of all partitions: monotonic instants and a duration, in nanoseconds."""
 
     partitions: int  # how many there are
-    oldest_arrival_ns: int  # when the newest probe of the partition arrived that has been silent the longest
+    oldest_arrival_ns: int  # last arrival of the partition that has been silent the longest
     oldest_waiting_ns: int | None  # when the oldest probe in flight was due, warm-up probes included
     longest_latency_ns: int  # of the newest arrival of each partition
 
 
 def extremes(states: Sequence[PartitionState]) -> Extremes | None:
-    """Return the extremes, or None where one cannot be told: nothing came yet, or something is overdue."""
+    """Return the extremes, or None: a partition without an arrival, or something overdue."""
     arrivals: list[int] = []
     latencies: list[int] = []
     waiting: list[int] = []
@@ -44,8 +44,8 @@ def extremes(states: Sequence[PartitionState]) -> Extremes | None:
     return Extremes(len(arrivals), min(arrivals), min(waiting, default=None), max(latencies))
 
 
-def is_calm(worst: Extremes, *, now_ns: int, threshold_s: float, interval_s: float) -> bool:
-    """Tell whether every partition delivers in time, and nothing waits for longer than it may."""
+def is_healthy(worst: Extremes, *, now_ns: int, threshold_s: float, interval_s: float) -> bool:
+    """Return whether every partition delivers in time, and no probe waits past the threshold."""
     silent_s = (now_ns - worst.oldest_arrival_ns) / 1e9
     waiting_s = 0.0 if worst.oldest_waiting_ns is None else (now_ns - worst.oldest_waiting_ns) / 1e9
     latency_s = worst.longest_latency_ns / 1e9

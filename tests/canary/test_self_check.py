@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from canary.doubt import Doubts
+from canary.self_check import SelfCheck
 from canary.site.control import ControlState
 from canary.tracker.events import Impaired, Restored, Slept, SourceUnseen
 from fleet.verdicts.evidence import Control
@@ -30,7 +30,7 @@ class Cluster:
         self.moved = []
         self._clock = clock
 
-    def looked(self, _topic):
+    def last_described(self, _topic):
         return self._clock.monotonic_ns() if self.look is None else self.look, self.error
 
     def move_instants(self, by_s):
@@ -59,11 +59,11 @@ class Scene:
             )
             for target in "BC"
         ]
-        self.doubts = Doubts(
+        self.self_check = SelfCheck(
             self.flows,
             self.sites,
             clock=self.clock,
-            tell=lambda held, event: self.told[held.flow.name].append(event),
+            deliver=lambda held, event: self.told[held.flow.name].append(event),
             reporter=SimpleNamespace(
                 event=lambda sentence, **_facts: self.events.append(sentence),
                 problem=lambda where, sentence: self.problems.append((where, sentence)),
@@ -75,7 +75,7 @@ class Scene:
         """Let time pass with the loop running and looking."""
         for _ in range(round(seconds / TICK_S)):
             self.clock.advance(TICK_S)
-            self.doubts.look()
+            self.self_check.check()
 
     def kinds(self, flow="A->B"):
         return [type(event) for event in self.told[flow]]
@@ -98,10 +98,10 @@ def test_nothing_is_said_while_all_is_well(scene):
 # --- the loop and the machine
 
 
-def test_a_loop_that_stood_still_is_doubted_until_what_came_meanwhile_is_taken_in(scene):
+def test_a_loop_that_stood_still_is_a_fault_until_what_came_meanwhile_is_taken_in(scene):
     scene.pass_s(1)
     scene.clock.advance(8.1)
-    scene.doubts.notice()
+    scene.self_check.notice()
     for flow in scene.told:
         (told,) = scene.told[flow]
         assert told == Impaired("its event loop was blocked for 8 s", 9_100_000_000, 1_000_000_000)
@@ -114,29 +114,29 @@ def test_a_loop_that_stood_still_is_doubted_until_what_came_meanwhile_is_taken_i
     assert scene.kinds() == [Impaired, Restored]
 
 
-def test_a_short_standstill_is_doubted_for_as_long_as_it_was(scene):
+def test_a_short_standstill_is_a_fault_for_as_long_as_it_was(scene):
     scene.clock.advance(1.3)
-    scene.doubts.notice()
+    scene.self_check.notice()
     scene.pass_s(1.1)
     assert scene.kinds() == [Impaired]
     scene.pass_s(0.2)
     assert scene.kinds() == [Impaired, Restored]
 
 
-@pytest.mark.parametrize(("threshold_s", "stood_s", "doubted"), [(5, 0.9, 0), (0.5, 0.3, 1), (0.5, 0.2, 0)])
-def test_how_long_the_loop_may_stand_depends_on_the_threshold(threshold_s, stood_s, doubted):
+@pytest.mark.parametrize(("threshold_s", "blocked_s", "doubted"), [(5, 0.9, 0), (0.5, 0.3, 1), (0.5, 0.2, 0)])
+def test_how_long_the_loop_may_stand_depends_on_the_threshold(threshold_s, blocked_s, doubted):
     scene = Scene(threshold_s)
-    scene.clock.advance(TICK_S + stood_s)
-    scene.doubts.notice()
+    scene.clock.advance(TICK_S + blocked_s)
+    scene.self_check.notice()
     assert len(scene.told["A->B"]) == doubted
 
 
 def test_whoever_asks_first_tells_it_once(scene):
     scene.clock.advance(4)
-    scene.sites["B"].control.notice = scene.doubts.notice
+    scene.sites["B"].control.notice = scene.self_check.notice
     scene.sites["B"].control.notice()
-    scene.doubts.notice()
-    scene.doubts.look()
+    scene.self_check.notice()
+    scene.self_check.check()
     assert scene.kinds() == [Impaired]
 
 
@@ -155,7 +155,7 @@ def test_a_machine_that_slept_impairs_as_of_the_moment_before(scene):
 
 def test_a_clock_of_the_machine_that_is_set_impairs_nothing_and_moves_every_instant(scene):
     moved = []
-    scene.doubts.on_clock_set.append(moved.append)
+    scene.self_check.on_clock_set.append(moved.append)
     for by_s, words in ((3600.0, "forward by 1 h"), (-3600.0, "back by 1 h")):
         scene.clock.set_wall(by_s)
         scene.pass_s(1)
@@ -178,7 +178,7 @@ def test_a_control_probe_over_a_standstill_says_nothing_of_its_cluster(scene):
     scene.pass_s(1)
     control.begun_ns = scene.clock.monotonic_ns()
     scene.clock.advance(8)
-    scene.doubts.notice()
+    scene.self_check.notice()
     now_ns = scene.clock.monotonic_ns()
     assert control.evidence(now_ns=now_ns, now_at=0.0).control is Control.OK
     assert control.evidence(now_ns=now_ns + 1_500_000_000, now_at=0.0).control is Control.FAILING
@@ -188,10 +188,10 @@ def test_a_control_probe_over_a_standstill_says_nothing_of_its_cluster(scene):
 
 
 def test_a_store_that_cannot_be_written_for_long_impairs_every_flow_until_a_write_succeeds(scene):
-    scene.doubts.note_store(True)
+    scene.self_check.note_store(True)
     scene.pass_s(60)
     for second in range(11):
-        scene.doubts.note_store(False, "the store s.db cannot grow, the disk is full")
+        scene.self_check.note_store(False, "the store s.db cannot grow, the disk is full")
         assert scene.told["A->B"] == [], second
         scene.pass_s(1)
     assert scene.kinds() == scene.kinds("A->C") == [Impaired]
@@ -199,14 +199,14 @@ def test_a_store_that_cannot_be_written_for_long_impairs_every_flow_until_a_writ
     full = "the store s.db cannot grow, the disk is full"
     assert sentence == f"its store cannot be written for 10 s or longer: {full}"
     assert scene.told["A->B"][0].since_ns == 60_000_000_000
-    scene.doubts.note_store(True)
+    scene.self_check.note_store(True)
     scene.pass_s(0.1)
     assert scene.kinds() == scene.kinds("A->C") == [Impaired, Restored]
 
 
 def test_a_store_that_fails_now_and_then_is_well(scene):
     for number in range(60):
-        scene.doubts.note_store(number % 8 == 0, "it is held by another process")
+        scene.self_check.note_store(number % 8 == 0, "it is held by another process")
         scene.pass_s(1)
     assert scene.told["A->B"] == []
 
@@ -236,11 +236,11 @@ def test_a_silent_reader_concerns_the_flows_into_its_cluster_alone(scene):
 def test_a_reader_that_does_not_get_to_the_end(scene, positions, words):
     for position, end in zip(positions, (10, 20, 30, 40), strict=True):
         assert scene.told["A->B"] == []
-        scene.doubts.compare("B", "A.c", 0, position=position, end=end)
+        scene.self_check.compare("B", "A.c", 0, position=position, end=end)
         scene.pass_s(2)
     assert words in scene.sentences()[0]
     assert scene.told["A->C"] == []
-    scene.doubts.compare("B", "A.c", 0, position=50, end=50)
+    scene.self_check.compare("B", "A.c", 0, position=50, end=50)
     scene.pass_s(0.1)
     assert scene.kinds() == [Impaired, Restored]
 
@@ -248,23 +248,23 @@ def test_a_reader_that_does_not_get_to_the_end(scene, positions, words):
 @pytest.mark.parametrize("behind", [0, 9])
 def test_a_reader_that_gets_by_the_next_look_to_where_the_end_was_keeps_up(scene, behind):
     for end in range(10, 200, 10):
-        scene.doubts.compare("B", "A.c", 0, position=end - behind, end=end)
+        scene.self_check.compare("B", "A.c", 0, position=end - behind, end=end)
         scene.pass_s(2)
     assert scene.told["A->B"] == []
 
 
 def test_a_reader_at_the_end_of_a_quiet_partition_is_well(scene):
     for _ in range(9):
-        scene.doubts.compare("B", "A.c", 0, position=10, end=10)
+        scene.self_check.compare("B", "A.c", 0, position=10, end=10)
         scene.pass_s(2)
     assert scene.told["A->B"] == []
 
 
-def test_a_topic_made_anew_begins_without_doubts(scene):
+def test_a_topic_recreated_begins_without_doubts(scene):
     for _ in range(5):
-        scene.doubts.compare("B", "A.c", 0, position=1, end=2)
-    scene.doubts.note_refusal("B", "A.c", "no")
-    scene.doubts.forget("B", "A.c")
+        scene.self_check.compare("B", "A.c", 0, position=1, end=2)
+    scene.self_check.note_refusal("B", "A.c", "no")
+    scene.self_check.forget("B", "A.c")
     scene.pass_s(0.1)
     assert scene.told["A->B"] == []
 
@@ -272,14 +272,14 @@ def test_a_topic_made_anew_begins_without_doubts(scene):
 @pytest.mark.parametrize("way", ["tap", "description", "sign-in"])
 def test_what_may_not_be_read_is_not_blamed_on_the_mirror(scene, way):
     if way == "tap":
-        scene.doubts.note_refusal("B", "A.c", "read it is forbidden")
+        scene.self_check.note_refusal("B", "A.c", "read it is forbidden")
     elif way == "description":
         scene.sites["B"].refused["A.c"] = "read it is forbidden"
     else:
         scene.sites["B"].reached, scene.sites["B"].unreached = False, "read it is forbidden"
     scene.pass_s(0.1)
     assert "it may not read A.c on B: read it is forbidden" in scene.sentences()[0]
-    scene.doubts.clear_refusal("B", "A.c")
+    scene.self_check.clear_refusal("B", "A.c")
     scene.sites["B"].refused.clear()
     scene.sites["B"].unreached = ""
     scene.pass_s(0.1)
@@ -297,14 +297,14 @@ def test_a_blind_reader_of_the_source_impairs_nothing_but_is_told(scene, way):
         scene.sites["A"].reader.lazily_silent_s = 7.0
     else:
         for end in (10, 20, 30, 40):
-            scene.doubts.compare("A", "c", 0, position=3, end=end)
+            scene.self_check.compare("A", "c", 0, position=3, end=end)
     scene.pass_s(1)
     assert scene.kinds() == scene.kinds("A->C") == [SourceUnseen]
     where, sentence = scene.problems[0]
     assert where == "A: reading at the source c"
     assert sentence.startswith("the canary does not read c on A: its reader of A ")
     scene.sites["A"].reader.lazily_silent_s = 0.0
-    scene.doubts.compare("A", "c", 0, position=50, end=50)
+    scene.self_check.compare("A", "c", 0, position=50, end=50)
     scene.pass_s(1)
     assert [event.sentence == "" for event in scene.told["A->B"]] == [False, True]
     assert set(scene.settled) == {"A: reading at the source c"}
@@ -316,13 +316,13 @@ def test_a_blind_reader_of_a_source_is_no_problem_once_no_flow_leaves_it_any_mor
     first, second = list(scene.flows)
     for held, settled in ((first, []), (second, ["A: reading at the source c"])):
         scene.flows.remove(held)
-        scene.doubts.forget_flow(held.flow)
+        scene.self_check.forget_flow(held.flow)
         assert scene.settled == settled
 
 
 def test_a_flow_that_is_dropped_settles_nothing_that_was_not_told(scene):
     scene.pass_s(1)
-    scene.doubts.forget_flow(scene.flows.pop(0).flow)
+    scene.self_check.forget_flow(scene.flows.pop(0).flow)
     assert scene.settled == []
 
 
@@ -331,7 +331,7 @@ def test_another_reason_for_not_seeing_a_source_is_told_as_well(scene):
     scene.pass_s(1)
     scene.sites["A"].reader.lazily_silent_s = 0.0
     for end in (10, 20, 30, 40):
-        scene.doubts.compare("A", "c", 0, position=3, end=end)
+        scene.self_check.compare("A", "c", 0, position=3, end=end)
     scene.pass_s(1)
     told = [event.sentence for event in scene.told["A->B"]]
     assert ["has not run" in one for one in told] == [True, False]
@@ -356,11 +356,11 @@ def test_a_doubt_that_goes_over_to_another_cluster_names_that_one(scene):
 
 def test_a_doubt_that_goes_over_to_another_partition_names_that_one(scene):
     for end in (10, 20, 30, 40):
-        scene.doubts.compare("B", "A.c", 0, position=3, end=end)
+        scene.self_check.compare("B", "A.c", 0, position=3, end=end)
     scene.pass_s(1)
     for end in (10, 20, 30, 40):
-        scene.doubts.compare("B", "A.c", 0, position=50, end=50)
-        scene.doubts.compare("B", "A.c", 5, position=3, end=end)
+        scene.self_check.compare("B", "A.c", 0, position=50, end=50)
+        scene.self_check.compare("B", "A.c", 5, position=3, end=end)
     scene.pass_s(1)
     assert ["partition 5" in sentence for sentence in scene.sentences()] == [False, True]
 
@@ -369,16 +369,16 @@ def test_a_doubt_that_goes_over_to_another_partition_names_that_one(scene):
 def test_a_doubt_whose_reason_is_another_one_now_says_that(scene, part):
     for error in ("first", "second", "second"):
         if part == "store":
-            scene.doubts.note_store(False, error)
+            scene.self_check.note_store(False, error)
         elif part == "looks":
             scene.sites["B"].look, scene.sites["B"].error = 0, error
         else:
-            scene.doubts.note_refusal("B", "A.c", error)
+            scene.self_check.note_refusal("B", "A.c", error)
         scene.pass_s(16)
     assert [sentence.rpartition(": ")[2] for sentence in scene.sentences()] == ["first", "second"]
 
 
-def test_what_is_told_once_is_true_for_as_long_as_it_lasts(scene):
+def test_what_is_reported_once_is_true_for_as_long_as_it_lasts(scene):
     scene.sites["B"].reader.silent_s = 4.0
     scene.pass_s(1)
     scene.sites["B"].reader.silent_s = 4000.0
@@ -404,23 +404,23 @@ def test_topics_that_cannot_be_looked_at_concern_the_flows_of_their_cluster(scen
     assert scene.kinds() == [Impaired, Restored]
 
 
-def test_a_producer_that_reports_nothing_is_doubted(scene):
-    scene.doubts.note_sent("A", scene.clock.monotonic_ns())
+def test_a_producer_that_reports_nothing_is_a_fault(scene):
+    scene.self_check.note_sent("A", scene.clock.monotonic_ns())
     scene.pass_s(34)
-    scene.doubts.note_sent("A", scene.clock.monotonic_ns())
+    scene.self_check.note_sent("A", scene.clock.monotonic_ns())
     assert scene.told["A->B"] == []
     scene.pass_s(2)
     assert scene.sentences() == ["its producer to A has reported nothing for 35 s or longer"]
-    scene.doubts.note_report("A")
+    scene.self_check.note_report("A")
     scene.pass_s(0.1)
     assert scene.kinds() == scene.kinds("A->C") == [Impaired, Restored]
 
 
 def test_a_producer_that_reports_now_and_then_is_well(scene):
     for _ in range(30):
-        scene.doubts.note_sent("A", scene.clock.monotonic_ns())
+        scene.self_check.note_sent("A", scene.clock.monotonic_ns())
         scene.pass_s(5)
-        scene.doubts.note_report("A")
+        scene.self_check.note_report("A")
     assert scene.told["A->B"] == []
 
 
@@ -429,15 +429,15 @@ def test_a_producer_that_reports_now_and_then_is_well(scene):
 
 def break_target_parts(scene, alias):
     for end in (10, 20, 30, 40):
-        scene.doubts.compare(alias, "A.c", 0, position=3, end=end)
-    scene.doubts.note_refusal(alias, "A.c", "no")
+        scene.self_check.compare(alias, "A.c", 0, position=3, end=end)
+    scene.self_check.note_refusal(alias, "A.c", "no")
     scene.sites[alias].look = 0
 
 
 def break_source_parts(scene, alias):
     for end in (10, 20, 30, 40):
-        scene.doubts.compare(alias, "c", 0, position=3, end=end)
-    scene.doubts.note_sent(alias, 0)
+        scene.self_check.compare(alias, "c", 0, position=3, end=end)
+    scene.self_check.note_sent(alias, 0)
     scene.sites[alias].look = 0
 
 
@@ -460,9 +460,9 @@ def test_loop_store_and_thread_are_ours_whatever_the_clusters_do(scene, control)
     scene.pass_s(0.1)
     assert scene.kinds() == [Impaired]
     scene.pass_s(4)
-    scene.doubts.note_store(False, "the disk is full")
+    scene.self_check.note_store(False, "the disk is full")
     scene.pass_s(11)
-    scene.doubts.note_store(True)
+    scene.self_check.note_store(True)
     scene.pass_s(0.1)
     scene.sites["B"].reader.silent_s = 4.0
     scene.pass_s(0.1)
@@ -472,6 +472,6 @@ def test_loop_store_and_thread_are_ours_whatever_the_clusters_do(scene, control)
 def test_a_flow_that_is_dropped_is_told_anew_when_it_comes_back(scene):
     scene.sites["B"].reader.silent_s = 4.0
     scene.pass_s(1)
-    scene.doubts.forget_flow(scene.flows[0].flow)
+    scene.self_check.forget_flow(scene.flows[0].flow)
     scene.pass_s(1)
     assert scene.kinds() == [Impaired, Impaired]

@@ -10,7 +10,7 @@ import pytest
 from canary.config import CanaryConfig
 from canary.prober import Prober
 from canary.site import control
-from canary.site.topic_care import AGAIN_S, BROKERS_S, PLANNING_S, RATE, SETTINGS_S
+from canary.site.topic_checks import AGAIN_S, BROKERS_S, PLANNING_S, RATE, SETTINGS_S
 from canary.watch.unreached import Side, UnreachedBroker
 from fleet.errors import RefusedError, UnavailableError
 from runtime.kafka.admin import ClusterDescription, TopicDescription
@@ -71,11 +71,11 @@ class Scene:
                 note_carried=lambda *_: None,
                 forget_loops=lambda _flow: None,
             ),
-            heritage={},
+            inherited={},
             clock=self.clock,
             reporter=reporter,
         )
-        self.care = self.prober.care
+        self.topic_checks = self.prober.topic_checks
         for site in self.prober.sites.values():
             site.admin = Admin()
             site.description = ClusterDescription("id", (1, 2))
@@ -90,7 +90,7 @@ class Scene:
     async def look(self, after_s=0.0):
         self.clock.advance(after_s)
         for site in (self.a, self.b):
-            await self.care.look(site)
+            await self.topic_checks.check(site)
 
 
 async def test_topics_as_they_should_be_are_no_problem():
@@ -154,7 +154,7 @@ async def test_of_each_topic_that_is_advised_with_which_it_would_have_been_made(
     assert "Set retention.ms=3600000" in scene.problems[f"A: settings of {control.TOPIC}"]
 
 
-async def test_a_missing_right_is_told_once_and_partitions_are_judged_all_the_same():
+async def test_a_missing_right_is_reported_once_and_partitions_are_judged_all_the_same():
     scene = Scene()
     scene.a.admin.settings[TOPIC] = RefusedError("reading the settings failed: not allowed")
     scene.there("A", TOPIC, (1,))
@@ -240,29 +240,29 @@ async def test_a_topic_that_may_not_be_grown_is_no_problem_once_there_is_nothing
 async def test_a_topic_is_planned_when_the_targets_brokers_are_known():
     scene = Scene()
     scene.b.description = None
-    assert "no target cluster has answered" in scene.care.waits_for("A")
+    assert "no target cluster has answered" in scene.topic_checks.waits_for("A")
     scene.b.description = ClusterDescription("id", (1, 2, 3))
-    assert scene.care.waits_for("A") == ""
-    assert scene.care.partitions("A") == 3
+    assert scene.topic_checks.waits_for("A") == ""
+    assert scene.topic_checks.partitions("A") == 3
 
 
 async def test_a_target_that_is_away_is_not_waited_for_for_ever():
     scene = Scene()
     scene.b.description = None
-    assert scene.care.waits_for("A")
+    assert scene.topic_checks.waits_for("A")
     scene.clock.advance(PLANNING_S)
-    assert scene.care.waits_for("A") == ""
-    assert scene.care.partitions("A") == 2
+    assert scene.topic_checks.waits_for("A") == ""
+    assert scene.topic_checks.partitions("A") == 2
 
 
 async def test_more_than_the_greatest_rate_is_a_problem_while_it_lasts():
     scene = Scene(max_rate=1)
     await scene.look()
-    assert scene.care.interval_s() == 2.0
+    assert scene.topic_checks.interval_s() == 2.0
     assert "canary.interval is raised to 2 s" in scene.problems[RATE]
     scene.prober.roster.use(replace_rate(scene, 1000))
     await scene.look(1)
-    assert scene.care.interval_s() == 1.0
+    assert scene.topic_checks.interval_s() == 1.0
     assert RATE not in scene.problems
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from canary.config import CanaryMode
-from canary.doubt import Doubts
+from canary.self_check import SelfCheck
 from canary.site.site import Site
 from canary.tracker.events import Acked, Scheduled, SeenAtTarget, Sent, TargetRead
 from canary.tracker.stamp import Corrupted, Identity, Intact
@@ -53,11 +53,11 @@ class Scene:
             policy(), source_topic=TOPIC, target_topic=TARGET_TOPIC, interval_s=1, carried=[(TOPIC_ID, 0)]
         )
         self.held = SimpleNamespace(flow=flow, watch=watch)
-        self.doubts = Doubts(
+        self.self_check = SelfCheck(
             [self.held],
             self.sites,
             clock=self.clock,
-            tell=lambda held, event: held.watch.handle(event, self.now()),
+            deliver=lambda held, event: held.watch.handle(event, self.now()),
             reporter=reporter,
         )
         self.sent = self.came = 0
@@ -90,14 +90,14 @@ class Scene:
         for _ in range(seconds):
             for _ in range(10):
                 self.clock.advance(0.1)
-                self.doubts.look()
+                self.self_check.check()
             self.send()
             while self.mirror_runs and self.came < self.sent:
                 self.arrive()
             for alias, site in self.sites.items():
                 site.control.take(GOOD if self.answers[alias] else OVERDUE, self.clock.wall_s())
                 if self.looks[alias]:
-                    site._looked_ns = dict.fromkeys(site._looked_ns, self.clock.monotonic_ns())
+                    site._described_ns = dict.fromkeys(site._described_ns, self.clock.monotonic_ns())
             self.held.watch.advance(self.now())
 
     def tell(self, event):
@@ -107,10 +107,10 @@ class Scene:
         at, name = self.clock.monotonic_ns(), (TOPIC_ID, 0, self.sent)
         self.tell(Scheduled(*name, at, at // 1_000_000))
         self.tell(Sent(*name, at))
-        self.doubts.note_sent("A", at)
+        self.self_check.note_sent("A", at)
         if self.reports:
             self.tell(Acked(*name, 100 + self.sent, at))
-            self.doubts.note_report("A")
+            self.self_check.note_report("A")
         self.sent += 1
 
     def arrive(self, reading=None):
@@ -120,7 +120,7 @@ class Scene:
 
     def evidence(self):
         """Return what the judge is given, as the service asks for it."""
-        self.doubts.notice()
+        self.self_check.notice()
         source, target = self.sites["A"], self.sites["B"]
         return flow_evidence(self.held, source, target, self.now(), state=CanaryState.RUNNING, sentence="")
 
@@ -166,19 +166,19 @@ def blind_thread(scene):
 def blind_position(scene):
     scene.mirror_runs = False
     for end in (100, 200, 300, 400):
-        scene.doubts.compare("B", TARGET_TOPIC, 0, position=50, end=end)
+        scene.self_check.compare("B", TARGET_TOPIC, 0, position=50, end=end)
         scene.pass_s(2)
 
 
 def forbidden(scene):
-    scene.doubts.note_refusal("B", TARGET_TOPIC, "the topic may not be read")
+    scene.self_check.note_refusal("B", TARGET_TOPIC, "the topic may not be read")
     scene.mirror_runs = False
     scene.pass_s(8)
 
 
 def full_disk(scene):
     for _ in range(12):
-        scene.doubts.note_store(False, "the disk is full")
+        scene.self_check.note_store(False, "the disk is full")
         scene.pass_s(1)
 
 
@@ -230,7 +230,7 @@ def test_nothing_that_stands_is_held_against_a_mirror_while_we_doubt(scene, name
     assert scene.judged() == (Verdict.STALLED, Cause.MIRROR_DOWN)
     DOUBTS[name](scene)
     assert scene.judged() == (Verdict.UNKNOWN, Cause.PROBER)
-    scene.doubts.note_store(True)
+    scene.self_check.note_store(True)
     scene.pass_s(4)
     assert scene.judged() == (Verdict.STALLED, Cause.MIRROR_DOWN)
 
@@ -255,7 +255,7 @@ def test_after_a_standstill_nothing_late_or_lost_is_told(scene):
         seen.append(scene.judged())
     assert set(seen) == {(Verdict.UNKNOWN, Cause.PROBER), (Verdict.HEALTHY, None)}
     assert seen[-15:] == [(Verdict.HEALTHY, None)] * 15
-    books = scene.held.watch.books
+    books = scene.held.watch.counters
     assert (books.late, books.lost, books.overdue) == (0, 0, 0)
 
 
@@ -268,7 +268,7 @@ def test_a_cluster_that_is_down_is_the_cause_however_blind_we_are_in_it(scene, a
     scene.mirror_runs = False
     scene.reports = alias != "A"
     for end in (100, 200, 300, 400, 500):
-        scene.doubts.compare("B" if alias == "B" else "A", TARGET_TOPIC, 0, position=50, end=end)
+        scene.self_check.compare("B" if alias == "B" else "A", TARGET_TOPIC, 0, position=50, end=end)
         scene.pass_s(10)
     assert scene.judged() == (Verdict.STALLED, cause)
 
@@ -278,11 +278,11 @@ def test_a_frozen_mirror_raises_no_doubt(scene):
     seen = []
     for _ in range(120):
         scene.pass_s(1)
-        scene.doubts.compare("B", TARGET_TOPIC, 0, position=scene.came, end=scene.came)
+        scene.self_check.compare("B", TARGET_TOPIC, 0, position=scene.came, end=scene.came)
         seen.append(scene.judged())
     assert (Verdict.UNKNOWN, Cause.PROBER) not in seen
     assert seen[-100:] == [(Verdict.STALLED, Cause.MIRROR_DOWN)] * 100
-    assert scene.held.watch.books.unknown == 0
+    assert scene.held.watch.counters.unknown == 0
 
 
 # --- the machine's wall clock is set
@@ -340,10 +340,10 @@ def test_a_clock_that_is_set_changes_no_verdict(scene, state, by_s):
     after = follow(None, scene.evidence(), now_at=scene.clock.wall_s())
     assert (after.verdict, after.cause, after.sentence) == (before.verdict, before.cause, before.sentence)
     assert ages_of(scene) == pytest.approx(ages, abs=0.01)
-    books = scene.held.watch.books.as_dict()
+    books = scene.held.watch.counters.as_dict()
     scene.pass_s(2)
     assert scene.judged() == (before.verdict, before.cause)
-    assert scene.held.watch.books.unknown == books["unknown"] == 0
+    assert scene.held.watch.counters.unknown == books["unknown"] == 0
 
 
 @pytest.mark.parametrize("by_s", [3600.0, -3600.0])
@@ -364,7 +364,7 @@ def test_a_clock_that_is_set_takes_no_cluster_down(scene, control, by_s):
     site.counts.last_success_at["topics"] = scene.clock.wall_s()
     site.control.become(control, "", scene.clock.wall_s())
     scene.clock.set_wall(by_s)
-    scene.doubts.notice()
+    scene.self_check.notice()
     assert cluster_state(site, None, scene.clock.wall_s())[0] == "up"
     scene.pass_s(1)
     site.control.become(control, "", scene.clock.wall_s())

@@ -1,13 +1,13 @@
-"""The books of one flow: every probe in exactly one outcome, every flag beside them.
+"""Counters of one flow: each probe in exactly one outcome, and flags.
 
     concluded = good + late + overdue + lost          delivered = good + late
     expected  = concluded + the other outcomes + in flight
     overdue + inherited = recovered + confirmed + closed + outstanding
     concluded <= settled <= expected
 
-`inherited` are the outstanding probes of an earlier process that this one went on waiting for.
+`inherited` are outstanding probes of an earlier process that this one waits for.
 
-Nothing is ever taken back: every number but `in_flight` and `outstanding` only grows.
+Every counter but `in_flight` and `outstanding` only grows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """How a probe ended for a flow; exactly one each."""
+    """How a probe ended for a flow; each probe has exactly one."""
 
     GOOD = "good"
     LATE = "late"
@@ -35,7 +35,7 @@ CONCLUDING = (Outcome.GOOD, Outcome.LATE, Outcome.OVERDUE, Outcome.LOST)
 
 
 class Flag(StrEnum):
-    """What is counted beside the outcomes."""
+    """What is counted besides the outcomes."""
 
     RECOVERED = "recovered"
     CONFIRMED = "confirmed"
@@ -51,7 +51,7 @@ class Flag(StrEnum):
 
 @dataclass(slots=True)
 class Counted:
-    """What is counted of probes that have their outcome, and of what became of them since."""
+    """Counters of probes with an outcome, and of later changes to them."""
 
     expected: int = 0
     settled: int = 0
@@ -72,7 +72,7 @@ class Counted:
 
 
 @dataclass(slots=True)
-class Books(Counted):
+class Counters(Counted):
     """The counters of one flow, in probes."""
 
     duplicated: int = 0
@@ -87,7 +87,7 @@ class Books(Counted):
 
     @property
     def concluded(self) -> int:
-        """Return the probes that were judged."""
+        """Return the number of good, late, overdue and lost probes."""
         return self.good + self.late + self.overdue + self.lost
 
     @property
@@ -105,7 +105,7 @@ class Books(Counted):
         return numbers | {"concluded": self.concluded, "delivered": self.delivered}
 
     def discrepancies(self) -> list[str]:
-        """Return a sentence for every identity that does not hold; empty when the books close."""
+        """Return a sentence for every identity that does not hold."""
         found = []
         others = sum(getattr(self, outcome.value) for outcome in Outcome if outcome not in CONCLUDING)
         if self.expected != self.concluded + others + self.in_flight:

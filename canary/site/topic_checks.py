@@ -1,7 +1,7 @@
-"""The plan held against what there is: partitions, rate, brokers that no probe reaches, topics' settings.
+"""Compares the topics with the plan: partitions, rate, brokers that no probe reaches, settings.
 
-What is wrong with a topic is a problem until it is not any more. Settings are read at the start, every five
-minutes, and whenever a topic is another one or has other partitions.
+A problem is reported until it is gone. Settings are read at the start, every five minutes, and when a topic
+changes its id or partitions.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from canary.config import CanaryMode
 from canary.site import control
-from canary.site.topic_advice import OwnTopic, Use, advise
-from canary.site.weight import control_probe_bytes, largest_probe_bytes
+from canary.site.record_sizes import control_probe_bytes, largest_probe_bytes
+from canary.site.topic_advice import CanaryTopic, Use, advise
 from canary.tracker.plan import CONTROL_SETTINGS, PROBES_SETTINGS, even_interval_s, partitions_for
 from canary.watch.unreached import Side, UnreachedBroker, unreached_brokers
 from fleet.errors import MirrorwatchError, RefusedError
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from runtime.kafka.admin import TopicDescription
     from runtime.process.clock import WaitingClock
 
-SETTINGS_S = 300.0  # from one reading of a topic's settings to the next
-HASTE_S = 4.0  # while probes wait
-AGAIN_S = 30.0  # where they were not told, or a topic is not there yet
-BROKERS_S = 60.0  # brokers come and go
-PLANNING_S = 10.0  # how long a topic that is to be made waits for the targets to tell their brokers
+SETTINGS_S = 300.0  # interval between reads of a topic's settings
+HASTE_S = 4.0  # the same while probes wait
+AGAIN_S = 30.0  # retry after an error, or for a missing topic
+BROKERS_S = 60.0  # interval between reads of the brokers
+PLANNING_S = 10.0  # how long the creation of a topic waits for the targets' brokers
 RATE = "canary.max_rate"
 
 
 class Refusal(NamedTuple):
-    """Why a topic takes nothing, empty where it does again; when that was first and last seen (epoch s)."""
+    """Why a topic refuses records, or empty; with the first and last time (epoch s)."""
 
     sentence: str
     since_at: float
@@ -46,32 +46,32 @@ class Refusal(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Looked:
-    """When the settings of a topic are read again, unless it is not what it was."""
+class _Check:
+    """When the settings of a topic are read again, unless it changes."""
 
     as_it_was: tuple[str, int, int | None] | None  # id, partitions, and those that are planned
     again_ns: int
     read_ns: int = 0
 
 
-class TopicCare:
-    """Knows what partitions and interval the plan gives, and tells where a topic falls short of it."""
+class TopicChecks:
+    """Computes planned partitions and interval, and reports topics that differ."""
 
     def __init__(self, roster: Roster, *, clock: WaitingClock, reporter: Reporter) -> None:
         self._roster = roster
         self._clock = clock
         self._reporter = reporter
-        self._looked: dict[tuple[str, str], _Looked] = {}
+        self._checks: dict[tuple[str, str], _Check] = {}
         self.refusals: dict[tuple[str, str], Refusal] = {}  # by cluster and topic
-        self._told: dict[tuple[str, str], str] = {}  # by cluster and topic: what cannot be checked, once
-        self._brokers_ns: dict[str, int] = {}  # when each cluster is asked for its brokers again
-        self._planning_ns: dict[str, int] = {}  # since when a topic waits to be made
-        roster.doubts.on_clock_set.append(self._move_instants)
+        self._told: dict[tuple[str, str], str] = {}  # by cluster and topic: reported errors
+        self._brokers_ns: dict[str, int] = {}  # when each cluster's brokers are read again
+        self._planning_ns: dict[str, int] = {}  # since when the creation of a topic waits
+        roster.self_check.on_clock_set.append(self._move_instants)
 
     # --- the plan
 
     def partitions(self, alias: str) -> int:
-        """Return how many partitions this source's canary topic is to have; unknown brokers count 1."""
+        """Return the planned partitions of this source's canary topic; unknown brokers count as 1."""
         flows = self._leaving(alias)
         sites = self._roster.sites
         return partitions_for(
@@ -82,7 +82,7 @@ class TopicCare:
         )
 
     def waits_for(self, alias: str) -> str:
-        """Say why the topic of this source is not made yet: no target's brokers are known; else nothing."""
+        """Return why the creation of this source's topic waits, or an empty text."""
         now_ns = self._clock.monotonic_ns()
         since_ns = self._planning_ns.setdefault(alias, now_ns)
         if self._planned(alias) is not None or now_ns - since_ns >= PLANNING_S * 1e9:
@@ -90,14 +90,14 @@ class TopicCare:
         return "no target cluster has answered yet, and the number of partitions depends on its brokers"
 
     def interval_s(self) -> float:
-        """Return the interval at which every partition is probed, so that no more than max_rate go out."""
+        """Return the interval of each partition that keeps the total within max_rate."""
         config = self._roster.config
         return even_interval_s(config.interval, partitions=self._probed(), max_rate=config.max_rate)
 
     def unreached(self, flow: CanaryFlow) -> tuple[UnreachedBroker, ...]:
-        """Return the brokers of both clusters through which no probe of this flow passes, as last seen.
+        """Return the brokers of both clusters that no probe of this flow passes through.
 
-        Nothing is said of a cluster whose topic is not there or not known yet.
+        A cluster whose topic is missing or unknown is left out.
         """
         ends = ((Side.SOURCE, flow.source, flow.source_topic), (Side.TARGET, flow.target, flow.target_topic))
         found: tuple[UnreachedBroker, ...] = ()
@@ -108,16 +108,16 @@ class TopicCare:
                 found += unreached_brokers(alias, site.description.brokers, present.leaders, side=side)
         return found
 
-    # --- looking
+    # --- checks
 
     def hasten(self, alias: str, topic: str) -> None:
-        """See to it that the settings of a topic are read soon: probes wait to come into it."""
-        looked = self._looked.get((alias, topic))
-        if looked is not None:
-            looked.again_ns = min(looked.again_ns, looked.read_ns + int(HASTE_S * 1e9))
+        """Read the settings of a topic soon, because probes wait for it."""
+        check = self._checks.get((alias, topic))
+        if check is not None:
+            check.again_ns = min(check.again_ns, check.read_ns + int(HASTE_S * 1e9))
 
-    async def look(self, site: Site) -> None:
-        """See to what is due on one cluster; raises none of our errors, since what fails hinders nothing."""
+    async def check(self, site: Site) -> None:
+        """Do the due checks on one cluster; ignores MirrorwatchErrors, since the next check retries."""
         now_ns = self._clock.monotonic_ns()
         due_ns = self._brokers_ns.setdefault(site.alias, now_ns + int(BROKERS_S * 1e9))
         try:
@@ -127,35 +127,35 @@ class TopicCare:
             if self._roster.config.mode is not CanaryMode.OFF and self._due(
                 site.alias, control.TOPIC, now_ns
             ):
-                await self._look_at_control(site)
+                await self._check_control(site)
         except MirrorwatchError:
-            pass  # asked again; the control probes and the tap tell what is wrong with the cluster
-        self._tell_rate()
+            pass  # retried; the control probes and the tap report a fault of the cluster
+        self._report_rate()
         names = {name: site.topics.present.get(name) for name in site.wanted}
         here = {name: topic for name, topic in names.items() if topic is not None}
         due = [topic for topic in here.values() if self._due(site.alias, topic.name, now_ns, topic)]
-        await asyncio.gather(*(self._look_at(site, topic) for topic in due))
+        await asyncio.gather(*(self._check_topic(site, topic) for topic in due))
         self._forget(site.alias, here.keys() | {control.TOPIC})
 
-    async def _look_at_control(self, site: Site) -> None:
+    async def _check_control(self, site: Site) -> None:
         name = control.TOPIC
-        self._looked[site.alias, name] = _Looked(None, self._in(AGAIN_S))
+        self._checks[site.alias, name] = _Check(None, self._in(AGAIN_S))
         topic = (await site.admin.describe_topics([name]))[name]
         if topic is not None:
-            self._looked[site.alias, name] = _Looked(None, self._in(SETTINGS_S))
+            self._checks[site.alias, name] = _Check(None, self._in(SETTINGS_S))
             await self._judge(site, topic, Use.CONTROL)
 
-    async def _look_at(self, site: Site, topic: TopicDescription) -> None:
+    async def _check_topic(self, site: Site, topic: TopicDescription) -> None:
         ours = self._is_source(site.alias, topic.name)
         planned = self._planned(site.alias) if ours else None
-        self._looked[site.alias, topic.name] = _Looked(
+        self._checks[site.alias, topic.name] = _Check(
             (topic.topic_id, topic.partitions, planned), self._in(SETTINGS_S), self._in(0)
         )
         if planned is not None and topic.partitions < planned and self._may_grow:
             await self._grow(site, topic, planned)
-            planned = None  # it has as many soon, or else it is told why not
+            planned = None  # it has as many soon, or the error is reported
         else:
-            self._reporter.settled(_growing(site.alias, topic.name))  # a person may have done it
+            self._reporter.settled(_growing(site.alias, topic.name))  # the user may have done it
         await self._judge(site, topic, Use.PROBES if ours else Use.COPIES, planned)
 
     @property
@@ -176,20 +176,20 @@ class TopicCare:
         )
 
     async def _judge(self, site: Site, topic: TopicDescription, use: Use, planned: int | None = None) -> None:
-        """Read a topic's settings and tell what is wrong with it."""
+        """Read a topic's settings and report what is wrong."""
         key = (site.alias, topic.name)
         try:
             settings: Mapping[str, str] = await site.admin.describe_topic_config(topic.name)
         except MirrorwatchError as error:
             if not isinstance(error, RefusedError):
-                self._looked[key].again_ns = self._in(AGAIN_S)
+                self._checks[key].again_ns = self._in(AGAIN_S)
                 return
-            self._tell_unchecked(key, error)
+            self._report_unchecked(key, error)
             settings = {}
         else:
             self._told.pop(key, None)
         said = advise(
-            own_topic(
+            canary_topic(
                 topic,
                 site.alias,
                 use,
@@ -214,9 +214,9 @@ class TopicCare:
         else:
             self._reporter.settled(where)
 
-    # --- telling
+    # --- reports
 
-    def _tell_rate(self) -> None:
+    def _report_rate(self) -> None:
         config, interval_s = self._roster.config, self.interval_s()
         if interval_s > config.interval:
             sentence = rate_sentence(config.interval, config.max_rate, interval_s, self._probed())
@@ -224,7 +224,7 @@ class TopicCare:
         else:
             self._reporter.settled(RATE)
 
-    def _tell_unchecked(self, key: tuple[str, str], error: RefusedError) -> None:
+    def _report_unchecked(self, key: tuple[str, str], error: RefusedError) -> None:
         if self._told.get(key) != str(error):
             self._told[key] = str(error)
             alias, topic = key
@@ -235,13 +235,13 @@ class TopicCare:
     # --- what is due
 
     def _due(self, alias: str, name: str, now_ns: int, topic: TopicDescription | None = None) -> bool:
-        looked = self._looked.get((alias, name))
-        if looked is None or looked.again_ns <= now_ns:
+        check = self._checks.get((alias, name))
+        if check is None or check.again_ns <= now_ns:
             return True
         if topic is None:
             return False
         planned = self._planned(alias) if self._is_source(alias, name) else None
-        return looked.as_it_was != (topic.topic_id, topic.partitions, planned)
+        return check.as_it_was != (topic.topic_id, topic.partitions, planned)
 
     def _in(self, seconds: float) -> int:
         return self._clock.monotonic_ns() + int(seconds * 1e9)
@@ -250,7 +250,7 @@ class TopicCare:
         return name == self._roster.config.topic and alias in self._roster.probings
 
     def _probed(self) -> int:
-        """Return how many partitions are probed, or will be, over all sources."""
+        """Return the partitions that are or will be probed, over all sources."""
         total = 0
         for alias in self._roster.probings:
             present = self._roster.sites[alias].topics.present.get(self._roster.config.topic)
@@ -258,36 +258,36 @@ class TopicCare:
         return total
 
     def _forget(self, alias: str, here: set[str]) -> None:
-        """Say no more of topics that are gone or not wanted."""
-        for key in [key for key in self._looked if key[0] == alias and key[1] not in here]:
-            del self._looked[key]
+        """Forget topics that were deleted or removed."""
+        for key in [key for key in self._checks if key[0] == alias and key[1] not in here]:
+            del self._checks[key]
             self.refusals.pop(key, None)
             self._told.pop(key, None)
             self._reporter.settled(_where(*key))
             self._reporter.settled(_growing(*key))
 
     def _move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds."""
+        """Move stored instants after the wall clock was set by this many seconds."""
         for key, one in self.refusals.items():
             self.refusals[key] = Refusal(one.sentence, one.since_at + by_s, one.seen_at + by_s)
 
     def _planned(self, alias: str) -> int | None:
-        """Return the planned partitions of a source, None until every cluster has told its brokers."""
+        """Return the planned partitions of a source, None until every cluster's brokers are known."""
         sites = self._roster.sites
         asked = {alias, *(flow.target for flow in self._leaving(alias))}
         known = all(sites[one].description is not None for one in asked if one in sites)
         return self.partitions(alias) if known else None
 
     def _kept_s(self, alias: str) -> float:
-        flows = [held.flow for held in self._roster.dispatch.running.values()]
+        flows = [watched.flow for watched in self._roster.dispatch.running.values()]
         thresholds = [flow.threshold_s for flow in flows if alias in (flow.source, flow.target)]
         return max([self._roster.config.horizon, *thresholds])
 
     def _leaving(self, alias: str) -> list[CanaryFlow]:
-        return [held.flow for held in self._roster.dispatch.by_source.get(alias, ())]
+        return [watched.flow for watched in self._roster.dispatch.by_source.get(alias, ())]
 
 
-def own_topic(
+def canary_topic(
     topic: TopicDescription,
     alias: str,
     use: Use,
@@ -297,14 +297,14 @@ def own_topic(
     interval_s: float,
     kept_s: float,
     probed_as: str,
-) -> OwnTopic:
-    """Return a topic with what it has to hold; interval and time to keep are the canary's own.
+) -> CanaryTopic:
+    """Return a topic with what it must hold; interval and retention are the canary's.
 
-    `probed_as` is the name of the topic that is probed, which every copy of a probe bears within.
+    `probed_as` is the name of the canary's topic, which every probe contains.
     """
     probe_bytes = largest_probe_bytes(probed_as, max(topic.partitions, 1))
     controls = use is Use.CONTROL
-    return OwnTopic(
+    return CanaryTopic(
         name=topic.name,
         kafka_cluster=alias,
         use=use,
@@ -320,7 +320,7 @@ def own_topic(
 
 
 def rate_sentence(wished_s: float, max_rate: int, interval_s: float, partitions: int) -> str:
-    """Say that the interval is longer than configured, and why."""
+    """Return why the interval is longer than configured."""
     counted = "1 probe" if max_rate == 1 else f"{max_rate} probes"
     return (
         f"canary.interval is raised to {duration_text(interval_s)}: {partitions} partitions every"

@@ -10,7 +10,7 @@ import pytest
 
 from canary.flows import CanaryFlow
 from canary.report import CollectorCounts
-from canary.site.own_topics import INTERVAL_S, SILENT_S, TASKS_SILENT_S, OwnTopics
+from canary.site.mirror_topics import INTERVAL_S, SILENT_S, TASKS_SILENT_S, MirrorTopics
 from fleet.errors import RefusedError, UnavailableError
 from fleet.verdicts.evidence import TaskEvidence
 from fleet.wire.mirror import encode_heartbeat
@@ -74,7 +74,7 @@ class PlayedAdmin:
 def scene():
     clock, tail, admin, counts, said = FakeClock(), PlayedTail(), PlayedAdmin(), CollectorCounts(), []
     reporter = SimpleNamespace(event=lambda sentence, **facts: said.append((sentence, facts)))
-    topics = OwnTopics("B", tail=tail, admin=admin, counts=counts, clock=clock, reporter=reporter)
+    topics = MirrorTopics("B", tail=tail, admin=admin, counts=counts, clock=clock, reporter=reporter)
     return SimpleNamespace(
         clock=clock, tail=tail, admin=admin, counts=counts, said=said, topics=topics, flows=[FLOW]
     )
@@ -83,7 +83,7 @@ def scene():
 async def look(scene, *coming, after_s=INTERVAL_S):
     scene.clock.advance(after_s)
     scene.tail.coming = list(coming)
-    await scene.topics.look(scene.flows)
+    await scene.topics.poll(scene.flows)
 
 
 def age_s(scene):
@@ -177,7 +177,7 @@ async def test_a_topic_that_comes_late_is_found_and_one_that_goes_tells_no_age_a
     assert scene.said == []
 
 
-async def test_while_heartbeats_come_nobody_is_asked(scene):
+async def test_while_heartbeats_come_no_one_is_asked(scene):
     scene.admin.ids = {BEATS: "one"}
     scene.flows = [replace(FLOW, tasks_topic="")]
     await look(scene)
@@ -187,7 +187,7 @@ async def test_while_heartbeats_come_nobody_is_asked(scene):
     assert len(scene.tail.begun) == 1
 
 
-async def test_of_a_topic_that_was_made_anew_the_newest_is_read_by_a_new_client(scene):
+async def test_of_a_topic_that_was_recreated_the_newest_is_read_by_a_new_client(scene):
     scene.admin.ids = {BEATS: "one"}
     await look(scene)
     await look(scene, beat(scene, 500))
@@ -199,7 +199,7 @@ async def test_of_a_topic_that_was_made_anew_the_newest_is_read_by_a_new_client(
     assert age_s(scene) == pytest.approx(0.5)
 
 
-async def test_a_client_made_anew_for_another_topic_goes_on_where_it_was(scene):
+async def test_a_client_recreated_for_another_topic_continues_where_it_was(scene):
     scene.admin.ids = {BEATS: "one"}
     await look(scene)
     await look(scene, beat(scene, 500))
@@ -238,7 +238,7 @@ async def test_no_right_to_read_is_told_and_ends_by_itself(scene, refused_by):
 
 
 @pytest.mark.parametrize("error", [RefusedError("no"), UnavailableError("no")])
-async def test_of_the_tasks_nobody_is_told(scene, error):
+async def test_of_the_tasks_no_one_is_told(scene, error):
     scene.admin.ids = {TASKS: error}
     await look(scene)
     scene.admin.ids = {TASKS: "three"}
@@ -261,7 +261,7 @@ async def test_what_is_malformed_is_counted_and_changes_nothing(scene):
     assert age_s(scene) == pytest.approx(1.0)
 
 
-async def test_a_cluster_that_is_away_is_one_error_for_each_look_and_the_age_goes_on(scene):
+async def test_a_cluster_that_is_away_is_one_error_for_each_look_and_the_age_continues(scene):
     scene.admin.ids = {BEATS: "one"}
     await look(scene)
     await look(scene, beat(scene, 0))
@@ -314,7 +314,7 @@ async def test_flows_come_go_and_change(scene):
     assert scene.tail.begun[-1] == {}
 
 
-async def test_where_nothing_is_wanted_no_client_is_made_and_nobody_is_asked(scene):
+async def test_where_nothing_is_wanted_no_client_is_made_and_no_one_is_asked(scene):
     scene.flows = [replace(FLOW, heartbeats_topic="", off="not mirrored")]
     await look(scene)
     assert scene.tail.begun == []

@@ -1,11 +1,11 @@
-"""Records that are no intact probes on the source already: it was not the mirror that made them so."""
+"""Records on the source that are not intact probes: the mirror did not change them."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING
 
-from canary.tracker.stamp import Compared, Corrupted, Reading, Stranger
+from canary.tracker.stamp import Compared, Corrupted, ForeignRecord, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     Line = tuple[str, int]  # a flow's name and a partition of its target topic
 
 MAX_KEPT = 50_000
-HOLD_S = 1.0  # a copy may be read before its original is: the source's tap is lazy
+HOLD_S = 1.0  # a record may be read before its original: the source's tap is lazy
 
 
-class Strangers:
-    """Remembers what stood in one source topic, by a hash of all its bytes, the newest MAX_KEPT of it.
+class ForeignRecords:
+    """Hashes of the newest MAX_KEPT such records of one source topic.
 
-    A copy that equals one of these was passed on as it was, however strange it looks. Whoever may write
-    into the topic could otherwise have a mirror called altering that copies every byte.
+    A record on the target that equals one of them was replicated unchanged. Otherwise anyone who may write to
+    the topic could make a correct mirror look as if it altered records.
     """
 
     def __init__(self) -> None:
@@ -32,11 +32,11 @@ class Strangers:
 
     @property
     def idle(self) -> bool:
-        """Tell whether nothing waits to be compared."""
+        """Return whether no record waits for a comparison."""
         return not self._lines
 
     def add(self, record: TappedRecord) -> None:
-        """Keep a record of the source that is no intact probe."""
+        """Keep a record of the source that is not an intact probe."""
         mark = _mark(record)
         if mark in self._kept:
             return
@@ -48,12 +48,12 @@ class Strangers:
     def sort(
         self, record: TappedRecord, reading: Reading, give: Callable[[Reading], None], *, line: Line
     ) -> None:
-        """Give the reading of a target's record on: as a stranger's where the source holds the same.
+        """Pass on the reading of a target's record; as a foreign record if the source has the same one.
 
-        A changed copy waits for HOLD_S, in case its original is read only now. What comes after it in its
-        line, which is a partition of a flow, waits with it: a later probe would prove the changed one lost
-        before it is known that a copy of it came. Instants are those of the reading all the same, and that
-        something waits is told at once, so that no deadline passes over it.
+        A changed record waits for HOLD_S, in case its original is read later. Later records of its `line` (a
+        partition of a flow) wait too: a later probe would prove the changed one lost before its record is
+        known. Instants stay those of the reading. A waiting record is reported at once as `Compared`, so that
+        no deadline passes it.
         """
         if line in self._lines or (isinstance(reading, Corrupted) and not self._knows(record)):
             self._lines.setdefault(line, deque()).append((record, reading, give))
@@ -62,7 +62,7 @@ class Strangers:
             give(self._sorted(record, reading))
 
     def release(self, now_ns: int, *, all_of_it: bool = False) -> None:
-        """Give on what has waited long enough, what the source has shown meanwhile, and what stood behind."""
+        """Pass on records that waited long enough or are now known from the source, and those after them."""
         for line in list(self._lines):
             waiting = self._lines[line]
             while waiting:
@@ -77,7 +77,7 @@ class Strangers:
 
     def _sorted(self, record: TappedRecord, reading: Reading) -> Reading:
         if isinstance(reading, Corrupted) and self._knows(record):
-            return Stranger("its bytes on the source are the same")
+            return ForeignRecord("its bytes on the source are the same")
         return reading
 
     def _knows(self, record: TappedRecord) -> bool:

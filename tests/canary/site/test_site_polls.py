@@ -44,7 +44,7 @@ class Listener:
         if self.error:
             raise UnavailableError(self.error)
 
-    async def look_closer(self, _site):
+    async def poll_details(self, _site):
         self.closer += 1
 
 
@@ -64,10 +64,10 @@ class Scene:
         self.site.wanted = {"c", "d"}
 
     async def look(self):
-        await self.site._look(self.listener)
+        await self.site._poll(self.listener)
 
-    def looked(self, topic):
-        at_ns, error = self.site.looked(topic)
+    def last_described(self, topic):
+        at_ns, error = self.site.last_described(topic)
         return at_ns / SECOND, error
 
 
@@ -85,23 +85,23 @@ async def test_a_topic_that_cannot_be_looked_at_hides_no_other(scene):
     scene.admin.hidden["d"] = "describing topics ran into a time-out"
     with pytest.raises(UnavailableError):
         await scene.look()
-    assert scene.looked("c") == (110, "")
-    assert scene.looked("d") == (100, "describing topics ran into a time-out")
+    assert scene.last_described("c") == (110, "")
+    assert scene.last_described("d") == (100, "describing topics ran into a time-out")
     assert scene.listener.closer == 2
     scene.admin.hidden.clear()
     scene.clock.advance(5)
     await scene.look()
-    assert scene.looked("d") == (115, "")
+    assert scene.last_described("d") == (115, "")
 
 
 async def test_a_change_that_is_not_taken_in_is_no_look():
     scene = Scene()
     scene.listener.error = "asking for offsets ran into a time-out"
-    assert scene.looked("c") == (0, "")
+    assert scene.last_described("c") == (0, "")
     scene.clock.advance(7)
     with pytest.raises(UnavailableError):
         await scene.look()
-    assert scene.looked("c") == (0, "asking for offsets ran into a time-out")
+    assert scene.last_described("c") == (0, "asking for offsets ran into a time-out")
 
 
 @pytest.mark.parametrize(
@@ -121,33 +121,33 @@ async def test_a_cluster_that_was_not_reached_says_why(error, control):
         pass
 
     scene.admin.open, scene.admin.close, scene.admin.describe_cluster = nothing, nothing, say
-    assert (scene.site.unreached, scene.looked("c")) == ("", (0, ""))
+    assert (scene.site.unreached, scene.last_described("c")) == ("", (0, ""))
     with pytest.raises(type(error)):
         await scene.site.run(scene.listener, asyncio.Event())
     assert scene.site.control.control is control
-    assert scene.site.unreached == scene.looked("c")[1] == str(error)
+    assert scene.site.unreached == scene.last_described("c")[1] == str(error)
     scene.site.reached = True
-    assert scene.site.unreached == scene.looked("c")[1] == ""
+    assert scene.site.unreached == scene.last_described("c")[1] == ""
 
 
 async def test_the_time_in_which_the_cluster_was_down_does_not_count(scene):
     scene.site.control.become(Control.FAILING, "away", scene.clock.wall_s())
     scene.clock.advance(3)
-    assert scene.looked("c") == (110, "")
+    assert scene.last_described("c") == (110, "")
 
 
 def test_a_topic_is_looked_for_from_when_it_was_first_asked_about():
     scene = Scene()
     scene.clock.advance(500)
-    assert scene.looked("new") == (500, "")
+    assert scene.last_described("new") == (500, "")
     scene.clock.advance(20)
-    assert scene.looked("new") == (500, "")
+    assert scene.last_described("new") == (500, "")
     scene.site.forget("new")
-    assert scene.looked("new") == (520, "")
+    assert scene.last_described("new") == (520, "")
 
 
 @pytest.mark.parametrize("dead", [False, True])
-def test_a_tap_whose_thread_died_is_made_anew(dead):
+def test_a_tap_whose_thread_died_is_recreated(dead):
     reader = Scene().site.reader
     reader._taps = [SimpleNamespace(dead=False), SimpleNamespace(dead=dead)]
     assert reader.outdated is dead
@@ -203,7 +203,7 @@ async def tapped(scene, monkeypatch):
     return scene
 
 
-async def test_of_a_log_that_was_made_anew_nothing_is_read_twice(tapped):
+async def test_of_a_log_that_was_recreated_nothing_is_read_twice(tapped):
     tapped.go_back()
     assert await tapped.remade() == 3
     assert await tapped.remade() == 0  # which is another one: in that nothing has been read
@@ -267,10 +267,10 @@ async def test_other_topics_that_are_begun_or_dropped_leave_what_went_back_as_it
 async def test_only_topics_that_are_asked_for_are_read_with_success(scene, monkeypatch, wanted, told):
     stopping = asyncio.Event()
 
-    async def look_closer(_site):
+    async def poll_details(_site):
         stopping.set()
 
-    monkeypatch.setattr(scene.listener, "look_closer", look_closer)
+    monkeypatch.setattr(scene.listener, "poll_details", poll_details)
     scene.site.throttles, scene.site.wanted = {}, wanted
     await scene.site._watch_topics(scene.listener, stopping)
     assert [*scene.site.counts.last_success_at] == told

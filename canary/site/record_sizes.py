@@ -1,7 +1,7 @@
-"""What a record of ours takes in a partition's log. Pure.
+"""Size of a probe in a partition's log. Pure.
 
-A probe goes out by itself, so each pays for a record batch: 61 bytes of header (KIP-98, message format 2),
-and a few bytes for the record within it. Brokers compare a batch as a whole with max.message.bytes.
+Each probe is sent alone, so it has its own record batch: 61 bytes of header (KIP-98, message format 2), and a
+few bytes for the record within it. Brokers compare the whole batch with max.message.bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST = 10**15  # of more digits than any sequence will have
 
 
 def probe_bytes(topic: str, partitions: int, *, sequence: int = _MILLION) -> int:
-    """Return what one probe takes in a partition's log, uncompressed."""
+    """Return the size of one probe in a partition's log, uncompressed."""
     probe = encode(
         Stamp(
             installation="0" * 32,
@@ -35,17 +35,17 @@ def probe_bytes(topic: str, partitions: int, *, sequence: int = _MILLION) -> int
 
 
 def largest_probe_bytes(topic: str, partitions: int) -> int:
-    """Return what a probe takes at most, whatever its sequence number."""
+    """Return the largest size of a probe, for any sequence number."""
     return probe_bytes(topic, partitions, sequence=_MOST)
 
 
 def control_probe_bytes() -> int:
-    """Return what one control probe takes in the control topic's log."""
+    """Return the size of one control probe in the control topic's log."""
     return batch_bytes(None, b"0" * 16 + b":" + str(_MILLION).encode(), ())
 
 
 def batch_bytes(key: bytes | None, value: bytes, headers: Sequence[tuple[str, bytes]]) -> int:
-    """Return the bytes of a record batch that holds this one record."""
+    """Return the size of a record batch with this one record."""
     record = 3  # attributes, and the distances in time and offset from the batch's, which are 0
     record += _counted(key) + _counted(value) + _varint_bytes(len(headers))
     record += sum(_counted(name.encode()) + _counted(content) for name, content in headers)

@@ -77,8 +77,8 @@ class Scene:
             self.tell(at_ns, *events.get(what, []))
         return at_ns + took_ns
 
-    def calm(self, at_ns: int):
-        return self.watch.calm(FLOW, instant(at_ns))
+    def healthy(self, at_ns: int):
+        return self.watch.healthy(FLOW, instant(at_ns))
 
     def judged(self, at_ns: int, control: Control = Control.OK):
         now = instant(at_ns)
@@ -100,9 +100,9 @@ def well(partitions: int = 3) -> Scene:
     return scene
 
 
-def test_a_flow_that_delivers_is_calm_and_says_what_the_rules_say():
+def test_a_flow_that_delivers_is_healthy_and_says_what_the_rules_say():
     scene = well()
-    calm = scene.calm(11 * S)
+    calm = scene.healthy(11 * S)
     assert (calm.partitions, calm.latency_s) == (3, 0.3)
     found = follow_calm(None, calm, now_at=instant(11 * S).at)
     assert found == scene.judged(11 * S)
@@ -112,7 +112,7 @@ def test_a_flow_that_delivers_is_calm_and_says_what_the_rules_say():
 def test_since_when_it_is_healthy_is_kept():
     scene = well()
     before = scene.judged(11 * S)
-    found = follow_calm(before, scene.calm(12 * S), now_at=instant(12 * S).at)
+    found = follow_calm(before, scene.healthy(12 * S), now_at=instant(12 * S).at)
     assert found.since_at == instant(11 * S).at
 
 
@@ -160,17 +160,17 @@ def test_what_is_not_plainly_well_is_left_to_the_rules(spoil):
     scene = well()
     spoil(scene)
     scene.tell(12 * S)
-    assert scene.calm(12 * S) is None
+    assert scene.healthy(12 * S) is None
 
 
-def test_without_a_partition_nothing_is_calm():
-    assert Scene().calm(S) is None
+def test_without_a_partition_nothing_is_healthy():
+    assert Scene().healthy(S) is None
 
 
 def test_silence_is_not_calm():
     scene = well()
-    assert scene.calm(16 * S) is not None
-    assert scene.calm(17 * S) is None
+    assert scene.healthy(16 * S) is not None
+    assert scene.healthy(17 * S) is None
 
 
 def test_what_was_found_is_forgotten_when_the_verdict_no_longer_holds_for_it():
@@ -179,8 +179,8 @@ def test_what_was_found_is_forgotten_when_the_verdict_no_longer_holds_for_it():
     scene.arrive(0, scene.send(0, 12 * S), 12 * S)
     later_ns = 12 * S + int((HOLD_S + 1) * S)
     scene.arrive(0, scene.send(0, later_ns), later_ns)
-    assert scene.calm(13 * S) is None
-    assert scene.calm(later_ns + S) is not None
+    assert scene.healthy(13 * S) is None
+    assert scene.healthy(later_ns + S) is not None
 
 
 MS = 1_000_000
@@ -211,7 +211,7 @@ def test_the_quick_look_never_says_anything_else_than_the_rules(steps, asked_ms,
         now = scene.play(what, partition, now + ms * MS)
     asked = now + 200 * MS + asked_ms * MS
     scene.watch.advance(instant(asked))
-    calm = scene.calm(asked)
+    calm = scene.healthy(asked)
     event("calm" if calm is not None else "not calm")
     if calm is not None:
         at = instant(asked).at

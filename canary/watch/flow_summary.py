@@ -1,4 +1,4 @@
-"""What page and series tell of all partitions of a flow together, drawn from one walk over them. Pure."""
+"""Numbers over all partitions of a flow, for pages and series. Pure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """The partitions that are known, and what holds of all of them."""
+class FlowSummary:
+    """The known partitions, and numbers over all of them."""
 
     partitions: tuple[int, ...]
-    last_arrival_ns: int | None  # when something last arrived
+    last_arrival_ns: int | None  # newest arrival
     recovery_point_age_s: float | None
 
 
-def glance_at(states: Sequence[PartitionState], now_ns: int) -> Glance:
-    """Return what these partitions come to.
+def flow_summary(states: Sequence[PartitionState], now_ns: int) -> FlowSummary:
+    """Return the numbers over these partitions.
 
-    The recovery point is the age of the newest probe that is downstream, of the partition where it is oldest.
-    Partitions that the flow has not taken up yet are left out while it carries others; it is None until every
-    other one has delivered a probe.
+    The recovery point is the age of the newest probe on the target, in the partition where it is oldest.
+    Partitions that the flow does not replicate yet are left out while it replicates others. It is None until
+    every other partition has delivered a probe.
     """
     last_ns: int | None = None
     taken_up_ns: list[int | None] = []
@@ -38,7 +38,7 @@ def glance_at(states: Sequence[PartitionState], now_ns: int) -> Glance:
     present = taken_up_ns or untaken_ns
     known = [ns for ns in present if ns is not None]
     whole = bool(known) and len(known) == len(present)
-    return Glance(
+    return FlowSummary(
         partitions=tuple(one.partition for one in states),
         last_arrival_ns=last_ns,
         recovery_point_age_s=(now_ns - min(known)) / 1e9 if whole else None,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from canary.tracker.books import CONCLUDING, Books, Flag, Outcome
+from canary.tracker.counters import CONCLUDING, Counters, Flag, Outcome
 
 
-def closed() -> Books:
-    return Books(
+def closed() -> Counters:
+    return Counters(
         expected=30, settled=12, good=5, late=3, overdue=2, lost=1, produce_failed=1, produce_unknown=1,
         warmup=4, skipped=5, abandoned=1, unknown=2, recovered=1, in_flight=5, outstanding=1,
     )  # fmt: skip
@@ -50,13 +50,13 @@ def test_settled_lies_between_concluded_and_expected(settled):
 
 
 def test_a_negative_count_of_what_is_open_is_told():
-    books = Books(expected=-1, in_flight=-1)
+    books = Counters(expected=-1, in_flight=-1)
     assert "in flight or outstanding is negative" in books.discrepancies()
 
 
 @pytest.mark.parametrize("entry", [*Outcome, *Flag])
 def test_each_outcome_and_mark_has_a_counter_of_its_own(entry):
-    books = Books()
+    books = Counters()
     books.count(entry)
     books.count(entry, 4)
     moved = {name for name, number in books.as_dict().items() if number}

@@ -1,4 +1,4 @@
-"""What the store knows of a flow that begins to be watched, and where the taps have to begin for it. Pure."""
+"""State in the store that a flow starts with, and where the taps start for it. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What a process that is gone has left of a flow, each coverage with the target's topic id of then.
+class Unfinished:
+    """Unfinished probes of a dead process for one flow, each coverage with the target's topic id.
 
-    `interrupted`: a watch of this process had begun with it, and ended before it was finished.
+    `interrupted`: a former watch of this process had started with them and was removed.
     """
 
     begun_at: float  # epoch s
@@ -26,10 +26,10 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to begin reading a partition; None where there is no such reason.
+    """Where to start reading a partition; None without such a limit.
 
-    `offset` is where something may stand that is not covered. `since_at` (epoch s) is the same where no
-    offset is known: everything written after it.
+    `offset` is the first that may hold an uncovered probe. If it is unknown, `since_at` (epoch s) is a time
+    before all of them.
     """
 
     offset: int | None = None
@@ -37,19 +37,19 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class FlowHeritage:
-    """What a flow begins with: (topic id, partition) it carried, by incarnation what was left, findings.
+class InheritedState:
+    """State that a flow starts with: replicated (topic id, partition), unfinished probes by incarnation.
 
-    `findings` are those that a verdict may still rest on, `losses` the last ones of all; both oldest first.
+    `findings` are those that may still affect a verdict, `losses` the last ones; both oldest first.
     """
 
     carried: frozenset[tuple[str, int]] = frozenset()
-    left: Mapping[str, Left] = field(default_factory=dict)
+    left: Mapping[str, Unfinished] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     losses: tuple[Finding, ...] = ()
 
     def topic_ids(self) -> set[str]:
-        """Return the ids of the source topics of which something was left."""
+        """Return the ids of the source topics with unfinished probes."""
         return {one.topic_id for left in self.left.values() for _, one in left.coverages}
 
     def target_topic_ids(self) -> set[str]:
@@ -57,13 +57,13 @@ class FlowHeritage:
         return {known for left in self.left.values() for known, _ in left.coverages if known}
 
     def source_place(self, topic_id: str, partition: int) -> Place:
-        """Return where to begin with a partition of the source's topic."""
+        """Return where to start in a partition of the source's topic."""
         return self._place(
             partition, lambda _known, one: one.source_from if one.topic_id == topic_id else None
         )
 
     def target_place(self, topic_id: str, partition: int) -> Place:
-        """Return where to begin with a partition of the target's topic; at 0 where that was made anew."""
+        """Return where to start in a partition of the target's topic; 0 if it was re-created."""
         return self._place(partition, lambda known, one: one.target_from if known in ("", topic_id) else 0)
 
     def _place(self, partition: int, offset_of: Callable[[str, Coverage], int | None]) -> Place:
@@ -77,7 +77,7 @@ class FlowHeritage:
 
 
 def earliest(places: Iterable[Place]) -> Place:
-    """Return the place that serves all of these."""
+    """Return the earliest of these places."""
     known = list(places)
     return Place(
         min((one.offset for one in known if one.offset is not None), default=None),
