@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
@@ -24,6 +25,7 @@ RUNBOOKS = "alerts/runbooks"
 RUNBOOK_LIST = "runbooks/index.md"
 LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s#:]+)(?=[)#])")
 FENCE = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
+FENCE_IN_LIST = re.compile(r"^([ ]+)```\w*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 
 
 def outside() -> dict[str, str]:
@@ -60,5 +62,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         uri = pages.get(target, target.removeprefix("docs/"))
         return posixpath.relpath(uri, posixpath.dirname(here) or ".")
 
+    # Python-Markdown reads fences at the margin only; within a list an indented block is code.
+    markdown = FENCE_IN_LIST.sub(lambda found: indent(found[2], "    "), markdown)
     parts = FENCE.split(markdown)
     return "".join(part if part.startswith("```") else LINK.sub(moved, part) for part in parts)

@@ -17,7 +17,7 @@ _MAX_CHARS = 300
 _HIDDEN: Final = "[hidden]"
 _BAKED_IN: Final = (
     "without internet access, put the connector's jars into Spark's jars folder"
-    " (docs/explanation/checksum.md lists them)"
+    " (docs/how-to/checksum.md has the command)"
 )
 _JAVA_ENDED: Final = re.compile(
     "Answer from Java side is empty|to connect to the Java server|Error while (?:sending|receiving)"
