@@ -110,7 +110,7 @@ def _first_cycle(ingest: Ingest, groups: int) -> dict[str, float]:
     def asked() -> bool:
         try:
             state = ingest.state()
-        except UnavailableError:  # it has not begun yet
+        except UnavailableError:  # it has not started yet
             return False
         return state["ready_after_s"] is not None and state["groups"] == groups
 

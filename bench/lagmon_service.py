@@ -73,7 +73,7 @@ def _run(
 def _told(service: Service) -> int:
     try:
         return _get(service, packed=False).count(_NAME)
-    except OSError:  # it does not listen yet
+    except OSError:  # it is not listening yet
         return -1
 
 

@@ -80,7 +80,7 @@ async def test_a_service_behind_a_path_and_a_bare_host_are_found():
             UnavailableError,
         ),
         (
-            (403, {"detail": "Nobody may do this: http.tokens.audit is not configured."}),
+            (403, {"detail": "This is forbidden: http.tokens.audit is not configured."}),
             "refuses: Nobody may do this",
             UnavailableError,
         ),

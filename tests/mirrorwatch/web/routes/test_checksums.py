@@ -213,7 +213,7 @@ async def test_without_a_token_in_the_configuration_no_one_may(scene):
     scene.http = HttpConfig()
     status, problem = await tell(scene, run())
     assert (status, problem["code"]) == (403, "forbidden")
-    assert problem["detail"] == "Nobody may do this: http.tokens.audit is not configured."
+    assert problem["detail"] == "This is forbidden: http.tokens.audit is not configured."
 
 
 async def test_another_token_of_the_configuration_counts_at_once(scene):

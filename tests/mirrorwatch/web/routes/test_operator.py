@@ -104,7 +104,7 @@ async def test_without_a_token_in_the_configuration_no_one_resumes(scene):
     scene.service.http = HttpConfig()
     status, problem = await ask(scene, RESUME, OURS)
     assert (status, problem["code"]) == (403, "forbidden")
-    assert problem["detail"] == "Nobody may do this: http.tokens.operator is not configured."
+    assert problem["detail"] == "This is forbidden: http.tokens.operator is not configured."
     status, answer = await ask(scene, "/-/reload", OURS)
     assert (status, answer["detail"]) == (
         403,
