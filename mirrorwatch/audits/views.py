@@ -43,7 +43,7 @@ def checksum_document(view: ChecksumView | None) -> dict[str, Any] | None:
 def run_text(run: ChecksumRunView) -> str:
     """Write the result of a run: `1,234 records of 3 topics compared, 99.5 % verified, 2 findings`."""
     if not run.source_records and not run.findings:
-        compared = "nothing new to compare" if run.coverage >= 1 else "nothing could be compared"
+        compared = "no new records to compare" if run.coverage >= 1 else "nothing could be compared"
     else:
         compared = f"{counted(run.source_records, 'record')} of {counted(run.topics, 'topic')} compared"
     told = [compared, f"{coverage_text(run.coverage)} verified"]

@@ -103,7 +103,7 @@ def test_a_run_is_told_shown_and_remembered(service, address):
     assert {name: count for name, count in records.items() if count} == {"match": 99, "lost": 1}
     assert (len(records), coverage, success_at) == (8, 1.0, ended_at)
     page = service.get("/")[1]
-    assert '<a href="/checksums/night-1">The run that ended' in page
+    assert '<a href="/checksums/night-1">Run ended' in page
     status, text = service.get("/checksums/night-1")
     assert (status, sentence in text) == (200, True)
     assert service.get(f"{PATH}/night-1")[0] == 200
