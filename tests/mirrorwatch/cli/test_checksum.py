@@ -113,7 +113,7 @@ def test_wrong_usage_is_status_2(typed, arguments, sentence):
         (("--all", "--topic", "x"), "cannot be combined with --topic"),
         (("--all", "--flow", "A-"), "write A:B"),
         (("--all", "--flow", "C:D"), "unknown flow 'C:D'"),
-        (("--all", "--master", "spark://far:7077"), "--folder: is missing"),
+        (("--all", "--master", "spark://far:7077"), "--folder: missing"),
         (("--all", "--json", "/no/such/folder/x.json"), "folder /no/such/folder does not exist"),
     ],
 )

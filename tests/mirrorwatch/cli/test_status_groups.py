@@ -97,7 +97,7 @@ async def test_ten_of_many_are_shown(monitored):
     # One sentence of the worst, though the numbers differ, and where the others are.
     assert text.count(" is WARN: ") == 1
     assert "(7 more groups like this, on orders.)" in text
-    assert re.search(r"These are the 10 worst of 34 groups; http://127.0.0.1:\d+/groups has all\.", text)
+    assert re.search(r"Shown: the 10 worst of 34 groups; all: http://127.0.0.1:\d+/groups", text)
 
 
 def shown(groups, width=240):
