@@ -26,7 +26,7 @@ from tests.mirrorwatch.stored_incidents import Incidents
 from tests.mirrorwatch.told_runs import run
 from tests.mirrorwatch.web.routes import test_checksums as test_routes_checksums
 from tests.mirrorwatch.web.routes import test_counts as test_routes_counts
-from tests.mirrorwatch.web.routes import test_orders as test_routes_orders
+from tests.mirrorwatch.web.routes import test_operator as test_routes_operator
 from tests.runtime.fake_clock import FakeClock
 
 AUDIT, OPERATOR = "t0ken", "0perator"
@@ -87,7 +87,7 @@ class Runs(test_routes_counts.Kept):
         self.take, self.settle, self.document = self.kept.take, self.kept.settle, self.kept.document
 
 
-class Orders(test_routes_orders.Service):
+class Orders(test_routes_operator.Service):
     """What lifts latches; there is always one more."""
 
     def __init__(self):
