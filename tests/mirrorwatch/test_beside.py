@@ -72,7 +72,7 @@ def test_brokers_that_no_probe_passes_are_reported_by_side():
         "Not probed: brokers 4 and 6 of B, which lead no partition of the canary topic.",
     ]
     many = unreached_text(UnreachedView("target", "B", tuple(range(9))))
-    assert many.startswith("Not probed: brokers 0, 1, 2, 3, 4, 5 and 3 more of B:")
+    assert many.startswith("Not probed: brokers 0, 1, 2, 3, 4, 5 and 3 more of B, ")
 
 
 def test_the_document_reports_all_of_it():
