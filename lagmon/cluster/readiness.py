@@ -1,4 +1,4 @@
-"""Whether what is told of a cluster's groups is all of it, and if not, how far the reading has come. Pure."""
+"""Whether all groups of a cluster are known, and if not, how far reading has come. Pure."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 def not_ready(
     state: State | None, progress: Progress | None, failing: Away | None = None
 ) -> dict[str, Any] | None:
-    """Return why a cluster's groups are not all known, as a document has it; None where they are.
+    """Return why a cluster's groups are not all known, as a document; None if they are.
 
-    `phase` is starting, reading, down or refused; `sentence` is for people. Records are offsets, summed over
-    partitions: transactions' markers and what compaction took away count too. `failing` is what the last
-    look at the cluster failed by: another try that goes on does not mean that it answers.
+    `phase` is starting, reading, down or refused. Records are offsets summed over partitions, transaction
+    markers and compacted records included. `failing` is the failure of the last poll: a new attempt under way
+    does not mean that the cluster answers.
     """
     if state is not None and state.phase in (Phase.DOWN, Phase.REFUSED):
-        return _told(state.phase.value, _whole(state.sentence), progress)
+        return _document(state.phase.value, _whole(state.sentence), progress)
     if failing is not None and (progress is None or progress.ready_after_s is None):
         phase = Phase.REFUSED if failing.refused else Phase.DOWN
-        return _told(phase.value, _whole(failing.why), progress)
+        return _document(phase.value, _whole(failing.why), progress)
     if progress is not None and progress.refused:
-        return _told(Phase.REFUSED.value, _whole(progress.refused), progress)
+        return _document(Phase.REFUSED.value, _whole(progress.refused), progress)
     if progress is None or not progress.began_at:
-        return _told("starting", "The topics and the ends of their logs are being looked up.", progress)
+        return _document("starting", "Reading topics and log end offsets.", progress)
     if progress.ready_after_s is None:
-        return _told("reading", _reading(progress), progress)
+        return _document("reading", _reading(progress), progress)
     return None
 
 
 def unread(progress: Progress | None, *, known: bool) -> bool:
-    """Tell whether what stands at a cluster is still to be read, so that no group is known as it is.
+    """Return whether a cluster's groups are still to be read, so that none is known.
 
-    Not where all was read that can be: a partition without a leader holds up no more than its own groups.
-    `known` tells whether groups are known from an earlier reading, which has ended.
+    A partition without a leader delays only its own groups. `known`: groups are known from an earlier
+    reading that has ended.
     """
     if progress is None:
         return not known
@@ -55,15 +55,15 @@ def unread(progress: Progress | None, *, known: bool) -> bool:
 
 
 def away_sentence(alias: str, away: Away) -> str:
-    """Say since when a cluster does not answer, or refuses us, and why."""
-    does = "refuses us" if away.refused else "does not answer"
-    return f"{alias} {does} since {instant_text(away.since_ms)}: {ended(away.why)}"
+    """Return since when a cluster has not answered, or has denied access, and why."""
+    state = "has denied access" if away.refused else "has not answered"
+    return f"{alias} {state} since {instant_text(away.since_ms)}: {ended(away.why)}"
 
 
 def share_read(progress: Progress | None) -> float:
-    """Return how much of what was there at the beginning is read, or how many groups were asked, as a share.
+    """Return the share of the initial records that is read, or of the groups that were polled.
 
-    It is 1 only where all groups are known.
+    It is 1 only if all groups are known.
     """
     if progress is None or not progress.began_at or progress.refused:
         return 0.0
@@ -75,7 +75,7 @@ def share_read(progress: Progress | None) -> float:
     return min(done / total, 0.999) if total else 0.0
 
 
-def _told(phase: str, sentence: str, progress: Progress | None) -> dict[str, Any]:
+def _document(phase: str, sentence: str, progress: Progress | None) -> dict[str, Any]:
     return {
         "phase": phase,
         "sentence": sentence,
@@ -85,22 +85,20 @@ def _told(phase: str, sentence: str, progress: Progress | None) -> dict[str, Any
 
 
 def _reading(progress: Progress) -> str:
-    said = _so_far(progress)
-    return f"{said} {_whole(progress.problem)}" if progress.problem else said
+    sentence = _so_far(progress)
+    return f"{sentence} {_whole(progress.problem)}" if progress.problem else sentence
 
 
 def _so_far(progress: Progress) -> str:
     if progress.total_groups is not None:
         if not progress.total_groups:
-            return "The Admin API is being asked which groups there are."
+            return "Listing groups with the Admin API."
         asked, total = progress.asked_groups, progress.total_groups
-        return (
-            f"The Admin API is being asked where the groups stand: {asked:,} of {total:,} group{_s(total)}."
-        )
+        return f"Reading offsets with the Admin API: {asked:,} of {total:,} group{_s(total)}."
     total = progress.total_records
     read = min(progress.read_records, total)
     share = f", {100 * read // total} %" if total else ""
-    return f"What the groups have committed is being read: {read:,} of {total:,} record{_s(total)}{share}."
+    return f"Reading commits of groups: {read:,} of {total:,} record{_s(total)}{share}."
 
 
 def _s(count: int) -> str:

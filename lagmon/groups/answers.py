@@ -195,7 +195,7 @@ def _not_found(alias: str, lacking: dict[str, Any], kind: str) -> Answer:
     if alias not in lacking:
         why = f" {one_sentence(kind)}" if kind else ""
         return refusal("unknown_group", f"No group of this name has an offset on {alias}.{why}", status=404)
-    sentence = f"It is not known yet whether {alias} has a group of this name."
+    sentence = f"Groups of {alias} are not read yet."
     return refusal("not_ready", f"{sentence} {lacking[alias]['sentence']}", status=503)
 
 

@@ -147,8 +147,7 @@ def writes(flow: Flow, topic: str) -> bool:
 def sentence_of(rows: Verdicts, row: int, flows: Sequence[str]) -> str:
     """Return why the verdict on one row of a group was given; `flows` are those that carry the group."""
     if flows and rows.reason[row] == Reason.CARRIED:
-        who = f"{' and '.join(flows)} {'carries' if len(flows) == 1 else 'carry'}"
-        return carried_text(who, rows.facts(row))
+        return carried_text(" and ".join(flows), rows.facts(row))
     return rows.sentence(row)
 
 

@@ -59,9 +59,9 @@ class Falling:
     def sentence(self) -> str:
         """Return why, for people."""
         return (
-            f"The group reads, but falls behind with its partitions together: from {self.before:,} records "
-            f"to read at {instant_text(self.since_ms)} to {self.after:,}. Of {self.written:,} that were "
-            f"written since, it has read {self.read:,}."
+            f"Group falls behind on all partitions together: lag rose from {self.before:,} at "
+            f"{instant_text(self.since_ms)} to {self.after:,}. Written since: {self.written:,} records; "
+            f"read: {self.read:,}."
         )
 
 

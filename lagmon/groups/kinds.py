@@ -58,9 +58,9 @@ def counts_sentence(counts: Mapping[str, int]) -> str:
 
 
 def one_sentence(kind: str) -> str:
-    """Say why a group of a kind is not among those with offsets."""
-    has = "that has committed nothing so far" if kind == CONSUMER else ", and commits none"
-    return f"What has this name is a {_word(kind, 1)}{has if has[0] == ',' else f' {has}'}."
+    """Return why a group of a kind has no offsets."""
+    why = "it has not committed yet" if kind == CONSUMER else "it commits no offsets"
+    return f"The group exists as a {_word(kind, 1)}: {why}."
 
 
 def _word(kind: str, count: int) -> str:

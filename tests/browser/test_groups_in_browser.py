@@ -124,7 +124,7 @@ async def test_reading_is_shown_as_it_goes_on(url, browser, monitored):
     page = await browser.new_page()
     await page.goto(url + "/groups")
     notes = page.locator(".notes")
-    await expect(notes).to_contain_text("A: What the groups have committed is being read: 0 of 2,000,000")
+    await expect(notes).to_contain_text("A: Reading commits of groups: 0 of 2,000,000")
     progress.read_records = 1_500_000
     await expect(notes).to_contain_text("1,500,000 of 2,000,000 records, 75 %", timeout=_SOON_MS)
     monitored.away = "the lag monitor ended by itself, with status 9"

@@ -1,9 +1,8 @@
-"""Sentences for verdicts on groups whose offsets come from the Admin API, where no commit has a time. Pure.
+"""Sentences of verdicts on groups whose offsets come from the Admin API, which has no times of commits. Pure.
 
-What is known is where a group stood at each question, so its sentences speak of that, and never of commits.
-A group that does not move and has members is STALL, one without members STOP: the state of the group says
-which, as it cannot be seen whether commits of the same offset still come. It has stood up to the last
-question that was answered: where more than is usual has gone by only since then, the sentence says so.
+They say where a group was at each poll. A group that has not moved is STALL if it has members and STOP if it
+has none: polling does not show whether the same offset is committed again. Time without progress is counted
+up to the last answered poll; the sentence says if more than is usual has passed only since then.
 """
 
 from __future__ import annotations
@@ -13,8 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import duration_text
-from lagmon.groups.rules.sentences import instant_text, longer, new_log_text, reads_on, usual
+from lagmon.groups.rules.sentences import (
+    instant_text,
+    milliseconds_text,
+    new_log_text,
+    over_limit,
+    progress_elsewhere,
+    records_text,
+    usual,
+)
 from lagmon.groups.rules.words import Reason
 from lagmon.groups.sweep import Sweep
 
@@ -27,87 +33,78 @@ if TYPE_CHECKING:
 
 
 class AdminSweep(Sweep):
-    """Verdicts on many rows that say what was asked for and seen."""
+    """Verdicts on many rows, with the sentences of this module."""
 
     def sentence(self, row: int) -> str:
-        """Return why one row's verdict was given."""
+        """Return the sentence of one row's verdict."""
         reason = Reason(int(self.reason[row]))
-        said, facts = _SENTENCES.get(reason), self.facts(row)
-        sentence = said(facts) if said is not None else super().sentence(row)
-        if reason in _MAY_STAND and facts.now_ms - facts.since_ms > facts.limit_ms:
-            return f"{sentence} It has not been asked since that went by, so it may have moved."
+        write, facts = _SENTENCES.get(reason), self.facts(row)
+        sentence = write(facts) if write is not None else super().sentence(row)
+        if reason in _MAY_HAVE_MOVED and facts.now_ms - facts.since_ms > facts.limit_ms:
+            return f"{sentence} The group may have moved since: its offsets were not polled again."
         return sentence
 
 
 def seen_by_asking(rows: Sweep, members: NDArray[np.integer]) -> AdminSweep:
-    """Return the verdicts with the group's state in them: what stands and has members is STALL."""
-    stands_with_members = (rows.reason == Reason.STOPPED) & (members > 0)
-    reason = np.where(stands_with_members, np.int8(Reason.STALLED), rows.reason)
+    """Return the verdicts with STALLED instead of STOPPED for rows whose group has members."""
+    stopped_with_members = (rows.reason == Reason.STOPPED) & (members > 0)
+    reason = np.where(stopped_with_members, np.int8(Reason.STALLED), rows.reason)
     values = {field.name: getattr(rows, field.name) for field in fields(Sweep)}
     return AdminSweep(**(values | {"reason": reason}))
 
 
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count:,} records"
-
-
-def _lasting(milliseconds: int) -> str:
-    return duration_text(milliseconds / 1000)
-
-
-def _standing(facts: Facts) -> str:
+def _no_progress(lag: str, facts: Facts) -> str:
     return (
-        f"{_records(facts.lag)} to read at offset {facts.offset}, where the group has stood for at least "
-        f"{_lasting(facts.now_ms - facts.since_ms)}"
+        f"{lag} {facts.lag:,} at offset {facts.offset}. No progress for at least "
+        f"{milliseconds_text(facts.now_ms - facts.since_ms)}"
     )
 
 
-def _unmoved(facts: Facts) -> str:
+def _unmoved(state: str, facts: Facts) -> str:
     return (
-        f"{_standing(facts)}: whenever the Admin API was asked since {instant_text(facts.before)}, its "
-        f"offset was the same. {usual(facts).capitalize()}.{reads_on(facts)}"
+        f"Group {state}: {_no_progress('lag', facts)} ({usual(facts)}): the Admin API has returned the same "
+        f"offset since {instant_text(facts.before)}.{progress_elsewhere(facts)}"
     )
 
 
-_MAY_STAND = {Reason.PAUSING, Reason.RESTING, Reason.ONE_COMMIT, Reason.HISTORY_SHORT}
+_MAY_HAVE_MOVED = {Reason.PAUSING, Reason.RESTING, Reason.ONE_COMMIT, Reason.HISTORY_SHORT}
 _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.COMMITS_STALE: lambda facts: (
-        "The group's offsets have not been told by the Admin API yet."
+        "Lag unknown: the Admin API has not returned the group's offsets yet."
         if facts.since_ms < 0
-        else f"The group's offsets were last asked for at {instant_text(facts.since_ms)}, "
-        f"{_lasting(facts.now_ms - facts.since_ms)} ago{longer(facts)}, so "
-        "the group may be elsewhere by now."
+        else f"Lag unknown: the group's offsets were last polled "
+        f"{milliseconds_text(facts.now_ms - facts.since_ms)} ago{over_limit(facts)}, at "
+        f"{instant_text(facts.since_ms)}."
     ),
     Reason.STALLED: lambda facts: (
-        f"{_unmoved(facts)} The group has members; whether they commit the same offset is not to be seen."
+        f"{_unmoved('stalled', facts)} It has members; whether they commit is not visible."
     ),
-    Reason.STOPPED: lambda facts: f"{_unmoved(facts)} How many members the group has is not known.",
-    Reason.STOPPED_EMPTY: lambda facts: f"{_unmoved(facts)} The group has no active member.",
+    Reason.STOPPED: lambda facts: f"{_unmoved('stopped', facts)} The number of its members is unknown.",
+    Reason.STOPPED_EMPTY: lambda facts: f"{_unmoved('stopped', facts)} The group has no active member.",
     Reason.REWOUND: lambda facts: (
-        f"The group went back from offset {facts.before} to {facts.after}, as was seen at "
-        f"{instant_text(facts.since_ms)}, and stands at {facts.offset}: "
-        f"{_records(facts.before - facts.offset)} are still to be read again."
+        f"Group went back from offset {facts.before} to {facts.after}, seen at "
+        f"{instant_text(facts.since_ms)}. It is at offset {facts.offset} now: "
+        f"{records_text(facts.before - facts.offset)} to read again."
     ),
     Reason.ONE_COMMIT: lambda facts: (
-        f"{_standing(facts)}. It has not been seen to move, which tells no pace: after "
-        f"{_lasting(facts.limit_ms)} the group counts as stopped."
+        f"{_no_progress('Lag', facts)}. The group's pace is unknown before it moves: it counts as "
+        f"stopped after {milliseconds_text(facts.limit_ms)}."
     ),
     Reason.HISTORY_SHORT: lambda facts: (
-        f"{_records(facts.lag)} to read at offset {facts.offset}, where the group was seen to come by "
-        f"{instant_text(facts.before)}. How long the next record has been there is known only for the last "
-        f"{_lasting(facts.now_ms - facts.since_ms)}: {usual(facts)}."
+        f"Lag {facts.lag:,} at offset {facts.offset}. Time without progress unknown: at least "
+        f"{milliseconds_text(facts.now_ms - facts.since_ms)}, at most since {instant_text(facts.before)} "
+        f"({usual(facts)})."
     ),
     Reason.GROWING: lambda facts: (
-        f"The group reads, but falls behind: from {_records(facts.before)} at {instant_text(facts.since_ms)} "
-        f"to {facts.after:,} when it was last seen to move, never less in between; {facts.lag:,} now."
+        f"Group falls behind: lag rose from {facts.before:,} at {instant_text(facts.since_ms)} to "
+        f"{facts.after:,} at its last move and never fell; {facts.lag:,} now."
     ),
     Reason.RECREATED: lambda facts: (
-        f"The topic was seen to be made anew at {instant_text(facts.since_ms)}, and the group's offset "
-        f"{facts.offset} has been the same since before that: it belongs to the old one. "
-        f"{new_log_text(facts)}"
+        f"Lag unknown: the topic was re-created (seen at {instant_text(facts.since_ms)}). The group's offset "
+        f"{facts.offset} has not changed since: it belongs to the old topic. {new_log_text(facts)}"
     ),
     Reason.BEYOND_END: lambda facts: (
-        f"The group was at offset {facts.after}, and the log ended at {facts.before} when it was read "
-        "afterwards: it lost its end, or the topic was made anew."
+        f"Lag unknown: offset {facts.after} of the group is beyond the log end offset {facts.before}, read "
+        "later. The log was truncated or the topic was re-created."
     ),
 }

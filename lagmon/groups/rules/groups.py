@@ -50,7 +50,9 @@ class GroupVerdict:
         found = [(status, self.partitions[status]) for status in reversed(WORSE) if self.partitions[status]]
         if not found:
             return "No partition of the group is known."
-        return f"Of {sum(self.partitions)}: " + ", ".join(f"{count} {status.name}" for status, count in found)
+        total = sum(self.partitions)
+        counts = ", ".join(f"{count} {status.name}" for status, count in found)
+        return f"{total} {'partition' if total == 1 else 'partitions'}: {counts}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Sentences for the reasons of verdicts, made from the numbers that a person checks them with. Pure.
+"""One sentence for each reason of a verdict, made from the verdict's numbers. Pure.
 
-One function for all verdicts, those of a single row and those of a sweep over many. What `since_ms`,
-`limit_ms`, `before` and `after` of the facts mean depends on the reason: its sentence below tells.
+Verdicts on one row and on many rows use the same sentences. What `since_ms`, `limit_ms`, `before` and `after`
+of the facts mean depends on the reason: see its sentence.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from lagmon.groups.rules.words import Reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LAST_WRITABLE_MS = 253_402_300_799_999  # the end of year 9999, which is as far as calendars here go
+_LAST_WRITABLE_MS = 253_402_300_799_999  # end of year 9999, the last that datetime can write
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The numbers behind one verdict, -1 where there is none. Times are epoch milliseconds."""
+    """The numbers behind one verdict, -1 if there is none. Times are epoch milliseconds."""
 
     now_ms: int = -1
-    lag: int = -1  # records to read: -1 where it is not known well enough to be told
-    offset: int = -1  # the newest committed one
-    head: int = -1  # the log's end that the lag is counted to
+    lag: int = -1  # in records, -1 if it is not known
+    offset: int = -1  # the newest committed offset
+    head: int = -1  # the offset up to which the lag is counted
     since_ms: int = -1
     limit_ms: int = -1
     before: int = -1
@@ -34,150 +34,159 @@ class Facts:
 
 
 def sentence(reason: Reason, facts: Facts) -> str:
-    """Return why a verdict with this reason was given."""
+    """Return the sentence of a verdict with this reason."""
     return _SENTENCES[reason](facts)
 
 
 def instant_text(at_ms: int) -> str:
-    """Write an epoch millisecond for people, and one that is on no calendar as the number it is."""
+    """Return an epoch millisecond as UTC; as a number if no calendar has it."""
     if not 0 <= at_ms <= _LAST_WRITABLE_MS:
         return f"epoch millisecond {at_ms}"
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _records(count: int) -> str:
+def records_text(count: int) -> str:
+    """Return a number of records with its noun."""
     return "1 record" if count == 1 else f"{count:,} records"
 
 
-def _lasting(milliseconds: int) -> str:
+def milliseconds_text(milliseconds: int) -> str:
+    """Return a duration."""
     return duration_text(milliseconds / 1000)
 
 
 def hangs_text(where: str, since_ms: int, now_ms: int) -> str:
-    """Say of a transaction, its subject, where it is open, since when, and that it seems to hang."""
+    """Return how long a transaction, the subject of the sentence, has been open at a place."""
     return (
-        f"is open at {where}, seen since {instant_text(since_ms)}, for {_lasting(now_ms - since_ms)}: longer "
-        "than brokers are to let one be, so that it seems to hang."
+        f"has been open at {where} for {milliseconds_text(now_ms - since_ms)} (seen since "
+        f"{instant_text(since_ms)}), longer than brokers allow: it hangs."
     )
 
 
 def _age(facts: Facts) -> str:
-    return _lasting(facts.now_ms - facts.since_ms)
+    return milliseconds_text(facts.now_ms - facts.since_ms)
 
 
-def longer(facts: Facts) -> str:
-    """Return that an age is longer than it may be, where it does not come to the same words."""
-    limit = _lasting(facts.limit_ms)
-    return "" if limit == _age(facts) else f": that is longer than {limit}"
+def over_limit(facts: Facts) -> str:
+    """Return the limit of an age in parentheses; "" if both are written alike."""
+    limit = milliseconds_text(facts.limit_ms)
+    return "" if limit == _age(facts) else f" (limit: {limit})"
 
 
 def _commits_stale(facts: Facts) -> str:
     if facts.since_ms < 0:
-        return "The group's commits have not been read up to the present yet."
+        return "Lag unknown: the group's commits are not read up to the present yet."
     return (
-        f"Commits are known only up to {instant_text(facts.since_ms)}, {_age(facts)} ago{longer(facts)}, "
-        "so the group may be elsewhere by now."
+        f"Lag unknown: commits are read only up to {_age(facts)} ago{over_limit(facts)}, "
+        f"{instant_text(facts.since_ms)}."
     )
 
 
 def _head_stale(facts: Facts) -> str:
     return (
-        f"The log's end was last read {_age(facts)} ago, at {instant_text(facts.since_ms)}{longer(facts)}, "
-        "so there may be more to read."
+        f"Lag unknown: log end offset last read {_age(facts)} ago{over_limit(facts)}, "
+        f"at {instant_text(facts.since_ms)}."
     )
 
 
 def _recreated(facts: Facts) -> str:
     return (
-        f"The topic was seen to be made anew at {instant_text(facts.since_ms)}, after the commit of offset "
-        f"{facts.offset}, and perhaps that belongs to the old one: the next commit tells. "
-        f"{new_log_text(facts)}"
+        f"Lag unknown: the topic was re-created after the commit of offset {facts.offset} (seen at "
+        f"{instant_text(facts.since_ms)}). The offset may belong to the old topic; the next commit settles "
+        f"it. {new_log_text(facts)}"
     )
 
 
 def new_log_text(facts: Facts) -> str:
-    """Return how much a topic that was made anew holds."""
-    return f"The new one holds {_records(facts.before)} now."
+    """Return how many records a re-created topic holds."""
+    return f"The new topic holds {records_text(facts.before)} now."
 
 
 def _no_partition(facts: Facts) -> str:
     count = "1 partition" if facts.before == 1 else f"{facts.before:,} partitions"
     return (
-        f"The topic has only {count}, or had when topics were last listed: there is no log that offset "
-        f"{facts.offset} belongs to."
+        f"Lag unknown: the topic has only {count}, as last listed. No log belongs to the committed offset "
+        f"{facts.offset}."
     )
 
 
 def _beyond_end(facts: Facts) -> str:
     return (
-        f"The group committed offset {facts.after}, and the log ended at {facts.before} when it was read "
-        "afterwards: it lost its end, or the topic was made anew."
+        f"Lag unknown: committed offset {facts.after} is beyond the log end offset {facts.before}, read "
+        "later. The log was truncated or the topic was re-created."
     )
 
 
 def _deleted_unread(facts: Facts) -> str:
-    verb = "was" if facts.after - facts.before == 1 else "were"
+    count = facts.after - facts.before
     return (
-        f"{_records(facts.after - facts.before)} before offset {facts.after} {verb} deleted before the group "
-        f"got there: the log now starts there, and the group stands at {facts.offset}. "
-        f"Left to read: {facts.lag:,}."
+        f"{records_text(count)} deleted before the group read {'it' if count == 1 else 'them'}. Log start "
+        f"offset {facts.after}, committed offset {facts.offset}, lag {facts.lag:,}."
     )
 
 
 def _caught_up(facts: Facts) -> str:
     if facts.lag == 0:
-        return f"The group has read all there is: it stands at offset {facts.offset}."
-    return f"{_records(facts.lag)} to read, which is within the allowed {facts.after:,}."
+        return f"Lag 0 at offset {facts.offset}: the group has read everything."
+    return f"Lag {facts.lag:,}, within the allowed lag of {facts.after:,}."
 
 
 def _held(facts: Facts) -> str:
     waits = "waits" if facts.before == 1 else "wait"
     hangs = hangs_text(f"offset {facts.head}", facts.since_ms, facts.now_ms)
     return (
-        f"A transaction {hangs} The group stands at offset {facts.offset}: who reads committed records only "
-        f"gets no further, and {_records(facts.before)} behind it {waits}. kafka-transactions.sh finds it "
-        "and aborts it."
+        f"A transaction {hangs} Consumers of committed records cannot pass it: the group is at offset "
+        f"{facts.offset}, {records_text(facts.before)} {waits} behind it. Find and abort the transaction "
+        "with kafka-transactions.sh."
     )
 
 
 def _nothing_readable(facts: Facts) -> str:
-    skipped = min(facts.before, facts.head) - facts.offset
-    where = "the offset behind it holds" if skipped == 1 else f"the {skipped:,} offsets behind it hold"
+    end = min(facts.before, facts.head)
+    skipped = end - facts.offset
+    where = "1 offset holds" if skipped == 1 else f"{skipped:,} offsets hold"
     return (
-        f"{_caught_up(facts)} Up to {min(facts.before, facts.head)} {where} no record that a consumer sees: "
-        "markers of transactions, aborted or compacted records."
+        f"{_caught_up(facts)} The next {where} no readable record: transaction markers, aborted or compacted "
+        f"records up to offset {end}."
     )
+
+
+def _lag_at(facts: Facts) -> str:
+    return f"Lag {facts.lag:,} at offset {facts.offset}."
 
 
 def _standing(facts: Facts) -> str:
-    return (
-        f"{_records(facts.lag)} to read at offset {facts.offset}, where the group has stood for {_age(facts)}"
-    )
+    return f"{_lag_at(facts)} No progress for {_age(facts)}"
 
 
 def usual(facts: Facts) -> str:
-    """Return for how long it may stand: by its own pace, or as one of several that are read in turns."""
-    how = "at its pace" if facts.after < 0 else "read in turns,"
-    return f"{how} up to {_lasting(facts.limit_ms)} is usual"
+    """Return how long the group may go without progress: by its own pace, or by partitions in batches."""
+    limit = milliseconds_text(facts.limit_ms)
+    if facts.after < 0:
+        return f"usual for this group: up to {limit}"
+    return f"usual if partitions are processed in batches: up to {limit}"
 
 
-def reads_on(facts: Facts) -> str:
-    """Return that whose partition stands moves in others, where that is so: ` Its reader ...`."""
-    return (
-        f" Its reader moves in other partitions, last at {instant_text(facts.after)}."
-        if facts.after >= 0
-        else ""
-    )
+def progress_elsewhere(facts: Facts) -> str:
+    """Return that the partition's consumer progresses on others, as one more sentence; "" if it does not."""
+    if facts.after < 0:
+        return ""
+    return f" The partition's consumer progresses on others, last at {instant_text(facts.after)}."
 
 
 def _stalled(facts: Facts) -> str:
-    again = f"commits of the same offset still come, the last at {instant_text(facts.before)}"
-    return f"{_standing(facts)}, while {again}: {usual(facts)}.{reads_on(facts)}"
+    return (
+        f"Group stalled: lag {facts.lag:,} at offset {facts.offset}. No progress for {_age(facts)} "
+        f"({usual(facts)}), although the group still commits, last at {instant_text(facts.before)}."
+        f"{progress_elsewhere(facts)}"
+    )
 
 
 def _stopped(facts: Facts) -> str:
-    last = f"with the last commit at {instant_text(facts.before)}"
-    return f"{_standing(facts)}, {last}: {usual(facts)}.{reads_on(facts)}"
+    return (
+        f"Group stopped: lag {facts.lag:,} at offset {facts.offset}. No progress for {_age(facts)} "
+        f"({usual(facts)}), last commit at {instant_text(facts.before)}.{progress_elsewhere(facts)}"
+    )
 
 
 def _stopped_empty(facts: Facts) -> str:
@@ -186,93 +195,92 @@ def _stopped_empty(facts: Facts) -> str:
 
 def _rewound(facts: Facts) -> str:
     return (
-        f"The group went back from offset {facts.before} to {facts.after} at {instant_text(facts.since_ms)} "
-        f"and stands at {facts.offset}: {_records(facts.before - facts.offset)} are still to be read again."
+        f"Group went back from offset {facts.before} to {facts.after} at {instant_text(facts.since_ms)}. "
+        f"It is at offset {facts.offset} now: {records_text(facts.before - facts.offset)} to read again."
     )
 
 
 def _one_commit(facts: Facts) -> str:
     return (
-        f"{_standing(facts)}. One commit tells no pace: after {_lasting(facts.limit_ms)} the group counts as "
-        "stopped."
+        f"{_standing(facts)}. The group's pace is unknown after one commit: it counts as stopped after "
+        f"{milliseconds_text(facts.limit_ms)}."
     )
 
 
 def _history_short(facts: Facts) -> str:
     return (
-        f"{_records(facts.lag)} to read at offset {facts.offset}, committed at {instant_text(facts.before)}. "
-        f"How long the next record has been there is known only for the last {_age(facts)}: {usual(facts)}."
+        f"{_lag_at(facts)} Time without progress unknown: at least {_age(facts)}, at most since the commit "
+        f"at {instant_text(facts.before)} ({usual(facts)})."
     )
 
 
 def _unread(facts: Facts) -> str:
     return (
-        f"Lag unknown: up to {_records(facts.lag)} from offset {facts.offset} on. Mirrorwatch has not read "
-        "the log there: it may hold only transaction markers, aborted or compacted records."
+        f"Lag unknown: up to {records_text(facts.lag)} from offset {facts.offset} on. Mirrorwatch has not "
+        "read the log there: it may hold only transaction markers, aborted or compacted records."
     )
 
 
 def _growing(facts: Facts) -> str:
     return (
-        f"The group reads, but falls behind: from {_records(facts.before)} at {instant_text(facts.since_ms)} "
-        f"to {facts.after:,}, never less in between; {facts.lag:,} now."
+        f"Group falls behind: lag rose from {facts.before:,} at {instant_text(facts.since_ms)} to "
+        f"{facts.after:,} and never fell; {facts.lag:,} now."
     )
 
 
 def carried_text(who: str, facts: Facts) -> str:
-    """Say that a mirror keeps the group's offset; `who` does, with its verb: `A->B carries`."""
-    here = f"{who} the group's offsets here, and nobody of the group reads here"
-    if not facts.lag:
-        return f"{here}: at offset {facts.offset} nothing would be left to read."
-    return f"{here}: {_records(facts.lag)} would be left to read from offset {facts.offset}."
+    """Return that mirrors, `who`, sync the group's offset to this cluster, and the lag after a failover."""
+    return (
+        f"Offset synced by {who}; no member of the group reads here. Lag after a failover: "
+        f"{facts.lag:,}, at offset {facts.offset}."
+    )
 
 
 def silent_text(who: str, facts: Facts) -> str:
-    """Say that a group has committed nothing where a member, `who` by now, has a partition; "" for any."""
+    """Return that the group never committed here; `who` has the partition now, "" if unknown."""
     was, first = ("was", "") if facts.before == 1 else ("were", "the first ")
-    reader = f"It is {who} that has it, and what it has read" if who else "What it has read"
+    member = f" The partition is assigned to {who} now." if who else ""
     return (
-        f"The group has committed nothing here, although {_records(facts.before)} {was} written since a "
-        f"member was seen to have this partition at {instant_text(facts.since_ms)}, "
-        f"{first}{_lasting(facts.now_ms - facts.after)} ago. {reader} is not known."
+        f"Lag unknown: the group has never committed here, although {records_text(facts.before)} {was} "
+        f"written, {first}{milliseconds_text(facts.now_ms - facts.after)} ago. A member has had the "
+        f"partition since {instant_text(facts.since_ms)} at the latest.{member}"
     )
 
 
 def _burrow_stopped(facts: Facts) -> str:
     return (
-        f"The last commit was at {instant_text(facts.since_ms)}, longer ago than the "
-        f"{_lasting(facts.limit_ms)} between the oldest and the newest stored one, "
-        f"with {_records(facts.lag)} to read."
+        f"{_lag_at(facts)} Last commit at {instant_text(facts.since_ms)}, longer ago than the "
+        f"{milliseconds_text(facts.limit_ms)} between the oldest and the newest stored commit."
     )
 
 
 def _burrow_rewound(facts: Facts) -> str:
     return (
-        f"Commits went back from offset {facts.before} to {facts.after} at {instant_text(facts.since_ms)} "
-        f"and have not been at {facts.before} again."
+        f"Group went back from offset {facts.before} to {facts.after} at {instant_text(facts.since_ms)} "
+        f"and has not reached {facts.before} again."
     )
 
 
 def _burrow_some(facts: Facts) -> str:
-    return f"{facts.after} of {facts.before} partitions are not well."
+    return f"{facts.after} of {facts.before} partitions are not OK."
 
 
 _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
-    Reason.NO_COMMIT: lambda _: "No commit of the group to this partition has been seen.",
-    Reason.NO_HEAD: lambda _: "The log's end has not been read yet.",
+    Reason.NO_COMMIT: lambda _: "Lag unknown: the group has not committed on this partition.",
+    Reason.NO_HEAD: lambda _: "Lag unknown: the log end offset is not read yet.",
     Reason.NO_PARTITION: _no_partition,
     Reason.HEAD_STALE: _head_stale,
     Reason.COMMITS_STALE: _commits_stale,
     Reason.RECREATED: _recreated,
-    Reason.NEGATIVE_OFFSET: lambda facts: f"The group committed offset {facts.before}, which no record has.",
+    Reason.NEGATIVE_OFFSET: lambda facts: f"Lag unknown: the committed offset {facts.before} is invalid.",
     Reason.BEYOND_END: _beyond_end,
     Reason.DELETED_UNREAD: _deleted_unread,
     Reason.HELD: _held,
     Reason.CAUGHT_UP: _caught_up,
     Reason.NOTHING_READABLE: _nothing_readable,
     Reason.TIME_ABSURD: lambda facts: (
-        f"{_records(facts.lag)} to read, but a time needed to judge that is {instant_text(facts.since_ms)}: "
-        "see to the clocks of brokers and of this host."
+        f"Lag {facts.lag:,}, progress unknown: the clocks disagree. One timestamp is "
+        f"{instant_text(facts.since_ms)}; check the clocks of the brokers and of this host."
     ),
     Reason.STALLED: _stalled,
     Reason.STOPPED_EMPTY: _stopped_empty,
@@ -282,44 +290,35 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.HISTORY_SHORT: _history_short,
     Reason.GROWING: _growing,
     Reason.UNREAD: _unread,
-    Reason.PAUSING: lambda facts: (
-        f"{_standing(facts)}: within its usual pause of up to {_lasting(facts.limit_ms)}."
-    ),
-    Reason.RESTING: lambda facts: (
-        f"{_standing(facts)}, while its reader moves in other partitions, last at "
-        f"{instant_text(facts.after)}: who reads partitions in turns may leave one for up to "
-        f"{_lasting(facts.limit_ms)}."
-    ),
+    Reason.PAUSING: lambda facts: f"{_standing(facts)} ({usual(facts)}).",
+    Reason.RESTING: lambda facts: f"{_standing(facts)} ({usual(facts)}).{progress_elsewhere(facts)}",
     Reason.CLUSTER_BACK: lambda facts: (
-        f"{_standing(facts)}, but the cluster did not answer until {instant_text(facts.before)}: from then "
-        f"on it may take up to {_lasting(facts.limit_ms)} to move."
+        f"{_standing(facts)}, but the cluster was unreachable until {instant_text(facts.before)} (allowed "
+        f"after that: up to {milliseconds_text(facts.limit_ms)})."
     ),
     Reason.ANEW_EMPTY: lambda facts: (
-        f"The topic was made anew after the commit of offset {facts.offset} and holds nothing: "
-        "there is nothing to read."
+        f"Nothing to read: the topic was re-created after the commit of offset {facts.offset} and is empty."
     ),
-    Reason.MOVING: lambda facts: f"The group moves: {_records(facts.lag)} to read at offset {facts.offset}.",
-    Reason.CARRIED: lambda facts: carried_text("A mirror carries", facts),
-    Reason.BURROW_NO_RING: lambda _: "Nobody ever committed to this partition.",
-    Reason.BURROW_NO_COMMIT: lambda _: "The partition has an owner, and no commit is stored.",
-    Reason.BURROW_INCOMPLETE: lambda _: "Fewer commits are stored than minimum-complete asks for.",
-    Reason.BURROW_LAG_ALLOWED: lambda facts: f"{_records(facts.lag)} to read, {facts.after} are allowed.",
+    Reason.MOVING: lambda facts: f"{_lag_at(facts)} The group makes progress.",
+    Reason.CARRIED: lambda facts: carried_text("a mirror", facts),
+    Reason.BURROW_NO_RING: lambda _: "No commit on this partition.",
+    Reason.BURROW_NO_COMMIT: lambda _: "The partition has an owner, but no commit is stored.",
+    Reason.BURROW_INCOMPLETE: lambda _: "Fewer commits are stored than minimum-complete requires.",
+    Reason.BURROW_LAG_ALLOWED: lambda facts: f"Lag {facts.lag:,}, within the allowed lag of {facts.after:,}.",
     Reason.BURROW_STOPPED: _burrow_stopped,
     Reason.BURROW_REWOUND: _burrow_rewound,
     Reason.BURROW_LAG_WAS_ALLOWED: lambda facts: (
-        f"At some stored commit the lag was {facts.before}, and {facts.after} is allowed."
+        f"One stored commit had lag {facts.before:,}, within the allowed lag of {facts.after:,}."
     ),
-    Reason.BURROW_STALLED: lambda facts: (
-        f"Every stored commit is of offset {facts.offset}, with {_records(facts.lag)} to read."
-    ),
+    Reason.BURROW_STALLED: lambda facts: f"{_lag_at(facts)} All stored commits have this offset.",
     Reason.BURROW_NOT_DECREASING: lambda facts: (
-        f"The lag went from {facts.before} to {facts.after} over the stored commits and never fell."
+        f"Lag rose from {facts.before:,} to {facts.after:,} over the stored commits and never fell."
     ),
-    Reason.BURROW_DECREASING: lambda facts: f"The group reads: {_records(facts.lag)} to read.",
+    Reason.BURROW_DECREASING: lambda facts: f"Lag {facts.lag:,}. The group makes progress.",
     Reason.BURROW_GROUP_NOT_FOUND: lambda _: "No group of this name is known.",
     Reason.BURROW_GROUP_EXPIRED: lambda facts: f"The last commit was {_age(facts)} ago.",
-    Reason.BURROW_GROUP_NO_PARTITION: lambda _: "The topics of the group are deleted.",
+    Reason.BURROW_GROUP_NO_PARTITION: lambda _: "All topics of the group are deleted.",
     Reason.BURROW_GROUP_ERR: _burrow_some,
     Reason.BURROW_GROUP_WARN: _burrow_some,
-    Reason.BURROW_GROUP_OK: lambda facts: f"All {facts.before} partitions are well.",
+    Reason.BURROW_GROUP_OK: lambda facts: f"All {facts.before} partitions are OK.",
 }

@@ -49,22 +49,22 @@ SENTENCES = [
     (
         "lag one above the allowed one",
         (
-            "The last commit was at 2023-11-14 22:13:20 UTC, longer ago than the 9 s between the oldest and "
-            "the newest stored one, with 6 records to read."
+            "Lag 6 at offset 104. Last commit at 2023-11-14 22:13:20 UTC, longer ago than the 9 s between the "
+            "oldest and the newest stored commit."
         ),
     ),
-    ("lag equal to the allowed one", "5 records to read, 5 are allowed."),
+    ("lag equal to the allowed one", "Lag 5, within the allowed lag of 5."),
     (
         "two steps back, neither recovered",
-        "Commits went back from offset 100 to 90 at 2023-11-14 22:13:18 UTC and have not been at 100 again.",
+        "Group went back from offset 100 to 90 at 2023-11-14 22:13:18 UTC and has not reached 100 again.",
     ),
     (
         "standing still, once at the allowed lag",
-        "At some stored commit the lag was 2, and 2 is allowed.",
+        "One stored commit had lag 2, within the allowed lag of 2.",
     ),
-    ("standing still with lag", "Every stored commit is of offset 100, with 5 records to read."),
-    ("moving, lag rising", "The lag went from 5 to 7 over the stored commits and never fell."),
-    ("moving, lag falling once", "The group reads: 7 records to read."),
+    ("standing still with lag", "Lag 5 at offset 100. All stored commits have this offset."),
+    ("moving, lag rising", "Lag rose from 5 to 7 over the stored commits and never fell."),
+    ("moving, lag falling once", "Lag 7. The group makes progress."),
 ]
 
 
@@ -78,7 +78,7 @@ def test_a_verdict_says_why(name, sentence):
 def test_a_group_says_how_many_partitions_are_not_well():
     vector = next(one for one in GROUPS if one["name"] == "one stopped: told as ERR")
     found = burrow_group(partitions_of(vector), vector["last_commit_ms"], vector["now_ms"], policy_of(vector))
-    assert found.sentence == "2 of 3 partitions are not well."
+    assert found.sentence == "2 of 3 partitions are not OK."
 
 
 def test_a_group_is_told_by_its_own_numbers_and_not_by_order_of_names():

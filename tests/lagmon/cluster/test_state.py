@@ -177,10 +177,9 @@ def test_who_reads_committed_records_stalls_where_a_transaction_hangs_and_who_re
     sight = desk.lag.see(NOW)
     (slot,) = desk.lag.slots.of("committed").tolist()
     assert sight.rows.sentence(slot) == (
-        "A transaction is open at offset 100, seen since 2026-09-21 13:56:40 UTC, for 16 min 40 s: longer than"
-        " brokers are to let one be, so that it seems to hang. The group stands at offset 100: who reads"
-        " committed records only gets no further, and 10,001 records behind it wait. kafka-transactions.sh"
-        " finds it and aborts it."
+        "A transaction has been open at offset 100 for 16 min 40 s (seen since 2026-09-21 13:56:40 UTC), longer"
+        " than brokers allow: it hangs. Consumers of committed records cannot pass it: the group is at offset"
+        " 100, 10,001 records wait behind it. Find and abort the transaction with kafka-transactions.sh."
     )
     desk.look(desk.end, 100)  # it is aborted
     assert desk.reasons("committed")[("t", 0)] not in {Reason.HELD, Reason.CAUGHT_UP}

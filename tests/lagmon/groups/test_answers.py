@@ -54,7 +54,7 @@ async def test_the_sentence_of_a_group_names_its_worst_partition(monitored):
     _, document = await told(monitored, "groups", kafka_cluster="A")
     line = document["groups"][0]
     assert line["worst"] == {"topic": "orders", "partition": 1}
-    assert "where the group has stood for 10 min 5 s" in line["sentence"]
+    assert "No progress for 10 min 5 s" in line["sentence"]
     assert line["lag_s_kind"] == "exact"
 
 
@@ -177,10 +177,7 @@ async def test_a_group_that_is_not_known_yet_is_not_called_missing(monitored):
     monitored.watches["A"].reader = None
     status, document = await told(monitored, "group", kafka_cluster="A", group="late")
     assert status == 503
-    assert document["error"] == (
-        "It is not known yet whether A has a group of this name. "
-        "The topics and the ends of their logs are being looked up."
-    )
+    assert document["error"] == ("Groups of A are not read yet. Reading topics and log end offsets.")
     status, document = await told(monitored, "group", kafka_cluster="B", group="late")
     assert (status, document["error"]) == (404, "No group of this name has an offset on B.")
 
@@ -188,25 +185,25 @@ async def test_a_group_that_is_not_known_yet_is_not_called_missing(monitored):
 @pytest.mark.parametrize(
     ("state", "progress", "phase", "sentence"),
     [
-        (None, None, "starting", "The topics and the ends of their logs are being looked up."),
-        (Phase.RUNNING, Progress(), "starting", "The topics and the ends of their logs are being looked up."),
+        (None, None, "starting", "Reading topics and log end offsets."),
+        (Phase.RUNNING, Progress(), "starting", "Reading topics and log end offsets."),
         (
             Phase.RUNNING,
             READING,
             "reading",
-            "What the groups have committed is being read: 500 of 2,000 records, 25 %.",
+            "Reading commits of groups: 500 of 2,000 records, 25 %.",
         ),
         (
             Phase.RUNNING,
             Progress(total_records=10, read_records=14, began_at=1.0, problem="broker 2 is away"),
             "reading",
-            "What the groups have committed is being read: 10 of 10 records, 100 %. Broker 2 is away.",
+            "Reading commits of groups: 10 of 10 records, 100 %. Broker 2 is away.",
         ),
         (
             Phase.RUNNING,
             Progress(began_at=1.0),
             "reading",
-            "What the groups have committed is being read: 0 of 0 records.",
+            "Reading commits of groups: 0 of 0 records.",
         ),
         (Phase.DOWN, None, "down", "Cluster A: nobody answers."),
         (
@@ -248,7 +245,7 @@ async def test_groups_that_are_known_stay_so_while_a_look_fails_and_since_when_i
     away = {
         "A": {
             "since_ms": NOW_S * 1000,
-            "sentence": f"A does not answer since 2026-05-28 20:26:40 UTC: {WHY}",
+            "sentence": f"A has not answered since 2026-05-28 20:26:40 UTC: {WHY}",
         }
     }
     status, document = await told(monitored, "groups")
@@ -296,10 +293,10 @@ def test_groups_that_are_asked_are_told_by_how_many_were():
     progress = Progress(began_at=1.0, total_groups=5000, asked_groups=1200, problem="one of them refuses")
     told = not_ready(State("A", Phase.RUNNING), progress)
     assert told["sentence"] == (
-        "The Admin API is being asked where the groups stand: 1,200 of 5,000 groups. One of them refuses."
+        "Reading offsets with the Admin API: 1,200 of 5,000 groups. One of them refuses."
     )
     told = not_ready(None, Progress(began_at=1.0, total_groups=0))
-    assert told["sentence"] == "The Admin API is being asked which groups there are."
+    assert told["sentence"] == "Listing groups with the Admin API."
 
 
 async def test_groups_that_commit_no_offsets_are_counted_by_cluster_and_kind(monitored):
@@ -313,7 +310,7 @@ async def test_groups_that_commit_no_offsets_are_counted_by_cluster_and_kind(mon
     status, document = await told(monitored, "group", kafka_cluster="A", group="sharers")
     assert (status, document["error"]) == (
         404,
-        "No group of this name has an offset on A. What has this name is a share group, and commits none.",
+        "No group of this name has an offset on A. The group exists as a share group: it commits no offsets.",
     )
 
 
@@ -327,8 +324,8 @@ async def test_a_group_with_members_that_has_committed_nothing_is_counted_and_to
     status, document = await told(monitored, "group", kafka_cluster="A", group="silent")
     assert status == 404
     assert document["error"] == (
-        "No group of this name has an offset on A. What has this name is a consumer group with members that has "
-        "committed nothing so far."
+        "No group of this name has an offset on A. The group exists as a consumer group with members: it has not "
+        "committed yet."
     )
     _, other = await told(monitored, "group", kafka_cluster="A", group="nobody")
     assert other["error"] == "No group of this name has an offset on A."

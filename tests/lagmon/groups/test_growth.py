@@ -75,8 +75,8 @@ def test_a_group_says_how_it_falls_behind():
     assert falling.written - falling.read == pytest.approx(falling.after - falling.before, rel=0.2)
     assert falling.read / falling.written == pytest.approx(0.7, abs=0.1)
     assert Falling(BEGAN_MS, 1000, 4000, 10_000, 7000).sentence == (
-        "The group reads, but falls behind with its partitions together: from 1,000 records to read at 2026-09-21 "
-        "14:13:20 UTC to 4,000. Of 10,000 that were written since, it has read 7,000."
+        "Group falls behind on all partitions together: lag rose from 1,000 at 2026-09-21 14:13:20 UTC to 4,000. "
+        "Written since: 10,000 records; read: 7,000."
     )
 
 

@@ -232,8 +232,8 @@ def test_what_is_said_of_them(counts, said):
 
 
 def test_what_is_said_of_one():
-    assert one_sentence("share") == "What has this name is a share group, and commits none."
-    said = "What has this name is a consumer group with members that has committed nothing so far."
+    assert one_sentence("share") == "The group exists as a share group: it commits no offsets."
+    said = "The group exists as a consumer group with members: it has not committed yet."
     assert one_sentence("consumer") == said
 
 

@@ -116,9 +116,9 @@ def test_who_is_stuck_on_the_very_first_record_of_a_partition_makes_its_group_un
     assert line["partitions"] == {"OK": 1, "UNKNOWN": 1}
     assert (line["lag_records"], line["max_lag_records"], line["lag_unknown_partitions"]) == (0, 0, 1)
     assert line["sentence"] == (
-        "The group has committed nothing here, although 5 records were written since a member was seen to have "
-        "this partition at 2026-09-21 14:13:50 UTC, the first 1 min 19 s ago. It is rdkafka at /10.0.0.1 that "
-        "has it, and what it has read is not known."
+        "Lag unknown: the group has never committed here, although 5 records were written, the first 1 min 19 s "
+        "ago. A member has had the partition since 2026-09-21 14:13:50 UTC at the latest. The partition is "
+        "assigned to rdkafka at /10.0.0.1 now."
     )
     row = desk.rows()["t", 1]
     assert (row["reason"], row["sentence"], row["client_id"]) == ("no_commit", line["sentence"], "rdkafka")

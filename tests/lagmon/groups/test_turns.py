@@ -115,7 +115,7 @@ def test_the_sentence_names_the_partition_that_stands_and_says_that_others_move(
     shared = Shared(("one", "one", "one"))
     line = group_line("A", "g", 0, shared.lag, shared.run(310))
     assert (line["status"], line["worst"]) == ("STOP", {"topic": "t", "partition": 0})
-    assert line["sentence"].endswith("Its reader moves in other partitions, last at 2026-09-21 14:23:20 UTC.")
+    assert line["sentence"].endswith("consumer progresses on others, last at 2026-09-21 14:23:20 UTC.")
 
 
 def test_a_group_with_one_empty_topic_that_was_made_anew_is_well_and_lags_by_nothing():

@@ -111,7 +111,7 @@ def test_verdicts_are_as_fresh_as_each_groups_own_answer():
     assert asked.status("fresh") is Status.OK
     row = asked.rows("silent")["t", 0]
     assert (row["status"], row["reason"], row["lag_records"]) == ("UNKNOWN", "commits_stale", None)
-    assert "were last asked for at" in row["sentence"]
+    assert "were last polled" in row["sentence"]
     assert "2 min" in row["sentence"]
 
 
@@ -120,7 +120,7 @@ def test_verdicts_are_as_fresh_as_each_groups_own_answer():
     [
         ("stable", 1, Status.STALL, "has members"),
         ("empty", 0, Status.STOP, "has no active member"),
-        ("stable", None, Status.STOP, "is not known"),
+        ("stable", None, Status.STOP, "number of its members is unknown"),
     ],
 )
 def test_a_group_that_stands_is_judged_by_its_state(state, members, status, said):
@@ -139,7 +139,7 @@ def test_a_group_that_stands_is_judged_by_its_state(state, members, status, said
     assert said in row["sentence"]
     assert "commits of" not in row["sentence"]
     assert "commit at" not in row["sentence"]
-    assert "110 records to read at offset 40" in row["sentence"]
+    assert "lag 110 at offset 40" in row["sentence"]
 
 
 def test_no_group_is_stopped_before_it_was_asked_twice_without_moving():
@@ -175,7 +175,7 @@ def test_a_group_is_told_to_stand_by_what_was_answered_and_never_by_what_was_not
         asked.ends(100 * 21, 0, ago_s=-later_s)
         assert asked.status("g", later_s=later_s) not in (Status.STOP, Status.STALL)
     row = asked.rows("g", later_s=49)["t", 0]
-    assert row["sentence"].endswith(" It has not been asked since that went by, so it may have moved.")
+    assert row["sentence"].endswith(" The group may have moved since: its offsets were not polled again.")
     assert asked.rows("g", later_s=60)["t", 0]["reason"] == "commits_stale"
     asked.told("g", [("t", 0, 900)], ago_s=-60)
     assert asked.status("g", later_s=60) is (Status.STALL if members else Status.STOP)

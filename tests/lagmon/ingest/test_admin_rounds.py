@@ -118,7 +118,7 @@ def test_groups_are_listed_asked_and_described_and_then_all_is_known(made):
     assert not_ready(None, made.rounds.progress)["phase"] == "reading"
     made.turns(0.1)
     lacking = not_ready(None, made.rounds.progress)
-    assert lacking["sentence"] == "The Admin API is being asked which groups there are."
+    assert lacking["sentence"] == "Listing groups with the Admin API."
     made.turns(3)
     assert not_ready(None, made.rounds.progress) is None
     assert share_read(made.rounds.progress) == 1.0

@@ -61,7 +61,7 @@ async def test_groups_do_not_vanish_while_they_are_read_anew(monitored, ask):
     monitored.watches["A"].lag.begin_commits(1)
     status, document = await ask()
     assert status == 503
-    assert "is being read: 0 of 10 records" in document["message"]
+    assert "Reading commits of groups: 0 of 10 records" in document["message"]
 
 
 async def test_what_was_read_stays_while_the_cluster_is_away(monitored, ask):

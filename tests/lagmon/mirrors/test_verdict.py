@@ -53,7 +53,7 @@ def test_what_is_not_known_because_a_cluster_does_not_answer_is_told_with_that(f
     verdict = flow.verdict()
     assert (verdict.verdict, verdict.cause) == (Verdict.UNKNOWN, cause)
     assert verdict.sentence.endswith(
-        f" {away} does not answer since {since}: cluster {away}: no broker answers."
+        f" {away} has not answered since {since}: cluster {away}: no broker answers."
     )
     lag.note_answer(flow.now)
     assert (flow.verdict().verdict, flow.verdict().cause) == (Verdict.UNKNOWN, None)

@@ -99,16 +99,16 @@ def test_a_cluster_that_refuses_is_no_dead_one_and_both_are_named():
     one.a.note_answer(NOW, why, refused=True)
     found = one.ask()
     assert found["cause"] is None
-    assert found["sentence"].endswith(f"A refuses us since 2026-09-21 14:13:20 UTC: {why}")
+    assert found["sentence"].endswith(f"A has denied access since 2026-09-21 14:13:20 UTC: {why}")
     one.b.note_answer(NOW, "cluster B: nobody answers")
     found = one.ask()
     assert found["cause"] == Cause.TARGET_DOWN
-    assert "A refuses us since" in found["sentence"]
+    assert "A has denied access since" in found["sentence"]
     assert found["sentence"].endswith(
-        "B does not answer since 2026-09-21 14:13:20 UTC: cluster B: nobody answers."
+        "B has not answered since 2026-09-21 14:13:20 UTC: cluster B: nobody answers."
     )
     one.a.note_answer(NOW + 60 * S, "cluster A: nobody answers")
     found = one.ask()
     assert found["cause"] == Cause.SOURCE_DOWN
-    assert "A does not answer since 2026-09-21 14:14:20 UTC" in found["sentence"]  # not since it refused
-    assert "B does not answer since" in found["sentence"]
+    assert "A has not answered since 2026-09-21 14:14:20 UTC" in found["sentence"]  # not since it refused
+    assert "B has not answered since" in found["sentence"]

@@ -55,8 +55,8 @@ async def test_groups_stand_below_the_flows_worst_first(monitored):
     assert code == 0  # that of the flows
     assert "4 groups: 1 STOP, 1 REWIND, 1 WARN\n" in text
     assert " ".join(text.split("behind")[1].split()[1:6]) == "billing A STOP 30,270 10"
-    assert "billing on A is STOP: orders 0: 30,270 records to read at offset 1014730" in text
-    assert "x" * 59 + "… on A is REWIND: orders 0: The group went back" in text
+    assert "billing on A is STOP: orders 0: Group stopped: lag 30,270 at offset 1014730" in text
+    assert "x" * 59 + "… on A is REWIND: orders 0: Group went back" in text
     assert "x" * 60 not in text
     assert "well" not in text
     assert "\x1b" not in text
@@ -177,7 +177,7 @@ async def test_what_is_still_read_and_a_monitor_that_is_away_are_shown(monitored
     for watch in monitored.watches.values():
         watch.reader = SimpleNamespace(progress=progress)
     _, text = await asked(monitored)
-    assert "Groups of A: What the groups have committed is being read: 500 of 2,000 records, 25 %." in text
+    assert "Groups of A: Reading commits of groups: 500 of 2,000 records, 25 %." in text
     assert "4 groups: 1 STOP" in text
     monitored.away = "the lag monitor ended by itself"
     _, text = await asked(monitored)
@@ -190,7 +190,7 @@ async def test_a_cluster_that_went_away_is_shown_below_its_groups_as_on_the_page
     _, body = await monitored.ask("groups")
     said = json.loads(body)["away"]["A"]["sentence"]
     _, text = await asked(monitored)
-    assert said.startswith("A does not answer since ")
+    assert said.startswith("A has not answered since ")
     assert f"Groups of A: {said}\n" in text
     assert "4 groups: 1 STOP" in text
     _, text = await asked(monitored, search="none of them")

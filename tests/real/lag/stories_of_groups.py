@@ -49,7 +49,7 @@ def groups_that_commit_where_they_stand(stage):
             assert end - 40 * per_s <= row["log_end_offset"] <= end
             assert row["lag_records"] == row["log_end_offset"] - at == found["lag_records"]
             said = re.match(
-                r"(\d+) records to read at offset 20, .* commits of the same offset still come, the last at (.* UTC):",
+                r"Group stalled: lag (\d+) at offset 20\. .* the group still commits, last at (.* UTC)\.",
                 row["sentence"],
             )
             assert said, row["sentence"]
@@ -83,8 +83,7 @@ def groups_that_read_more_slowly_than_is_written(stage):
             found = stage.becomes("A", group, "WARN", reason="growing", members=1)
             (row,) = found["partitions"]
             said = re.match(
-                r"The group reads but falls behind: from (\d+) records? at (.* UTC) to (\d+) "
-                r"never less in between; (\d+) now\.$",
+                r"Group falls behind: lag rose from (\d+) at (.* UTC) to (\d+) and never fell; (\d+) now\.$",
                 row["sentence"].replace(",", ""),  # those of numbers too
             )
             assert said, row["sentence"]
@@ -121,7 +120,7 @@ def groups_that_go_back_to_the_beginning(stage):
             step = next(one for one, pair in enumerate(pairwise(offsets), 1) if pair[0] == count > pair[1])
             back_at, back_to = reader.commits[step]
             said = re.match(
-                r"The group went back from offset (\d+) to (\d+) at (.* UTC) and stands at (\d+): (\d+) records",
+                r"Group went back from offset (\d+) to (\d+) at (.* UTC)\. It is at offset (\d+) now: (\d+) records",
                 row["sentence"].replace(",", ""),
             )
             assert said, row["sentence"]
@@ -156,8 +155,8 @@ def groups_whose_records_are_deleted_unread(stage):
         (row,) = found["partitions"]
         assert (row["committed_offset"], row["log_start_offset"], row["log_end_offset"]) == (at, start, count)
         assert row["lag_records"] == found["lag_records"] == count - start
-        assert row["sentence"].startswith(f"{start - at} records before offset {start} were deleted before")
-        assert row["sentence"].endswith(f"the group stands at {at}. Left to read: {count - start}.")
+        assert row["sentence"].startswith(f"{start - at} records deleted before the group read them.")
+        assert row["sentence"].endswith(f" {start}, committed offset {at}, lag {count - start}.")
         of_group, word, burrow = stage.burrow("A", group)
         assert (of_group, word, burrow["current_lag"]) == ("ERR", "STOP", count - at)
     with reading(stage, "deleted", every_s=1) as readers:
@@ -185,8 +184,8 @@ def groups_on_a_topic_that_is_made_anew(stage):
         found = stage.becomes("A", group, "UNKNOWN", reason="recreated")
         (row,) = found["partitions"]
         assert row["committed_offset"] == at
-        assert f", after the commit of offset {at}, and perhaps" in row["sentence"]
-        assert f"The new one holds {after} records now." in row["sentence"]
+        assert f"re-created after the commit of offset {at} " in row["sentence"]
+        assert f"The new topic holds {after} records now." in row["sentence"]
         of_group, word, burrow = stage.burrow("A", group)
         assert (of_group, word, burrow["current_lag"]) == ("ERR", "STOP", after - at)
     with reading(stage, "remade", every_s=1) as readers:

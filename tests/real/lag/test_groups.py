@@ -154,7 +154,7 @@ def test_groups_of_both_protocols_that_read_then_end_then_come_back(asked, topic
     for group in groups.values():
         stopped = asked.becomes(group, "STOP", lag_records=2 * 30, deadline_s=150)
         assert stopped["members"] == 0
-        assert "30 records to read at offset 50" in stopped["sentence"]
+        assert "lag 30 at offset 50" in stopped["sentence"]
         assert asked.service.metric("group_status", kafka_cluster="A", group=group) == 4
         assert asked.service.metric("group_lag_records", kafka_cluster="A", group=group) == 60
         labels = {"kafka_cluster": "A", "group": group, "topic": topic, "partition": "1"}
@@ -204,7 +204,7 @@ def test_who_commits_past_the_end_all_the_time_is_not_called_well(asked, topic_n
     committing.start()
     try:
         found = asked.becomes(group, "UNKNOWN")
-        assert "committed offset 5000, and the log ended at 100" in found["sentence"]
+        assert "committed offset 5000 is beyond the log end offset 100" in found["sentence"]
         asked.write(topic, 5_000)
         asked.becomes(group, "OK")
     finally:

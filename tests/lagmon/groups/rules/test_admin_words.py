@@ -23,8 +23,8 @@ def test_the_offset_that_was_past_the_end_is_the_one_that_was_known_before_the_e
     reason, sentence = told(window((5000, 20, 0), (5100, 0, 0)), where)
     assert reason is Reason.BEYOND_END
     assert sentence == (
-        "The group was at offset 5000, and the log ended at 1200 when it was read afterwards: it lost its end, "
-        "or the topic was made anew."
+        "Lag unknown: offset 5000 of the group is beyond the log end offset 1200, read later. The log was "
+        "truncated or the topic was re-created."
     )
     where = position(1200, seen_ago=5, head_ago=0)
-    assert "was at offset 5100," in told(window((5000, 20, 0), (5100, 5, 0)), where)[1]
+    assert "offset 5100 of the group is beyond" in told(window((5000, 20, 0), (5100, 5, 0)), where)[1]

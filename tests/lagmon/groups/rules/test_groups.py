@@ -100,7 +100,7 @@ def test_a_group_without_partitions_is_not_found():
 
 def test_a_group_says_how_many_partitions_are_how_worst_first():
     verdicts = [verdict(Status.OK)] * 97 + [verdict(Status.STOP)] * 2 + [verdict(Status.UNKNOWN)]
-    assert judge_group(verdicts, [0.0] * 100).sentence == "Of 100: 2 STOP, 1 UNKNOWN, 97 OK"
+    assert judge_group(verdicts, [0.0] * 100).sentence == "100 partitions: 2 STOP, 1 UNKNOWN, 97 OK"
 
 
 rows = st.lists(

@@ -7,120 +7,109 @@ from types import SimpleNamespace
 import pytest
 
 from lagmon.groups.rules.policy import Policy
-from lagmon.groups.rules.sentences import Facts, instant_text, longer, sentence
+from lagmon.groups.rules.sentences import Facts, instant_text, over_limit, sentence
 from lagmon.groups.rules.table import judge
 from lagmon.groups.rules.words import Reason
 from tests.lagmon.groups.rules.test_table import CASES, STEADY
 from tests.lagmon.windows import NOW, position
 
 SENTENCES = {
-    "nothing was committed": "No commit of the group to this partition has been seen.",
-    "no head": "The log's end has not been read yet.",
-    "a head of more": (
-        "The log's end was last read 1 min ago, at 2026-09-21 14:12:19 UTC, so there may be more to read."
-    ),
-    "commits of more": (
-        "Commits are known only up to 2026-09-21 14:12:19 UTC, 1 min ago, so the group "
-        "may be elsewhere by now."
-    ),
-    "commits never read": "The group's commits have not been read up to the present yet.",
+    "nothing was committed": "Lag unknown: the group has not committed on this partition.",
+    "no head": "Lag unknown: the log end offset is not read yet.",
+    "a head of more": "Lag unknown: log end offset last read 1 min ago, at 2026-09-21 14:12:19 UTC.",
+    "commits of more": "Lag unknown: commits are read only up to 1 min ago, 2026-09-21 14:12:19 UTC.",
+    "commits never read": "Lag unknown: the group's commits are not read up to the present yet.",
     "a topic made anew": (
-        "The topic was seen to be made anew at 2026-09-21 14:13:20 UTC, after the commit of offset 190, and "
-        "perhaps that belongs to the old one: the next commit tells. The new one holds 200 records now."
+        "Lag unknown: the topic was re-created after the commit of offset 190 (seen at 2026-09-21 14:13:20 "
+        "UTC). The offset may belong to the old topic; the next commit settles it. The new topic holds 200 "
+        "records now."
     ),
     "a topic made anew that is empty": (
-        "The topic was made anew after the commit of offset 190 and holds nothing: there is nothing to read."
+        "Nothing to read: the topic was re-created after the commit of offset 190 and is empty."
     ),
     "its reader moves elsewhere": (
-        "10 records to read at offset 100, where the group has stood for 1 min 30 s, while its reader moves in "
-        "other partitions, last at 2026-09-21 14:12:20 UTC: who reads partitions in turns may leave one for up "
-        "to 5 min."
+        "Lag 10 at offset 100. No progress for 1 min 30 s (usual if partitions are processed in batches: up"
+        " to 5 min). The partition's consumer progresses on others, last at 2026-09-21 14:12:20 UTC."
     ),
     "its reader moves elsewhere for longer": (
-        "10 records to read at offset 100, where the group has stood for 5 min, with the last commit at "
-        "2026-09-21 14:08:19 UTC: read in turns, up to 5 min is usual. Its reader moves in other partitions, last "
-        "at 2026-09-21 14:13:20 UTC."
+        "Group stopped: lag 10 at offset 100. No progress for 5 min (usual if partitions are processed in "
+        "batches: up to 5 min), last commit at 2026-09-21 14:08:19 UTC. The partition's consumer progresses"
+        " on others, last at 2026-09-21 14:13:20 UTC."
     ),
     "it commits again for longer, and its reader moves elsewhere": (
-        "10 records to read at offset 100, where the group has stood for 5 min 20 s, while commits of the same "
-        "offset still come, the last at 2026-09-21 14:12:50 UTC: read in turns, up to 5 min is usual. Its reader "
-        "moves in other partitions, last at 2026-09-21 14:13:19 UTC."
+        "Group stalled: lag 10 at offset 100. No progress for 5 min 20 s (usual if partitions are processed"
+        " in batches: up to 5 min), although the group still commits, last at 2026-09-21 14:12:50 UTC. The "
+        "partition's consumer progresses on others, last at 2026-09-21 14:13:19 UTC."
     ),
-    "a negative one before": "The group committed offset -3, which no record has.",
+    "a negative one before": "Lag unknown: the committed offset -3 is invalid.",
     "beyond both": (
-        "The group committed offset 190, and the log ended at 189 when it was read afterwards: it lost its "
-        "end, or the topic was made anew."
+        "Lag unknown: committed offset 190 is beyond the log end offset 189, read later. The log was "
+        "truncated or the topic was re-created."
     ),
     "moved on beyond an end that was read before": (
-        "The group committed offset 189, and the log ended at 188 when it was read afterwards: it lost its "
-        "end, or the topic was made anew."
+        "Lag unknown: committed offset 189 is beyond the log end offset 188, read later. The log was "
+        "truncated or the topic was re-created."
     ),
     "had not stopped when the cluster went away, which is back for a minute": (
-        "10 records to read at offset 100, where the group has stood for 4 min, but the cluster did not answer "
-        "until 2026-09-21 14:12:20 UTC: from then on it may take up to 1 min to move."
+        "Lag 10 at offset 100. No progress for 4 min, but the cluster was unreachable until 2026-09-21 "
+        "14:12:20 UTC (allowed after that: up to 1 min)."
     ),
     "and has not moved since it was back": (
-        "10 records to read at offset 100, where the group has stood for 4 min, with the last commit at "
-        "2026-09-21 14:09:20 UTC: at its pace up to 1 min is usual."
+        "Group stopped: lag 10 at offset 100. No progress for 4 min (usual for this group: up to 1 min), "
+        "last commit at 2026-09-21 14:09:20 UTC."
     ),
     "paces for longer, and its cluster was away for a moment": (
-        "100 records to read at offset 100, where the group has stood for 3 h 1 min, but the cluster did not "
-        "answer until 2026-09-21 14:03:20 UTC: from then on it may take up to 10 min to move."
+        "Lag 100 at offset 100. No progress for 3 h 1 min, but the cluster was unreachable until 2026-09-21"
+        " 14:03:20 UTC (allowed after that: up to 10 min)."
     ),
     "the log starts behind it": (
-        "1 record before offset 191 was deleted before the group got there: the log now starts there, and the "
-        "group stands at 190. Left to read: 9."
+        "1 record deleted before the group read it. Log start offset 191, committed offset 190, lag 9."
     ),
-    "all read": "The group has read all there is: it stands at offset 190.",
+    "all read": "Lag 0 at offset 190: the group has read everything.",
     "nothing to read up to the end": (
-        "The group has read all there is: it stands at offset 100. Up to 102 the 2 offsets behind it hold no "
-        "record that a consumer sees: markers of transactions, aborted or compacted records."
+        "Lag 0 at offset 100: the group has read everything. The next 2 offsets hold no readable record: "
+        "transaction markers, aborted or compacted records up to offset 102."
     ),
     "deleted, and of it only some held nothing to read": (
-        "8 records before offset 110 were deleted before the group got there: the log now starts there, and the "
-        "group stands at 100. Left to read: 90."
+        "8 records deleted before the group read them. Log start offset 110, committed offset 100, lag 90."
     ),
     "further ahead": (
-        "7 records to read, but a time needed to judge that is 2026-09-21 14:23:20 UTC: see to the clocks of "
-        "brokers and of this host."
+        "Lag 7, progress unknown: the clocks disagree. One timestamp is 2026-09-21 14:23:20 UTC; check the "
+        "clocks of the brokers and of this host."
     ),
     "commits again": (
-        "10 records to read at offset 100, where the group has stood for 1 min 30 s, while commits of the same "
-        "offset still come, the last at 2026-09-21 14:12:50 UTC: at its pace up to 1 min is usual."
+        "Group stalled: lag 10 at offset 100. No progress for 1 min 30 s (usual for this group: up to 1 "
+        "min), although the group still commits, last at 2026-09-21 14:12:50 UTC."
     ),
     "no member": (
-        "10 records to read at offset 100, where the group has stood for 1 min 30 s, with the last commit at "
-        "2026-09-21 14:11:50 UTC: at its pace up to 1 min is usual. The group has no active member."
+        "Group stopped: lag 10 at offset 100. No progress for 1 min 30 s (usual for this group: up to 1 "
+        "min), last commit at 2026-09-21 14:11:50 UTC. The group has no active member."
     ),
     "more than three of its gaps": (
-        "10 records to read at offset 120, where the group has stood for 1 h 30 min, with the last commit at "
-        "2026-09-21 12:43:19 UTC: at its pace up to 1 h 30 min is usual."
+        "Group stopped: lag 10 at offset 120. No progress for 1 h 30 min (usual for this group: up to 1 h "
+        "30 min), last commit at 2026-09-21 12:43:19 UTC."
     ),
     "gone back": (
-        "The group went back from offset 150 to 40 at 2026-09-21 14:13:15 UTC and stands at 60: 90 records are "
-        "still to be read again."
+        "Group went back from offset 150 to 40 at 2026-09-21 14:13:15 UTC. It is at offset 60 now: 90 "
+        "records to read again."
     ),
     "gone back twice from the same offset": (
-        "The group went back from offset 150 to 60 at 2026-09-21 14:13:10 UTC and stands at 70: 80 records are "
-        "still to be read again."
+        "Group went back from offset 150 to 60 at 2026-09-21 14:13:10 UTC. It is at offset 70 now: 80 "
+        "records to read again."
     ),
     "one commit": (
-        "10 records to read at offset 100, where the group has stood for 1 min. One commit tells no pace: after "
-        "1 min the group counts as stopped."
+        "Lag 10 at offset 100. No progress for 1 min. The group's pace is unknown after one commit: it "
+        "counts as stopped after 1 min."
     ),
     "no time of passing: the head's own counts": (
-        "10 records to read at offset 100, committed at 2026-09-21 13:58:20 UTC. How long the next record has "
-        "been there is known only for the last 40 s: at its pace up to 1 min is usual."
+        "Lag 10 at offset 100. Time without progress unknown: at least 40 s, at most since the commit at "
+        "2026-09-21 13:58:20 UTC (usual for this group: up to 1 min)."
     ),
     "falls behind": (
-        "The group reads, but falls behind: from 5 records at 2026-09-21 14:11:50 UTC to 10, "
-        "never less in between; 91 now."
+        "Group falls behind: lag rose from 5 at 2026-09-21 14:11:50 UTC to 10 and never fell; 91 now."
     ),
-    "stands a minute": (
-        "10 records to read at offset 100, where the group has stood for 1 min: within its usual pause of "
-        "up to 1 min."
-    ),
-    "commits as it should": "The group moves: 10 records to read at offset 190.",
+    "stands a minute": "Lag 10 at offset 100. No progress for 1 min (usual for this group: up to 1 min).",
+    "commits as it should": "Lag 10 at offset 190. The group makes progress.",
 }
 
 
@@ -133,16 +122,16 @@ def test_a_verdict_says_why(case):
 def test_an_allowed_lag_is_told():
     where = position(193, seen_ago=5)
     verdict = judge(STEADY, where, now_ms=NOW, policy=Policy(allowed_lag=5))
-    assert verdict.sentence == "3 records to read, which is within the allowed 5."
+    assert verdict.sentence == "Lag 3, within the allowed lag of 5."
 
 
 def test_all_records_are_written_alike():
     facts = Facts(now_ms=NOW, lag=4402, since_ms=NOW, before=3700, after=4406)
     assert sentence(Reason.GROWING, facts).endswith(
-        "from 3,700 records at 2026-09-21 14:13:20 UTC to 4,406, never less in between; 4,402 now."
+        "rose from 3,700 at 2026-09-21 14:13:20 UTC to 4,406 and never fell; 4,402 now."
     )
     told = sentence(Reason.NOTHING_READABLE, Facts(lag=0, offset=1000, head=3000, before=3000, after=0))
-    assert "Up to 3000 the 2,000 offsets behind it" in told
+    assert "The next 2,000 offsets hold no readable record" in told
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -166,9 +155,7 @@ def test_every_reason_has_a_sentence_whatever_the_numbers(reason):
         assert sentence(reason, facts)
 
 
-@pytest.mark.parametrize(
-    ("age_ms", "said"), [(44_000, ""), (44_400, ""), (45_000, ": that is longer than 44 s")]
-)
+@pytest.mark.parametrize(("age_ms", "said"), [(44_000, ""), (44_400, ""), (45_000, " (limit: 44 s)")])
 def test_an_age_is_not_called_longer_than_itself(age_ms, said):
     facts = SimpleNamespace(now_ms=100_000, since_ms=100_000 - age_ms, limit_ms=44_000)
-    assert longer(facts) == said
+    assert over_limit(facts) == said
