@@ -11,7 +11,7 @@ for one in HEEDED_BY_THE_SERVICE:
     signal.signal(one, signal.SIG_IGN)  # handed down to whom we start
 signal.pthread_sigmask(signal.SIG_UNBLOCK, HEEDED_BY_THE_SERVICE)
 
-# asyncio loads TLS where it is to be had, which takes 2 MiB, and nobody here speaks it by Python: the Kafka
+# asyncio loads TLS if it is to be had, which takes 2 MiB, and nobody here speaks it by Python: the Kafka
 # client has its own. Without the module asyncio does without, as where Python was built so.
 sys.modules["ssl"] = None  # type: ignore[assignment]
 import asyncio  # noqa: E402, F401 - see above

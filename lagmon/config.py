@@ -85,7 +85,7 @@ class LagConfig(Section):
 
     @property
     def on(self) -> bool:
-        """Tell whether groups and mirrors are judged from their offsets."""
+        """Return whether groups and mirrors are judged from their offsets."""
         return self.commits is not CommitsFrom.OFF
 
     @field_validator("groups", "groups_exclude", "topics", "topics_exclude")

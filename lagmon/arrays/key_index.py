@@ -56,7 +56,7 @@ class KeyIndex:
         self._number = np.full(_FIRST, _EMPTY, np.int32)
 
     def find(self, hashes: Hashes) -> Numbers:
-        """Return the number of each, ABSENT where it has none."""
+        """Return the number of each, ABSENT if it has none."""
         found = np.full(len(hashes), ABSENT, np.int32)
         at, left, wanted = self._home(hashes), np.arange(len(hashes)), hashes
         while len(left):

@@ -86,7 +86,7 @@ class NearNumbers:
         self._write(rows, whole)
 
     def clear(self, rows: Rows) -> None:
-        """Know nothing of these rows."""
+        """Forget these rows."""
         self._near[rows] = _UNKNOWN
         self._narrow(rows)
 

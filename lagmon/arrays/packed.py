@@ -38,7 +38,7 @@ class Packed:
 
 
 def _packed(values: Longs) -> tuple[int, NDArray[np.integer] | None]:
-    """Return the least number, and codes: 1 for it, more for more, 0 for -1; None where all are the same."""
+    """Return the least number, and codes: 1 for it, more for more, 0 for -1; None if all are the same."""
     known = values != -1
     least = int(np.min(values, initial=np.iinfo(np.int64).max, where=known))
     most = int(np.max(values, initial=np.iinfo(np.int64).min, where=known))

@@ -88,7 +88,7 @@ def unknown_group(cluster: str, group: str) -> dict[str, Any]:
 def topics_document(lag: ClusterLag, group: str, *, now_ms: int) -> dict[str, list[dict[str, Any]]] | None:
     """Return the stored commits of a group: by topic a list in which the place is the partition's number.
 
-    None where the group is unknown or expired.
+    None if the group is unknown or expired.
     """
     rows = _rows_of(lag, group, now_ms)
     if rows is None:
@@ -139,7 +139,7 @@ def _kept(lag: ClusterLag, slots: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _rows_of(lag: ClusterLag, group: str, now_ms: int) -> _Rows | None:
-    """Return the rows of a group, None where it is unknown or expired."""
+    """Return the rows of a group, None if it is unknown or expired."""
     slots = _kept(lag, lag.slots.of(group))
     if not len(slots) or lag.rings.committed_ms[slots, -1].max() < _expires_before_ms(now_ms):
         return None
@@ -165,7 +165,7 @@ def _rows_of(lag: ClusterLag, group: str, now_ms: int) -> _Rows | None:
 
 
 def _is_there(lag: ClusterLag, topic: str, partition: int) -> bool:
-    """Tell whether a partition is one of the cluster's, with an end that was read."""
+    """Return whether a partition is one of the cluster's, with an end that was read."""
     places = lag.places.of(topic)
     return 0 <= partition < len(places) and bool(lag.heads.end[places[partition]] >= 0)
 

@@ -15,7 +15,7 @@ Answer = tuple[int, dict[str, Any]]
 
 
 def is_served(path: str) -> bool:
-    """Tell whether there is anything at this path for GET, whatever clusters, groups and topics there are."""
+    """Return whether there is anything at this path for GET, whatever clusters, groups and topics there are."""
     match [unquote(part) for part in path.rstrip("/").split("/")]:
         case ["", "v3", "kafka"] | ["", "v3", "kafka", _]:
             return True

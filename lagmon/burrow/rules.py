@@ -39,7 +39,7 @@ class BurrowPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One stored commit: time in epoch milliseconds by the broker; the lag is None where none was known."""
+    """One stored commit: time in epoch milliseconds by the broker; the lag is None if none was known."""
 
     offset: int
     committed_ms: int
@@ -63,7 +63,7 @@ class BurrowVerdict:
 
     @property
     def sentence(self) -> str:
-        """Return why, for people."""
+        """Return the reason as a sentence."""
         return sentence(self.reason, self.facts)
 
 
@@ -84,7 +84,7 @@ class BurrowGroup:
 
     @property
     def sentence(self) -> str:
-        """Return why, for people."""
+        """Return the reason as a sentence."""
         return sentence(self.reason, self.facts)
 
 
@@ -108,7 +108,7 @@ class _Case:
 
     @property
     def first_step_back(self) -> int:
-        """Return the index of the first commit behind its predecessor, 0 where there is none."""
+        """Return the index of the first commit behind its predecessor, 0 if there is none."""
         offsets = [commit.offset for commit in self.window]
         return next((index for index in range(1, len(offsets)) if offsets[index] < offsets[index - 1]), 0)
 

@@ -37,7 +37,7 @@ class BurrowSweep:
 
 @dataclass(frozen=True, slots=True)
 class BurrowGroups:
-    """Burrow's verdict on each group; `max_lag` is a row, -1 where the group has none."""
+    """Burrow's verdict on each group; `max_lag` is a row, -1 if the group has none."""
 
     status: NDArray[np.int8]
     complete: NDArray[np.float32]
@@ -46,7 +46,7 @@ class BurrowGroups:
 
 
 def lowest_end(recent: Longs) -> Longs:
-    """Return the lowest of each row's sampled ends, -1 where there is none; (rows, columns), -1 missing."""
+    """Return the lowest of each row's sampled ends, -1 if there is none; (rows, columns), -1 missing."""
     unsigned = recent.view(np.uint64)  # here what is missing is larger than any end
     lowest = unsigned[:, 0].copy()
     for column in range(1, recent.shape[1]):
@@ -65,7 +65,7 @@ def burrow_sweep(
 ) -> BurrowSweep:
     """Judge every row as `burrow_partition` does.
 
-    `newest_end` and `lowest` are of the ends sampled last, as many as Burrow keeps, -1 where there are none.
+    `newest_end` and `lowest` are of the ends sampled last, as many as Burrow keeps, -1 if there are none.
     `owned` tells which rows without a commit have an owner, and so a ring.
     """
     rows, length = windows.offset.shape

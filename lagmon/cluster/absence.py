@@ -26,7 +26,7 @@ class Absence:
         self._answered = False  # whether the look that is under way had one
 
     def note_answer(self, at_ms: int) -> None:
-        """Take note that the cluster answered the look that is under way, whatever fails in it afterwards."""
+        """Record that the cluster answered the look that is under way, whatever fails in it afterwards."""
         self._answered = True
         before_ms, self._looked_ms = self._looked_ms, at_ms
         silent, self._silent = self._silent, 0
@@ -39,7 +39,7 @@ class Absence:
         self.back_ms = at_ms
 
     def end_look(self) -> None:
-        """Take note that a look is over, as it failed or because all was asked."""
+        """Record that a look is over, as it failed or because all was asked."""
         if not self._answered:
             self._silent += 1
         self._answered = False

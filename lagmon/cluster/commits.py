@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CommitsKnown:
-    """Up to when every commit is known, in epoch milliseconds, -1 where nothing is yet."""
+    """Up to when every commit is known, in epoch milliseconds, -1 if nothing is yet."""
 
     def __init__(self) -> None:
         self.asking = False  # whether offsets come from the Admin API
@@ -37,7 +37,7 @@ class CommitsKnown:
         self.group_states.clear()
 
     def note_read(self, partition: int, at_ms: int) -> None:
-        """Take note that every commit of this partition up to an instant was read."""
+        """Record that every commit of this partition up to an instant was read."""
         self._read_to_ms[partition] = max(at_ms, int(self._read_to_ms[partition]))
 
     @property

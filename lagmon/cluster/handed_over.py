@@ -1,6 +1,6 @@
 """How far the partitions of a topic were handed over, and that one goes back: its log has lost its end. Pure.
 
-After an unclean election, or where a topic was made anew, a client begins at the log's start by itself
+After an unclean election, or where a topic was re-created, a client begins at the log's start by itself
 (`auto.offset.reset: earliest`). What it hands over then was read before, or is of another log.
 """
 
@@ -30,7 +30,7 @@ class HandedOver:
         self._to |= positions
 
     def went_back(self, positions: Mapping[int, int]) -> str:
-        """Return which of these is before what was taken in, and that all is read anew; "" where none is."""
+        """Return which of these is before what was taken in, and that all is read anew; "" if none is."""
         for partition, offset in positions.items():
             read_to = self._to.get(partition, 0)
             if offset < read_to:
@@ -41,7 +41,7 @@ class HandedOver:
         return ""
 
     def check(self, positions: Mapping[int, int]) -> None:
-        """Take them in, before what was handed over is used; raises UnavailableError where one went back."""
+        """Take them in, before what was handed over is used; raises UnavailableError if one went back."""
         said = self.went_back(positions)
         if said:
             raise UnavailableError(said)

@@ -1,4 +1,4 @@
-"""Which ids of topics came in time: of one that was made anew, the old id may come after the new. Pure."""
+"""Which ids of topics came in time: of one that was re-created, the old id may come after the new. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids of one cluster's topics, and when places were made anew, held up by a transaction, half read. Pure.
+"""Ids of one cluster's topics, and when places were re-created, held up by a transaction, half read. Pure.
 
 Instants are epoch milliseconds by our clock. A place is a topic's partition (cluster/names.py).
 """
@@ -29,7 +29,7 @@ class TopicMarks:
     def __init__(self) -> None:
         self.ids: dict[str, str] = {}  # of topics that groups read, by name
         self.former_ids: dict[str, str] = {}  # before we were away: still to be compared
-        # Of topics that went away with what groups had committed to them; "" where it was never known.
+        # Of topics that were removed with what groups had committed to them; "" if it was never known.
         self.gone_ids: dict[str, str] = {}
         self.remade_ms: dict[int, int] = {}  # when the topic was seen to be another one
         # When a transaction was last seen to hold up readers, the last stable offset at that look, and since
@@ -39,7 +39,7 @@ class TopicMarks:
         self.stable_ms: dict[int, int] = {}
 
     def note_id(self, topic: str, topic_id: str, places: Sequence[int], now_ms: int) -> bool:
-        """Take note of the id of a topic at these places; return whether it is another topic of that name."""
+        """Record the id of a topic at these places; return whether it is another topic of that name."""
         before = self.ids.get(topic) or self.former_ids.get(topic)
         self.ids[topic] = topic_id
         self.former_ids.pop(topic, None)
@@ -49,11 +49,11 @@ class TopicMarks:
         return True
 
     def is_back(self, topic: str, topic_id: str) -> bool:
-        """Tell once of a topic that went away whether it may be that one, and was only hidden."""
+        """Tell once of a topic that were removed whether it may be that one, and was only hidden."""
         return self.gone_ids.pop(topic, None) in ("", topic_id)
 
     def forget(self, topics: Iterable[str], places: Iterable[int], *, read: Collection[str]) -> None:
-        """Know nothing of topics that went away, nor of their places, but the ids of those that were read."""
+        """Forget topics that were removed, nor of their places, but the ids of those that were read."""
         for topic in topics:
             former, known = self.former_ids.pop(topic, ""), self.ids.pop(topic, "")
             if topic in read:
@@ -66,7 +66,7 @@ class TopicMarks:
             self.stable_ms.pop(place, None)
 
     def note_stables(self, places: NDArray[np.int32], stables: NDArray[np.int64], heads: Heads) -> None:
-        """Take note of whether the last stable offsets came, of places whose ends came.
+        """Record whether the last stable offsets came, of places whose ends came.
 
         Call it before `heads` takes them: until then it tells when both were there last.
         """
@@ -86,7 +86,7 @@ class TopicMarks:
         return found
 
     def note_held(self, places: NDArray[np.int32], stables: NDArray[np.int64], at_ms: int) -> None:
-        """Take note that transactions held up readers at these places, from these offsets on."""
+        """Record that transactions held up readers at these places, from these offsets on."""
         for place, stable in zip(places.tolist(), stables.tolist(), strict=True):
             looked_ms, before, since_ms = self.held.get(place, NEVER)
             goes_on = before == stable and 0 <= at_ms - looked_ms <= AWAY_MS
@@ -121,7 +121,7 @@ class TopicMarks:
         return found
 
     def of(self, places: Sequence[int]) -> tuple[list[int], list[tuple[int, int, int]]]:
-        """Return of places when they were made anew and of looks when readers were held up, -1 never."""
+        """Return of places when they were re-created and of looks when readers were held up, -1 never."""
         remade = [self.remade_ms.get(place, -1) for place in places]
         return remade, [self.held.get(place, NEVER) for place in places]
 

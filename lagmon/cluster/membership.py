@@ -51,7 +51,7 @@ class Membership:
         self._committed: set[str] = set()  # where that is not to be seen from positions
 
     def name_topics(self, names: Mapping[str, str]) -> None:
-        """Take note of what topics are called, by id."""
+        """Record what topics are called, by id."""
         if names != self.names:
             self.names = names
 
@@ -94,7 +94,7 @@ class Membership:
                 assert_never(record)
 
     def note_kind(self, group: str, protocol_type: str) -> None:
-        """Take note of what a group is, by its protocol type or by Kafka's own word for its kind."""
+        """Record what a group is, by its protocol type or by Kafka's own word for its kind."""
         kind = kind_of(protocol_type)
         self.changed.add(group)
         if kind:
@@ -103,7 +103,7 @@ class Membership:
             self.kinds.pop(group, None)
 
     def note_there(self, group: str, kind: str) -> None:
-        """Take note that there is a group whose members describe themselves, if it has any left.
+        """Record that there is a group whose members describe themselves, if it has any left.
 
         It began with its first member. Compaction keeps nothing of members that are gone.
         """
@@ -113,40 +113,40 @@ class Membership:
             self._groups.setdefault(group, _Group())
 
     def note_joined(self, group: str) -> None:
-        """Take note that a group has, or had, a member."""
+        """Record that a group has, or had, a member."""
         self._joined.add(group)
 
     def note_committed(self, group: str) -> None:
-        """Take note that a group committed to something of which no position is kept, or is kept no more."""
+        """Record that a group committed to something of which no position is kept, or is kept no more."""
         if group not in self._committed:
             self._committed.add(group)
             self.changed.add(group)
 
     def forget_commits(self, groups: Iterable[str]) -> None:
-        """Know no more that these groups committed: what they did, they did before they ended."""
+        """Forget that these groups committed: what they did, they did before they ended."""
         self._committed.difference_update(groups)
 
     def committed(self, group: str) -> bool:
-        """Tell whether that is so of a group, since it began."""
+        """Return whether that is so of a group, since it began."""
         return group in self._committed
 
     def joined(self, group: str) -> bool:
-        """Tell whether a group was seen to have a member, or to have had one, since it began."""
+        """Return whether a group was seen to have a member, or to have had one, since it began."""
         return group in self._joined
 
     def forget(self, group: str) -> None:
-        """Know no more who is in a group, whatever was said of it; that it had members stays known."""
+        """Forget who is in a group, whatever was said of it; that it had members stays known."""
         self._groups.pop(group, None)
         self.changed.add(group)
         self.emptied.add(group)
 
     def forget_all(self) -> None:
-        """Know of no group any more."""
+        """Forget all groups."""
         for known in (self._groups, self._joined, self._committed, self.kinds, self.changed, self.emptied):
             known.clear()
 
     def members(self, group: str) -> int:
-        """Return how many members a group has, -1 where nothing was said of it."""
+        """Return how many members a group has, -1 if nothing was said of it."""
         known = self._groups.get(group)
         return -1 if known is None else len(known.members)
 

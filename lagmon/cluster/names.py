@@ -1,7 +1,7 @@
 """Which group, topic and partition stands behind each slot and place, of one cluster.
 
 A *place* is a topic's partition, a *slot* a group's position in one. Both are small whole numbers, so that
-arrays can hold what is known of them; those that went away are given out again.
+arrays can hold what is known of them; those that were removed are given out again.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class Places:
         return len(self._of_topic.get(topic, ()))
 
     def note_listed(self, partitions: Mapping[str, int]) -> None:
-        """Take note of how many partitions each topic has, 0 where that is not known."""
+        """Record how many partitions each topic has, 0 if that is not known."""
         self._listed_of, self.listed = partitions, sum(partitions.values())
 
     def listed_of(self, topic: str) -> list[int]:
         """Return the places of those partitions of a topic that it has, as it was listed last.
 
-        There are more where it was made anew with fewer, or where a group has committed to one beyond them.
+        There are more where it was re-created with fewer, or where a group has committed to one beyond them.
         """
         found, count = self.of(topic), self._listed_of.get(topic, 0)
         return found[:count] if 0 < count < len(found) else found
@@ -111,7 +111,7 @@ class Places:
 
 
 class Slots:
-    """The positions of groups, by number: `group` and `place` of each, -1 where none is there.
+    """The positions of groups, by number: `group` and `place` of each, -1 if none is there.
 
     Positions that are `hidden` are kept for others' sake: they are not among the group's own. They have a
     number of their own, so that a group of which some are told and some are hidden has two.
@@ -152,7 +152,7 @@ class Slots:
         return ((number, name) for numbers in both for name, number in numbers.items())
 
     def shows(self, number: int) -> bool:
-        """Tell whether what has this number is not hidden."""
+        """Return whether what has this number is not hidden."""
         return number not in self._hides
 
     @property
@@ -170,11 +170,11 @@ class Slots:
         return self._begun[number]
 
     def number(self, group: str) -> int | None:
-        """Return the number of a group, None where it has no position that is not hidden."""
+        """Return the number of a group, None if it has no position that is not hidden."""
         return self._number.get(group)
 
     def holds(self, group: str) -> bool:
-        """Tell whether a group has a position, be it a hidden one."""
+        """Return whether a group has a position, be it a hidden one."""
         return group in self._number or group in self._hidden
 
     def group_name(self, number: int) -> str:

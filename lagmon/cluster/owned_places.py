@@ -37,7 +37,7 @@ class Unread:
     """Rows of places to which something was written: their numbers, and an entry for each in the others.
 
     `first` is the first record that was written since `since_ms`, and `written_ms` when that was (epoch ms,
-    -1 where that is not known); `head` is up to where the place can be read.
+    -1 if that is not known); `head` is up to where the place can be read.
     """
 
     rows: NDArray[np.intp]
@@ -115,7 +115,7 @@ class OwnedPlaces:
         return whose
 
     def begin_anew(self, places: Collection[int]) -> None:
-        """Count nothing that was written to these places before: their topics were made anew."""
+        """Count nothing that was written to these places before: their topics were re-created."""
         anew = np.isin(self.place, list(places))
         self.since_ms[anew] = self.first[anew] = _NOT_YET
 
@@ -152,7 +152,7 @@ def overdue(
     stopped_after_ms: int,
     stale_after_ms: int,
 ) -> Flags:
-    """Tell of each whether its silence is to be told of.
+    """Return for each row whether its silence is to be told of.
 
     `commits_known_ms` is up to when its group's commits are known, -1 for not at all; `away` is when the
     cluster was left without an answer last, and when it was back, -1 for never.

@@ -31,8 +31,8 @@ class OfPlaces:
 
     head_at_ms: Longs
     remade_ms: Longs
-    hangs_ms: Longs  # since when a transaction that seems to hang is open there, -1 where none is
-    held: Longs | None  # as `TopicMarks.held_by_place` gives it, None where no reader was ever held up
+    hangs_ms: Longs  # since when a transaction that seems to hang is open there, -1 if none is
+    held: Longs | None  # as `TopicMarks.held_by_place` gives it, None if no reader was ever held up
 
     @classmethod
     def of(
@@ -119,7 +119,7 @@ def note_held(
     stables: NDArray[np.int64],
     at_ms: int,
 ) -> None:
-    """Take note of who stood, at an instant, where transactions held up all readers of these places.
+    """Record who stood, at an instant, where transactions held up all readers of these places.
 
     By slot: a next transaction may hold up others, further on, before who was held up here has read on.
     """
@@ -133,7 +133,7 @@ def note_held(
 
 
 def leave_former_logs(intake: Intake, heads: Heads, marks: TopicMarks) -> None:
-    """Forget what was committed to a topic before it was made anew, but for a newest commit.
+    """Forget what was committed to a topic before it was re-created, but for a newest commit.
 
     It is of another log: beside it, the next commit would be a step back, or of the same offset no move.
     """

@@ -95,7 +95,7 @@ class ClusterLag:
         self.mirror_readers, self.mirrors_stand = self.tails.mirror_readers, self.tails.mirrors_stand
         self.topics: dict[str, int] = {}  # every topic that the cluster shows us, with its partitions
         self.ends_read_ms = -1  # when the newest ends had been read
-        self.listed_ms = -1  # when that was read last, -1 where it is not known
+        self.listed_ms = -1  # when that was read last, -1 if it is not known
         self.listed = False  # whether it told of its topics once
         self.failing: Away | None = None  # while what it is asked at a look fails
         self.mirrored: dict[str, Collection[str]] = {}  # by flow: topics whose starts are read at each look
@@ -127,9 +127,9 @@ class ClusterLag:
     def note_topics(
         self, partitions: Mapping[str, int], read_ms: int = -1, *, lacking: Collection[str] = ()
     ) -> list[str]:
-        """Take note of every topic that there is, with its partitions; return those that went away.
+        """Record every topic that there is, with its partitions; return those that were removed.
 
-        `read_ms` is when that was asked for, -1 where nobody has to know. Of those that are `lacking` all
+        `read_ms` is when that was asked for, -1 if nobody has to know. Of those that are `lacking` all
         stays as it is.
         """
         gone = [name for name in self.places.topics if name not in partitions and name not in lacking]
@@ -158,7 +158,7 @@ class ClusterLag:
     ) -> None:
         """Take the high watermarks and last stable offsets read from an instant on, -1 for no answer.
 
-        `read_ms` is when all had been read, -1 where that is not known.
+        `read_ms` is when all had been read, -1 if that is not known.
         """
         self.ends_read_ms = read_ms
         self.heads.starts.let_go(at_ms - self.policy.stale_after_ms)  # as of then nobody is judged
@@ -179,14 +179,14 @@ class ClusterLag:
         self.silences.note_look(self.topics, at_ms=at_ms, read_ms=read_ms)
 
     def _note_known_before(self, places: NDArray[np.int32]) -> None:
-        """Take note of what groups stood at before the ends of these places were read."""
+        """Record what groups stood at before the ends of these places were read."""
         count = len(self.slots)
         answered = np.zeros(len(self.heads.end) + 1, np.bool_)  # with one for slots without a place
         answered[places] = True
         self.rings.note_look(np.flatnonzero(answered[self.slots.place[:count]]))
 
     def _note_held(self, places: NDArray[np.int32], stables: NDArray[np.int64], at_ms: int) -> None:
-        """Take note that transactions hold up readers at these places, from these offsets on."""
+        """Record that transactions hold up readers at these places, from these offsets on."""
         self._marked.note_held(places, stables, at_ms)
         note_held(self.intake, self.heads, self.readable, places=places, stables=stables, at_ms=at_ms)
 
@@ -222,7 +222,7 @@ class ClusterLag:
             )
 
     def note_answer(self, now_ms: int, failure: str = "", *, refused: bool = False) -> None:
-        """Take note that a look is over, and if the cluster did not tell all (`failure`), why."""
+        """Record that a look is over, and if the cluster did not tell all (`failure`), why."""
         if refused:  # who refuses is there
             self.absence.note_answer(now_ms)
         self.absence.end_look()
@@ -232,11 +232,11 @@ class ClusterLag:
 
     @property
     def away(self) -> Away | None:
-        """Return since when it does not answer and why; None where it does, be it that it refuses."""
+        """Return since when it does not answer and why; None if it does, be it that it refuses."""
         return None if self.failing is None or self.failing.refused else self.failing
 
     def note_id(self, topic: str, topic_id: str, now_ms: int) -> bool:
-        """Take note of a topic's id; return whether it is another topic of the same name."""
+        """Record a topic's id; return whether it is another topic of the same name."""
         places = self.places.of(topic)
         remade = self._marked.note_id(topic, topic_id, places, now_ms)
         self.positions_lost |= self._marked.is_back(topic, topic_id)
@@ -247,7 +247,7 @@ class ClusterLag:
         return remade
 
     def _forget(self, topics: Sequence[str]) -> None:
-        """Know nothing of topics that went away, nor of what groups had read of them."""
+        """Forget topics that were removed, nor of what groups had read of them."""
         if not topics:
             return
         read = self._read_topics()
@@ -286,12 +286,12 @@ class ClusterLag:
 
     @property
     def asking(self) -> bool:
-        """Tell whether offsets come from the Admin API."""
+        """Return whether offsets come from the Admin API."""
         return self._commits.asking
 
     @property
     def read_to_ms(self) -> int:
-        """Return up to when the commits of every partition, or group, are known, -1 where one is not."""
+        """Return up to when the commits of every partition, or group, are known, -1 if one is not."""
         return self._commits.to_ms
 
     # --- verdicts
@@ -383,7 +383,7 @@ class ClusterLag:
         )
 
     def _falls(self, carried: Carried) -> NDArray[np.bool_]:
-        """Tell by number which groups fall behind; where a mirror keeps the offsets, nobody does."""
+        """Return by number which groups fall behind; where a mirror keeps the offsets, nobody does."""
         falls = np.zeros(self.slots.group_numbers, np.bool_)
         falls[self._growth.fallen(self.slots.begun_as)] = True
         falls[list(carried)] = False

@@ -41,7 +41,7 @@ class Tails:
         self.readable_uncommitted.note_ends(places, ends)
 
     def forget(self, places: NDArray[np.int32]) -> None:
-        """Know nothing of these places."""
+        """Forget these places."""
         self.readable.forget(places)
         self.readable_uncommitted.forget(places)
         for questions in self.questions.values():

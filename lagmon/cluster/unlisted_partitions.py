@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def tell_unlisted(
     rows: Sweep, place: NDArray[np.int32], places: Places, partitions: Mapping[str, int]
 ) -> Sweep:
-    """Return the verdicts with NO_PARTITION where there is none, in place of an end that was not read yet.
+    """Return the verdicts with NO_PARTITION if there is none, in place of an end that was not read yet.
 
     `place` is that of each row, -1 for none; `partitions` are how many each listed topic has, 0 where that is
     not known.

@@ -42,13 +42,13 @@ def written(one: Series, samples: Iterable[tuple[Sequence[str], float]], form: F
 
 
 def _whole_text(value: float) -> str:
-    """Return a whole number as it is written, "" where it is not told."""
+    """Return a whole number as it is written, "" if it is not told."""
     whole = int(value)
     return str(whole) if whole >= 0 else ""
 
 
 def _thousandths_text(value: float) -> str:
-    """Return a number, rounded to a thousandth, without zeros at its end; "" where it is not told."""
+    """Return a number, rounded to a thousandth, without zeros at its end; "" if it is not told."""
     if not 0 <= value <= MOST_SECONDS:
         return ""
     whole, rest = divmod(round(float(value) * 1000), 1000)

@@ -41,7 +41,7 @@ class SlotSeries:
         return [self._topics] if self._partitions is None else [self._topics, self._partitions]
 
     def values(self, sights: Mapping[str, GroupSight]) -> dict[Family, NDArray[np.int64]]:
-        """Return the values of both families by row, -1 where a lag is not known."""
+        """Return the values of both families by row, -1 if a lag is not known."""
         for alias, sight in sights.items():
             self._follow(alias, len(sight.rows.lag))
         found = {self._topics: self._by_topic(sights)}
@@ -50,7 +50,7 @@ class SlotSeries:
         return found
 
     def _by_topic(self, sights: Mapping[str, GroupSight]) -> NDArray[np.int64]:
-        """Return the sum of the lags that are known, -1 where none is."""
+        """Return the sum of the lags that are known, -1 if none is."""
         size = len(self._key_of)
         total, known = np.zeros(size, np.int64), np.zeros(size, np.bool_)
         for alias, sight in sights.items():
@@ -74,7 +74,7 @@ class SlotSeries:
         return found
 
     def _lags(self, alias: str, sight: GroupSight, part: slice) -> NDArray[np.int64]:
-        """Return the lags of some slots, -1 where another group or partition has it since the verdicts."""
+        """Return the lags of some slots, -1 if another group or partition has it since the verdicts."""
         return np.where(sight.turns[part] == self._turns[alias][part], sight.rows.lag[part], -1)
 
     def _follow(self, alias: str, count: int) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def known(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say of each value whether it is told: -1, all below 0, NaN and what is no time are not."""
+    """Return of each value whether it is told: -1, all below 0, NaN and what is no time are not."""
     told: NDArray[np.bool_] = values >= 0
     return told & (values <= MOST_SECONDS) if values.dtype.kind == "f" else told
 

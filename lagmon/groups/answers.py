@@ -1,4 +1,4 @@
-"""What the ingest process answers about groups: a list, one of them, and how many are how."""
+"""Answers of the ingest process about groups: a page of groups, one group, counts by status."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class GroupAnswers:
-    """Answers with a status in the head, as HTTP has it, and JSON in the body.
+    """Answers with an HTTP status in the head and JSON in the body.
 
-    503 where nothing of what is asked for is read up to the present, with what is known all the same. A
-    question with an `address` is one of /api/v1 and is answered in its form, others are those of pages.
-    `sight` gives verdicts on a cluster's groups, on all at least of so many that have begun.
+    The status is 503 if no requested cluster is read up to the present; the body still holds what is known. A
+    question with an `address` comes from /api/v1, one without from a page. `sight` returns the verdicts on a
+    cluster's groups, at least on the given number of groups that have begun.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class GroupAnswers:
         self._now_s = now_s
 
     def groups(self, question: dict[str, Any]) -> Answer:
-        """Answer with a page of groups, worst first, then by lag."""
+        """Return a page of groups, worst first, then by lag."""
         only = question.get("kafka_cluster", "")
         if only and only not in self._watches:
             return self._unknown_cluster(only)
         asked = [only] if only else list(self._watches)
-        lacking = self._not_ready(asked)  # before the groups: what is read by then is in the list
+        lacking = self._not_ready(asked)  # first: groups that become known from here on are in the list
         sights = self._seen(asked)
         found = self._found(sights, question.get("search", ""))
         found.sort()
@@ -76,7 +76,7 @@ class GroupAnswers:
         return _answer(document, status=503 if len(lacking) == len(asked) else 200)
 
     def counts(self, _question: dict[str, Any]) -> Answer:
-        """Answer with how many groups there are, and how many have each status."""
+        """Return the number of groups, in total and by status."""
         lacking = self._not_ready(list(self._watches))
         sights = self._seen(self._watches)
         found = self._found(sights, "")
@@ -89,9 +89,9 @@ class GroupAnswers:
         return _answer(document)
 
     def group(self, question: dict[str, Any]) -> Answer:
-        """Answer with one group and its partitions, worst first, their windows included.
+        """Return one group and its partitions with their windows, worst first.
 
-        It is called by its name, or by the id of one, which is short whatever the name is.
+        The question names the group, or gives the id of its name, which is short for any name.
         """
         alias = question["kafka_cluster"]
         watch = self._watches.get(alias)
@@ -127,14 +127,14 @@ class GroupAnswers:
         return _answer(group_document(document, **form_of(question)) if "address" in question else document)
 
     def _seen(self, asked: Iterable[str]) -> dict[str, GroupSight]:
-        """Return the verdicts that one answer is made from: its numbers stand for nothing in others."""
+        """Return the verdicts that one answer is made from; their numbers mean nothing in others."""
         return {alias: self._sight(alias, self._watches[alias].lag.slots.begun) for alias in asked}
 
     def _found(self, sights: Mapping[str, GroupSight], search: str) -> list[Listed]:
         found: list[Listed] = []
         for alias, sight in sights.items():
             watch = self._watches[alias]
-            with watch.lock:  # or a group that begins meanwhile would end the walk through them
+            with watch.lock:  # a group that begins meanwhile would end the iteration
                 found += matching(alias, watch.lag, sight, search)
         return found
 
@@ -158,7 +158,7 @@ class GroupAnswers:
         return told
 
     def _away(self, asked: list[str], lacking: Mapping[str, Any]) -> dict[str, Any]:
-        """Return since when clusters do not answer, and why, where what was read of their groups stands."""
+        """Return by cluster since when it has not answered and why, if its groups are known."""
         told = {}
         for alias in asked:
             watch = self._watches[alias]
@@ -175,7 +175,7 @@ class GroupAnswers:
 
 
 def _carried(sights: Mapping[str, GroupSight], found: list[Listed]) -> dict[str, int]:
-    """Return how many of the groups that were found each flow carries, by its name."""
+    """Return by flow how many of these groups it syncs."""
     told: dict[str, int] = {}
     for alias, sight in sights.items():
         told |= by_carrier(alias, found, sight)
@@ -187,7 +187,7 @@ def _named(watch: ClusterWatch, wanted: str) -> str | None:
 
 
 def _kind_of(watch: ClusterWatch, name: str) -> str:
-    """Return which kind a group is of that has no offset; "" of one that is not known."""
+    """Return the kind of a group without offsets; "" if it is not known."""
     return CONSUMER if name in watch.lag.silent_groups() else watch.lag.membership.kinds.get(name, "")
 
 
@@ -200,12 +200,12 @@ def _not_found(alias: str, lacking: dict[str, Any], kind: str) -> Answer:
 
 
 def refusal(code: str, sentence: str, *, status: int) -> Answer:
-    """Return an answer that refuses; pages show the sentence, the API makes a problem of it."""
+    """Return an answer with an error; pages show the sentence, the API returns a problem."""
     return Answer({"status": status, "code": code}, [json.dumps({"error": sentence}).encode()])
 
 
 def form_of(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how /api/v1 wants its documents: the address of the list and the fields of its items."""
+    """Return the form of a document of /api/v1: the address of the list and the fields of its items."""
     return {"address": question["address"], "fields": question.get("fields")}
 
 

@@ -1,13 +1,15 @@
-"""Groups that mirrors carry: offsets that a mirror writes on its target, where nobody reads. Pure.
+"""Groups whose offsets MirrorMaker syncs to this cluster ("carried") and of which no member reads here. Pure.
 
-MirrorMaker with `sync.group.offsets.enabled` translates the offsets of the source's groups and commits them
-on the target, without being a member there and only where nobody is (MirrorCheckpointTask of Kafka 4.3). A
-group is carried where each of its offsets is on a topic that such a flow writes whose filter of groups lets
-it through, and no member of it was ever seen on the target. Several flows may write one topic: by the
-identity policy all copies have the source's name. Its lag says how far behind it would be after a failover:
-nobody reads, so nobody stands.
+With `sync.group.offsets.enabled` MirrorMaker translates the offsets of the source's groups and commits them
+on the target, if the group has no member there (MirrorCheckpointTask of Kafka 4.3). A group is carried if
 
-A consumer that assigns partitions to itself and commits without joining its group looks the same.
+- each of its offsets is on a topic of a flow that syncs offsets and whose group filter matches it, and
+- no member of it was ever seen on this cluster.
+
+Several flows may write one topic: with IdentityReplicationPolicy all target topics have the source's name.
+The lag of such a group is the lag after a failover, not a sign that it is stopped.
+
+A consumer with assigned partitions that commits without joining its group looks the same.
 """
 
 from __future__ import annotations
@@ -36,23 +38,23 @@ if TYPE_CHECKING:
 
     Carried: TypeAlias = Mapping[int, tuple[str, ...]]
 
-_NOBODY = 0  # number of the set of writers that is empty
-_NOT_FOUND = -1  # of a place whose writers are not looked up yet
-_KEPT = 4  # answers of filters, for each group that there is
+_NOBODY = 0  # number of the empty set of writers
+_NOT_FOUND = -1  # of a place whose writers are not determined yet
+_KEPT = 4  # cached filter results, for each group and flow
 
 
 class Carriers:
-    """The flows that carry groups to one cluster, and which of its topics and groups are theirs."""
+    """The flows that sync offsets to one cluster, and which of its topics and groups are theirs."""
 
     def __init__(self, flows: Iterable[Flow] = ()) -> None:
         self._flows = tuple(flow for flow in flows if carries_groups(flow))
-        self._writers: list[tuple[int, ...]] = [()]  # flows that write one topic, each such set once
-        self._of_topic: dict[str, int] = {}  # by topic of the cluster, the number of the set that writes it
+        self._writers: list[tuple[int, ...]] = [()]  # each set of flows that write a topic, once
+        self._of_topic: dict[str, int] = {}  # by topic of the cluster, the number of its set of writers
         self._of_place = np.full(1, _NOT_FOUND, np.int32)
         self._lets_through: dict[tuple[int, str], bool] = {}  # by flow and group
 
     def note_topics(self, topics: Iterable[str], places: Places) -> None:
-        """Take note of every topic that the cluster has, each with its places."""
+        """Record all topics of the cluster, each with its places."""
         if not self._flows:
             return
         self._of_topic = {topic: self._writers_of(topic) for topic in topics}
@@ -65,10 +67,10 @@ class Carriers:
     def of(
         self, slots: Slots, count: int, places: Places, membership: Membership, *, asking: bool
     ) -> Carried:
-        """Return the names of the flows that carry a group, by the number of each that is carried.
+        """Return by number of a group the names of the flows that sync its offsets.
 
-        Only the first `count` slots count. Where groups are asked for (`asking`), a group of whose members
-        nothing is known yet is not carried.
+        Only the first `count` slots count. In Admin mode (`asking`) a group whose members are not known yet
+        is not included.
         """
         if not self._flows:
             return {}
@@ -106,7 +108,7 @@ class Carriers:
                 yield number, tuple(self._flows[one].name for one in sorted(set().union(*carriers)))
 
     def _find_new(self, place: NDArray[np.int32], places: Places) -> None:
-        """Find who writes what came since the last list of topics: a mirror commits to its copies at once."""
+        """Find the writers of topics that are newer than the last list of topics."""
         more = int(place.max(initial=0)) + 1 - len(self._of_place)
         if more > 0:
             self._of_place = np.append(self._of_place, np.full(more, _NOT_FOUND, np.int32))
@@ -134,25 +136,25 @@ class Carriers:
 
 
 def carries_groups(flow: Flow) -> bool:
-    """Tell whether the flow's mirror writes offsets of groups on the target, which takes checkpoints."""
+    """Return whether the flow's mirror syncs offsets of groups, which requires checkpoints."""
     return flow.sync_group_offsets and flow.emit_checkpoints_interval_s is not None
 
 
 def writes(flow: Flow, topic: str) -> bool:
-    """Tell whether a topic of the target is one that the flow's mirror writes, by its name."""
+    """Return whether the flow's mirror writes a topic of the target, judging by its name."""
     upstream = flow.upstream_topic(topic)
     return upstream is not None and flow.decide(upstream).replicated
 
 
 def sentence_of(rows: Verdicts, row: int, flows: Sequence[str]) -> str:
-    """Return why the verdict on one row of a group was given; `flows` are those that carry the group."""
+    """Return the sentence of one row of a group; `flows` are those that sync its offsets."""
     if flows and rows.reason[row] == Reason.CARRIED:
         return carried_text(" and ".join(flows), rows.facts(row))
     return rows.sentence(row)
 
 
 def tell_carried(rows: Sweep, group: NDArray[np.int32], carried: Carried) -> Sweep:
-    """Return the verdicts with CARRIED where that is so; what is unknown of a position stays unknown.
+    """Return the verdicts with CARRIED for rows of carried groups with a known lag.
 
     `group` is the number of the group of each row.
     """

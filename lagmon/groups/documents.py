@@ -1,7 +1,7 @@
-"""The answers about groups and flows as /api/v1 has them, made of what the pages are drawn from. Pure.
+"""Documents of /api/v1 about groups and flows, from the same data as the pages. Pure.
 
-They are made here and not by the service: a page of 10,000 rows takes a second, which its event loop has not.
-The schemas are in `mirrorwatch/api`; every document is compared with them in tests.
+The ingest process makes them, not the service: a page of 10,000 rows takes a second and would block the
+service's event loop. The schemas are in `mirrorwatch/api`; tests compare every document with them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 
-# What seconds of headroom were taken from, and what they are worth.
+# By origin of the headroom in seconds: its name in the API and the kind of number.
 HEADROOM: Mapping[str | None, tuple[str | None, str]] = {
     None: (None, "none"),
     How.OVERTAKEN: ("overtaken", "exact"),
@@ -64,7 +64,7 @@ def group_document(found: Mapping[str, Any], *, address: str, fields: Collection
 
 
 def offsets_document(found: Mapping[str, Any], *, address: str, fields: Collection[str] | None) -> Document:
-    """Return what offsets say of one flow, with a page of its partitions."""
+    """Return the state of one flow by its offsets, with a page of its partitions."""
     standstill = found["standstill"]
     return {
         "now": moment_ms_text(found["now_ms"]),
@@ -124,7 +124,7 @@ def _page(
 
 
 def _reading(alias: str, found: Mapping[str, Any]) -> Document:
-    """Return why a cluster's groups are not all known, and since when it does not answer; null if it does."""
+    """Return why a cluster's groups are not all known and since when it has not answered; null if it does."""
     away = found["away"].get(alias)
     return {
         "not_ready": found["not_ready"].get(alias),
@@ -149,7 +149,7 @@ def _group(line: Mapping[str, Any]) -> Document:
 
 
 def _lag(found: Mapping[str, Any], *, unknown: int) -> Document:
-    """Return how much there is to read and how old it is, with what each number is worth."""
+    """Return the lag in records and seconds, each with its kind: exact, a bound, or none."""
     records = found["lag_records"]
     kind = "none" if records is None else "at_least" if unknown else "exact"
     return {
@@ -234,7 +234,7 @@ def _flow_row(row: Mapping[str, Any]) -> Document:
 
 
 def _row_kind(row: Mapping[str, Any]) -> str:
-    """Return what a partition's lag is worth: of a log that was not read, not every offset is a record."""
+    """Return the kind of a partition's lag: at most, if the log was not read, as markers may be in it."""
     if row["lag_records"] is None:
         return "none"
     return "at_most" if row["reason"] == "unread" else "exact"

@@ -1,12 +1,12 @@
-"""Lags of groups' commits from before a start, by the looks that were kept over it. Pure.
+"""Lags of commits from before a start, computed from log end offsets that were stored. Pure.
 
-Commits come back from their topic without a lag: where the log ended then stands nowhere but in our own
-looks (snapshots/cluster.py). When a group has committed under our eyes, the broker's own differences of time
-tell when it made the others, and the looks around each what it lagged by. So a group that fell behind before
-a restart is told to fall behind right after it.
+Commits that are read back from their topic have no lag: only Mirrorwatch knows where the log ended then
+(snapshots/cluster.py). Once a group commits while Mirrorwatch watches, the broker's timestamps give the times
+of its earlier commits, and the polls around each give its lag. So a group that fell behind before a restart
+is reported right after it.
 
-Only soon after a start, as what is further back is known by few looks; and not what was committed while we
-were away for longer than `SHORT_MS`, as nothing tells how the log went on meanwhile.
+This works only soon after a start, as few old polls are kept. It leaves out commits from a downtime of more
+than `SHORT_MS`: log end offsets in between are not known.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ if TYPE_CHECKING:
     from lagmon.ingest.intake import Intake
     from lagmon.logs.heads import Heads
 
-EARLIER_MS = 300_000  # after a start, and before now: a full trail spans two minutes or somewhat more
-SHORT_MS = 30_000  # three looks
-MOST_COMMITS = (
-    100_000  # that are measured at one look, the newest first: about 20 ms, and no others wait long
-)
+EARLIER_MS = 300_000  # after a start, and before now: a full trail spans about two minutes
+SHORT_MS = 30_000  # three polls
+MOST_COMMITS = 100_000  # measured at one poll, the newest first: about 20 ms
 
 
 def measure_earlier(intake: Intake, heads: Heads, now_ms: int) -> None:
-    """Tell the lags of the trails' commits that have none; call it when ends were looked at."""
+    """Set missing lags of the trails' commits; call it after each poll of log end offsets."""
     if not heads.away or now_ms - heads.away[-1][1] > EARLIER_MS:
         return
     count = len(intake.slots)

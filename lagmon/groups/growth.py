@@ -1,21 +1,21 @@
-"""Whether groups fall behind with all of their partitions together, by what is seen at each look. Pure.
+"""Whether the summed lag of all partitions of a group grows, poll by poll. Pure.
 
-A member that reads its partitions in turns lets each of them wait, and reads it off again: the lag of one
-is a saw whose teeth hide for minutes whether it grows. Their sum has no teeth, as what one waits for another
-gets. So of each group the sum is kept: the lowest and the highest of each `BLOCK_MS`, for nine minutes.
+A consumer that processes partitions in batches lets the lag of each rise and fall, which hides for minutes
+whether it grows. The sum over the partitions does not swing like that. So the lowest and the highest sum of
+each `BLOCK_MS` are kept for every group, for nine minutes.
 
-A group falls behind where over the last three, six or nine minutes, cut into thirds,
+A group falls behind if, over the last three, six or nine minutes, cut into thirds,
 
-- the sum was higher throughout the last third than ever in the first, and its lowest rose from third to
-  third: what commits, looks and batches make it swing by is outgrown, however much that is;
+- the sum was higher throughout the last third than ever in the first, and its minimum rose from third to
+  third, which excludes the swing of commits, polls and batches;
 - it rose by more than is written in `GROWN_MS`;
-- offsets moved in at least two blocks of each third: who commits more rarely is judged by each commit;
+- offsets moved in at least two blocks of each third (groups that commit less often are judged commit by
+  commit);
 
-and it still grows: the lowest of the last `STILL` blocks is above that of as many before. Then it falls
-behind for as long as it still grows, until the sum holds or falls; what was before that counts no more. A
-group of which a position is not known, or of other partitions than before, begins anew; so does one that
-was given the number of another. A partition whose end was never read, as of a topic that has none of its
-number, is not among them.
+and it still grows: the minimum of the last `STILL` blocks is above that of as many before. It counts as
+falling behind until the sum stops growing; earlier blocks are dropped then. A group starts again without
+history if an offset is unknown, if its set of partitions changed, or if its number was reused. Partitions
+whose log end was never read are left out.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ BLOCKS = 18
 SPANS = (6, 12, 18)  # in blocks, each of three thirds
 STILL = 4  # blocks
 GROWN_MS = 10_000
-AWAY_MS = 60_000  # between two looks: longer ones tell nothing of what was between
+AWAY_MS = 60_000  # a longer time between two polls: history is dropped
 _LOW, _HIGH, _END, _OFFSET = range(4)
 
 
 @dataclass(frozen=True, slots=True)
 class Falling:
-    """How a group falls behind: its lag at first and lately, and what was written and read between."""
+    """How a group falls behind: its lag at first and now, and what was written and read between."""
 
     since_ms: int
     before: int
@@ -57,7 +57,7 @@ class Falling:
 
     @property
     def sentence(self) -> str:
-        """Return why, for people."""
+        """Return the sentence of the verdict."""
         return (
             f"Group falls behind on all partitions together: lag rose from {self.before:,} at "
             f"{instant_text(self.since_ms)} to {self.after:,}. Written since: {self.written:,} records; "
@@ -67,34 +67,34 @@ class Falling:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Where slots of a cluster stand that follow each other: -1 where that is not known."""
+    """Consecutive slots of a cluster at one poll; -1 if not known."""
 
     first: int  # the slot of the first entry
     group: NDArray[np.integer]  # by number, -1 for a slot that is free
-    turns: NDArray[np.integer]  # how often it was given out and back
-    seen: Flags  # whether its log was read at this look
-    end: Longs  # up to where it can be read
-    offset: Longs  # the next to be read
+    turns: NDArray[np.integer]  # how often the slot was taken and freed
+    seen: Flags  # whether its log was read at this poll
+    end: Longs  # up to where the log can be read
+    offset: Longs  # the next offset to read
 
 
 class GroupGrowth:
     """Sums of every group, by its number.
 
-    Blocks are (what, BLOCKS, groups), the newest last, NaN where not known.
+    Blocks are (kind, BLOCKS, groups), the newest last, NaN if not known.
     """
 
     def __init__(self) -> None:
-        self.falls: Flags = np.zeros(0, np.bool_)  # which groups fall behind, as of the last look
+        self.falls: Flags = np.zeros(0, np.bool_)  # which groups fall behind, as of the last poll
         self._blocks = np.full((4, BLOCKS, 0), np.nan)
-        self._partitions: Sums = np.zeros(0)  # a number for those that a sum is made of
-        self._seen_in = np.zeros(0, np.int64)  # the number of the block in which it was seen last
+        self._partitions: Sums = np.zeros(0)  # a fingerprint of the partitions in the sum
+        self._seen_in = np.zeros(0, np.int64)  # the number of the block with its last poll
         self._looked_ms = -1
-        self._begun = 0  # how many groups had begun by the last look
+        self._begun = 0  # how many groups had begun by the last poll
 
     def note(self, looks: Iterable[Look], *, count: int, begun: int, now_ms: int) -> None:
-        """Take in looks at an instant, which are of all slots once: so that few are held at once.
+        """Add the parts of one poll, which cover all slots once.
 
-        There are so many numbers of groups, and so many have begun.
+        `count` is the number of group numbers, `begun` how many groups have begun.
         """
         before_ms, self._looked_ms = self._looked_ms, now_ms
         self._begun = begun
@@ -108,7 +108,7 @@ class GroupGrowth:
         block = now_ms // BLOCK_MS
         for _ in range(min(block - before_ms // BLOCK_MS, BLOCKS) if before_ms >= 0 else 0):
             self._blocks[:, :-1] = self._blocks[:, 1:]
-        # Where a log could not be read at this look, what was known of the group stands.
+        # If a log could not be read at this poll, the group keeps its last sums.
         seen = (partitions > 0) & ~unknown & (unseen == 0)
         newest = self._blocks[:, -1]
         new = self._seen_in != block
@@ -121,14 +121,14 @@ class GroupGrowth:
     def fallen(self, begun_as: Callable[[int], int]) -> list[int]:
         """Return the numbers of the groups that fall behind.
 
-        `begun_as` tells the how-manyth group to begin has a number: of one that began since the last look,
-        nothing is known, and what is kept by its number is another one's.
+        `begun_as` returns the ordinal of the group that has a number now. A group that began since the last
+        poll is left out: the sums under its number belong to an earlier group.
         """
         falls: list[int] = np.flatnonzero(self.falls).tolist()
         return [number for number in falls if begun_as(number) <= self._begun]
 
     def falling(self, number: int) -> Falling:
-        """Return how a group falls behind; of one that does."""
+        """Return how a group falls behind; call it only for one that does."""
         blocks = self._blocks[:, :, number]
         first = int(np.argmax(~np.isnan(blocks[_LOW])))
         written, read = (int(blocks[what, -1] - blocks[what, first]) for what in (_END, _OFFSET))
@@ -159,9 +159,9 @@ class GroupGrowth:
 
 
 def _summed(looks: Iterable[Look], groups: int) -> Sums:
-    """Sum up by group what its partitions are, how many are not known, or not seen, and what each tells.
+    """Return by group: fingerprint of its partitions, unknown and unread ones, lag, log end and offset.
 
-    That is how much it has left, where it ends, and where the group stands. Sums are of whole numbers.
+    Each is a sum over partitions; sums are whole numbers.
     """
     found = np.zeros((6, groups))
     for look in looks:
@@ -182,7 +182,7 @@ def _summed(looks: Iterable[Look], groups: int) -> Sums:
 
 
 def _grown(blocks: Sums) -> Flags:
-    """Tell of each group whether it fell behind over these blocks; where one is not known, it did not."""
+    """Return for each group whether it fell behind over these blocks; False if one is unknown."""
     third = blocks.shape[1] // 3
     lows = blocks[_LOW].reshape(3, third, -1).min(axis=1)
     swing = blocks[_HIGH, :third].max(axis=0)

@@ -1,10 +1,9 @@
-"""Groups that commit no offsets: which kinds there are, how many of each, and how that is said. Pure.
+"""Groups that commit no offsets: their kinds, counts and sentences. Pure.
 
-A classic group describes itself with a protocol type of its members' choice: "consumer" is a consumer's,
-"connect" that of Connect's workers (MirrorMaker's own among them), "sr" Schema Registry's. Share groups
-(KIP-932) keep where they are in `__share_group_state`, and of themselves only what they are in
-`__consumer_offsets`. A group without a protocol type has no members that ever joined: such ones commit.
-Beside these, groups of consumers that have members and have committed nothing so far (groups/silences.py).
+A classic group has a protocol type of its members' choice: "consumer" for consumers, "connect" for Connect
+workers (those of MirrorMaker too), "sr" for Schema Registry. Share groups (KIP-932) keep their state in
+`__share_group_state`. A group without a protocol type never had a member, so it has only committed. Consumer
+groups with members that have not committed yet are counted too (groups/silences.py).
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ _WORDS = {
 
 
 def kind_of(protocol_type: str) -> str:
-    """Return the kind of a group by its protocol type, or by Kafka's own word; "" of one that may commit."""
+    """Return the kind of a group by its protocol type or Kafka's group type; "" if it may commit."""
     return "" if protocol_type in _COMMITTING else _KINDS.get(protocol_type, OTHER)
 
 
 def count_kinds(kinds: Mapping[str, str], commits: Callable[[str], bool]) -> dict[str, int]:
-    """Return how many groups there are of each kind, without those which commit all the same.
+    """Return by kind how many groups commit no offsets; groups of a kind that commit are left out.
 
-    `kinds` is by group, as `kind_of` says it.
+    `kinds` are by group, as `kind_of` returns them.
     """
     counts = Counter(kind for group, kind in kinds.items() if not commits(group))
     return {kind: counts[kind] for kind in _WORDS if counts[kind]}
 
 
 def counts_sentence(counts: Mapping[str, int]) -> str:
-    """Say how many groups commit no offsets; "" where there are none."""
+    """Return how many groups commit no offsets, as a sentence; "" if there are none."""
     others = {kind: count for kind, count in counts.items() if count > 0 and kind != CONSUMER}
     said = [f"{count:,} {_word(kind, count)}" for kind, count in others.items()]
     sentences = []

@@ -1,6 +1,6 @@
-"""Groups as a list: found by a part of their name, worst first, counted by status, and told a page at a time.
+"""Groups as a list: searched by name, worst first, counted by status, a page at a time. Pure.
 
-Pure. A sight may be a second old: a group that it does not hold yet is left out until the next.
+Verdicts may be a second old: a group that is newer than they are is left out until the next ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RANKS = [RANK[status] for status in Status]
 
 
 class Listed(NamedTuple):
-    """One group in a list; sorted as they are, the worst come first, then those with most to read."""
+    """One group in a list; sorting puts the worst first, then those with the largest lag."""
 
     less_bad: int
     less_lag: int
@@ -37,7 +37,7 @@ class Listed(NamedTuple):
 
 
 def matching(alias: str, lag: ClusterLag, sight: GroupSight, search: str) -> list[Listed]:
-    """Return the groups of a cluster whose names contain `search`, in whatever case, in no order."""
+    """Return the groups of a cluster whose names contain `search`, ignoring case, unsorted."""
     status, total_lag = sight.groups.status.tolist(), sight.groups.total_lag.tolist()
     wanted = search.casefold()
     return [
@@ -48,22 +48,22 @@ def matching(alias: str, lag: ClusterLag, sight: GroupSight, search: str) -> lis
 
 
 def by_status(found: Iterable[Listed]) -> dict[str, int]:
-    """Return how many groups have each status, the worst first, without those that none has."""
+    """Return how many groups have each status, the worst first; a status without groups is left out."""
     counts = Counter(one.less_bad for one in found)
     return {WORSE[-less_bad].name: counts[less_bad] for less_bad in sorted(counts)}
 
 
 def by_carrier(alias: str, found: Iterable[Listed], sight: GroupSight) -> dict[str, int]:
-    """Return how many groups of a cluster each flow carries there; several flows may carry one group."""
+    """Return by flow how many groups of a cluster it syncs; several flows may sync one group."""
     carried = (sight.carried.get(one.number, ()) for one in found if one.alias == alias)
     counts = Counter(flow for flows in carried for flow in flows)
     return {flow: counts[flow] for flow in sorted(counts)}
 
 
 def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: GroupSight) -> dict[str, Any]:
-    """Return what a list says of one group: the sentence is that of its worst partition, `worst`.
+    """Return one group as an item of a list; its sentence is that of its worst partition, `worst`.
 
-    Where the group falls behind with its partitions together, it is the group's own, and none is the worst.
+    A group that falls behind on all partitions together has a sentence of its own and no worst partition.
     """
     row = sight.groups.row(number)
     flows = sight.carried.get(number, ())
@@ -88,7 +88,7 @@ def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: Group
         "carried_by": list(flows),
         "partitions": {status.name: row.partitions[status] for status in Status if row.partitions[status]},
         "lag_records": row.total_lag if row.max_lag >= 0 else None,
-        "lag_unknown_partitions": row.unknown_lags,  # that the numbers of lag are told without
+        "lag_unknown_partitions": row.unknown_lags,  # these are not in the sums
         "max_lag_records": row.max_lag if row.max_lag >= 0 else None,
         "lag_s": round(row.lag_s, 3) if row.lag_s >= 0 else None,
         "lag_s_kind": kind.name.lower(),
@@ -96,7 +96,7 @@ def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: Group
 
 
 def _partition(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any] | None:
-    if slot < 0 or not sight.knows_slot(lag.slots, slot):  # none, or it went away a moment ago
+    if slot < 0 or not sight.knows_slot(lag.slots, slot):  # none, or it was removed a moment ago
         return None
     topic, partition = lag.places.name(int(lag.slots.place[slot]))
     return {"topic": topic, "partition": partition}

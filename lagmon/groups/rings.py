@@ -1,7 +1,7 @@
-"""The newest commits of every group-partition, as arrays: a row each, right-aligned, the newest last.
+"""The newest commits of every group-partition as arrays: one row each, right-aligned, the newest last.
 
-Row-major and right-aligned, so that the evaluators look at columns as they stand and copy nothing. What is
-missing is -1. Pure: no clock, no I/O, and no lock either, which is the owner's business.
+Row-major and right-aligned, so that the rules read columns without a copy. Missing values are -1. Pure; the
+owner holds the lock.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _NOTHING_YET = ("moved_ms", "known_before", "_at_look")
 
 
 class Rings:
-    """Windows by slot: `offset`, `committed_ms` by the broker, and `lag` when each was read.
+    """Windows by slot: `offset`, `committed_ms` by the broker, and `lag` when each commit was read.
 
-    `filled` is how many columns of a row hold a commit, `live` how many of its newest were read as they
-    came: the lag of the others was taken against an end that is younger than they are. `moved_ms` is when the
-    newest offset was first committed, by our clock (by the broker's where nothing was read as it came),
-    and `known_before` what the newest was before the log's end was looked at last.
+    `filled` is the number of columns of a row with a commit, `live` how many of the newest were read when
+    they were made; the lag of the others was taken against a later log end. `moved_ms` is when the newest
+    offset was first committed, by our clock (by the broker's if nothing was read live). `known_before` is the
+    newest offset before the last poll of the log end.
 
-    Of many windows the columns may be kept `near`: they take half the room, and are read and written by the
-    thousands as quickly, one by one less so.
+    With `near` the columns take half the memory; access by thousands of rows is as fast, by single rows
+    slower.
     """
 
     def __init__(self, length: int = LENGTH, *, near: bool = False) -> None:
@@ -49,15 +49,16 @@ class Rings:
         self.live = np.zeros(_FIRST_ROWS, np.int8)
         self.moved_ms = np.full(_FIRST_ROWS, -1, np.int64)
         self.known_before = np.full(_FIRST_ROWS, -1, np.int64)
-        self._held_ms: NDArray[np.int64] | None = None  # None: nobody was ever held up
-        self._at_look = np.full(_FIRST_ROWS, -1, np.int64)  # the newest when its log's end was looked at last
+        self._held_ms: NDArray[np.int64] | None = None  # None: no group was ever blocked by a transaction
+        # the newest offset at the last poll of its log end
+        self._at_look = np.full(_FIRST_ROWS, -1, np.int64)
 
     def hold(self, slots: int) -> None:
-        """Have room for slots up to, but not including, this one."""
+        """Reserve room for slots up to, but not including, this one."""
         if slots <= len(self.filled):
             return
         capacity = max(slots, len(self.filled) * 9 // 8)
-        # One after the other, so that only one is there twice, if any is.
+        # One after the other, so that at most one is in memory twice.
         for name in _TABLES:
             if self.near:
                 getattr(self, name).hold(capacity)
@@ -67,7 +68,7 @@ class Rings:
             more_rows(self, name, capacity, -1)
         if self._held_ms is not None:
             more_rows(self, "_held_ms", capacity, -1)
-        for name in ("live", "filled"):  # which tells last how many there are
+        for name in ("live", "filled"):  # last: their lengths tell the capacity
             more_rows(self, name, capacity, 0)
 
     def clear(self, slots: Slots) -> None:
@@ -82,33 +83,34 @@ class Rings:
     def note_moves(
         self, slots: Slots, offset: Longs, committed_ms: Longs, *, read_ms: int, live: bool
     ) -> None:
-        """Take note of when offsets moved, of commits that are about to be appended, each slot's together.
+        """Record when offsets moved, before commits are appended; each slot's commits are adjacent.
 
-        By our clock, and once: a commit of the same offset may be read long after it was made, and counted
-        back from it the group would seem to have come there the later. Of what was there before us the broker
-        tells, and how far its clock is from ours the first commit that is read as it comes.
+        The time is by our clock and taken once: a commit of the same offset may be read long after it was
+        made. For commits from before the start the broker's time counts, corrected by the clock difference
+        that the first live commit shows.
         """
         before = np.concatenate(([-1], offset[:-1]))
         begins = np.concatenate(([True], slots[1:] != slots[:-1])) if len(slots) else np.zeros(0, np.bool_)
         before = np.where(begins, self.offset[slots, -1], before)
         moves = offset != before
         if not live:
-            self.moved_ms[slots[moves]] = committed_ms[moves]  # of several of a slot the last stays
+            # of several commits of a slot the last one counts
+            self.moved_ms[slots[moves]] = committed_ms[moves]
             return
         firsts = np.flatnonzero(self.live[slots] == 0)
         self.moved_ms[slots[firsts]] += read_ms - committed_ms[firsts]
         self.moved_ms[slots[moves]] = read_ms
 
     def note_look(self, rows: NDArray[np.integer]) -> None:
-        """Take note that the ends of the logs of these slots were looked at.
+        """Record that the log ends of these slots were polled.
 
-        What the newest was at the look before was committed before this one.
+        The newest offset at the poll before was committed before this one.
         """
         self.known_before[rows] = self._at_look[rows]
         self._at_look[rows] = self.offset[rows, -1]
 
     def note_held(self, rows: NDArray[np.integer], at_ms: int) -> None:
-        """Take note that a transaction held up who stood there, at these slots."""
+        """Record that a transaction blocked the groups at these slots."""
         if not len(rows):
             return
         if self._held_ms is None:
@@ -116,15 +118,15 @@ class Rings:
         self._held_ms[rows] = at_ms
 
     def held_ms(self, part: slice) -> Longs:
-        """Return when a transaction was last seen to hold up who stands there, at these slots, -1 never."""
+        """Return when a transaction was last seen to block these slots, -1 if never."""
         if self._held_ms is None:
             return np.full(len(self.filled[part]), -1, np.int64)
         return self._held_ms[part]
 
     def append(self, slots: Slots, offset: Longs, committed_ms: Longs, lag: Longs, *, live: bool) -> None:
-        """Append commits in the order in which they were read; a slot may come several times.
+        """Append commits in the order in which they were read; a slot may occur several times.
 
-        Of more than a window holds, the newest stay.
+        Of more than a window holds, the newest are kept.
         """
         if not len(slots):
             return
@@ -139,7 +141,7 @@ class Rings:
         at = row_of[fits] * self.length + (self.length - 1 - before_newest[fits])
         taken = order[fits]
         shift = np.minimum(counts, self.length)
-        # Beyond the last old column stands what is about to be written over.
+        # Columns beyond the last old one are overwritten below.
         source = np.minimum(np.arange(self.length) + shift[:, None], self.length - 1)
         for array, new in ((self.offset, offset), (self.committed_ms, committed_ms), (self.lag, lag)):
             if self.near:

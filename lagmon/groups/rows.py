@@ -1,7 +1,4 @@
-"""The partitions of one group as rows of a document: verdict, numbers, window, and where the log ended.
-
-Pure.
-"""
+"""The partitions of one group as rows of a document: verdict, numbers, window, log ends. Pure."""
 
 from __future__ import annotations
 
@@ -24,9 +21,9 @@ if TYPE_CHECKING:
 def partition_rows(
     lag: ClusterLag, sight: GroupSight, group: str, *, first: int = 0, most: int | None = None
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return rows of a group's partitions, worst first, and how many there are.
+    """Return rows of a group's partitions, worst first, and their total number.
 
-    Those that it has an offset on, and those on which it is silent although it has them.
+    Rows are the partitions with an offset, and those that a member has and the group never committed on.
     """
     owners = lag.intake.owners(group)
     slots = [slot for slot in lag.slots.of(group).tolist() if sight.knows_slot(lag.slots, slot)]
@@ -48,7 +45,7 @@ def partition_rows(
 
 
 def clients(lag: ClusterLag, group: str) -> list[dict[str, Any]]:
-    """Return the members that were given partitions, by client id and host, with how many they were given."""
+    """Return the members with partitions by client id and host, with the number of their partitions."""
     given = Counter(lag.intake.owners(group).values())
     ordered = sorted(given.items(), key=lambda one: (one[0].client_id, one[0].host))
     return [_owner(owner) | {"partitions": count} for owner, count in ordered]
@@ -75,7 +72,7 @@ def _row(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any]:
         "sentence": sentence_of(sight.rows, slot, sight.carried.get(int(lag.slots.group[slot]), ())),
         "since_ms": _known(facts.since_ms),
         "committed_offset": facts.offset,
-        "readable_from": _known(sight.readable_from[slot]),  # nothing is to be read before it
+        "readable_from": _known(sight.readable_from[slot]),  # no record to read before it
         "end_offset": sight.end[slot],
         "start_offset": sight.start[slot],
         "lag_records": _known(facts.lag),
@@ -93,7 +90,7 @@ def _silent(lag: ClusterLag, sight: GroupSight, group: str) -> dict[tuple[str, i
 
 
 def _silent_row(lag: ClusterLag, one: SilentPlace, owner: Owner | None) -> dict[str, Any]:
-    places = lag.places.of(one.topic)  # none, where the topic went away a moment ago
+    places = lag.places.of(one.topic)  # none, if the topic was removed a moment ago
     place = places[one.partition] if one.partition < len(places) else None
     return {
         "status": STATUS_OF[Reason.NO_COMMIT].name,
@@ -113,7 +110,7 @@ def _silent_row(lag: ClusterLag, one: SilentPlace, owner: Owner | None) -> dict[
 
 
 def _commits(lag: ClusterLag, slot: int) -> list[tuple[int, int]]:
-    """Return offsets and times of the last commits, all of them, and of some that came before."""
+    """Return offsets and times of commits: all of the ring, and older ones of the trail."""
     rings, trail = lag.rings, lag.trail
     newest = slice(rings.length - int(rings.filled[slot]), None)
     settled = slice(BEFORE - int(trail.settled[slot]), None)

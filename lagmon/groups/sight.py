@@ -1,4 +1,4 @@
-"""Every verdict on the groups of one cluster at one instant. Pure."""
+"""All verdicts on the groups of one cluster at one instant. Pure."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GroupSight:
-    """The verdicts as of `now_ms`; rows are slots, groups by number.
+    """The verdicts as of `now_ms`; rows are slots, groups are by number.
 
-    Both are given out anew while it is held: `knows_group` and `knows_slot` tell whether they stand for the
-    same as then.
+    Slots and numbers are reused meanwhile: `knows_group` and `knows_slot` return whether they still mean the
+    same.
     """
 
     now_ms: int
@@ -33,20 +33,21 @@ class GroupSight:
     lag_s: NDArray[np.float64]
     lag_kind: NDArray[np.uint8]
     groups: GroupSweep
-    # As the verdicts were made from: what is read later would contradict their lags.
+    # As of the verdicts: newer values would contradict their lags.
     end: Packed
     start: Packed
     readable_from: Packed
     begun: int  # how many groups had begun
     turns: NDArray[np.int32]  # of each slot
-    carried: Carried = field(default_factory=dict)  # by number of a group that mirrors carry, their flows
-    falling: Mapping[int, Falling] = field(default_factory=dict)  # groups that are WARN for what all lag by
-    silent: Silent = field(default_factory=dict)  # by number, places that a group has and never committed on
+    carried: Carried = field(default_factory=dict)  # by number of a carried group, the flows that sync it
+    # groups that are WARN for the sum of their lags
+    falling: Mapping[int, Falling] = field(default_factory=dict)
+    silent: Silent = field(default_factory=dict)  # by number of a group, assigned partitions without a commit
 
     def knows_group(self, slots: Slots, number: int) -> bool:
-        """Tell whether the group that has this number now is the one that these verdicts are on."""
+        """Return whether the group with this number now is the one of these verdicts."""
         return slots.begun_as(number) <= self.begun
 
     def knows_slot(self, slots: Slots, slot: int) -> bool:
-        """Tell whether what is at this slot now is what these verdicts are on."""
+        """Return whether this slot means the same now as in these verdicts."""
         return slot < len(self.turns) and bool(self.turns[slot] == slots.turns[slot])

@@ -1,9 +1,8 @@
-"""Where groups of one cluster commit nothing although members of theirs were given it. Pure.
+"""Partitions of one cluster that a group has been assigned and never committed on. Pure.
 
-Partitions that a member has and the group never committed on (cluster/owned_places.py), and groups with
-members that have committed nothing at all: those have no rows and are only counted. Worked out anew only of
-groups of which anything changed: who is in them, what each was given, or on which partitions they have an
-offset; and of none before its commits are known.
+They are kept for groups that have committed on other partitions (cluster/owned_places.py). Groups with
+members that have not committed at all have no rows and are only counted. Both are recomputed only for groups
+with a change of members, assignments or committed partitions, and only once their commits are known.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SilentPlace:
-    """A partition that a member has, and of which it is not known what the member has read."""
+    """An assigned partition of which it is unknown what its member has read."""
 
     topic: str
     partition: int
@@ -52,13 +51,13 @@ class SilentPlace:
         return self.topic, self.partition
 
     def sentence(self, owner: Owner | None) -> str:
-        """Return why; `owner` is the member that has it by now, None where that is not known."""
+        """Return the sentence; `owner` is the member with the partition now, None if unknown."""
         who = "" if owner is None else f"{owner.client_id or 'a member'} at {owner.host}"
         return silent_text(who, self.facts)
 
 
 class Silences:
-    """What is known of one cluster, from what its other parts know: of its commits, members and logs."""
+    """The assigned partitions of one cluster without a commit, from its commits, members and logs."""
 
     def __init__(
         self,
@@ -71,20 +70,20 @@ class Silences:
         absence: Absence,
     ) -> None:
         self.owned = OwnedPlaces()
-        self.groups: set[str] = set()  # with members, that have committed nothing
+        self.groups: set[str] = set()  # with members, and without any commit
         self._intake = intake
         self._heads = heads
         self._readable = readable
         self._marks = marks
         self._commits = commits
         self._absence = absence
-        self._awaiting: set[str] = set()  # groups to be looked at as soon as their commits are known
-        self._unplaced: set[str] = set()  # groups that were given what no list of topics shows
-        self._topics: Mapping[str, int] = {}  # as of the last time, with their partitions
-        self._names: Mapping[str, str] = {}  # of topics by id, as of the last time
+        self._awaiting: set[str] = set()  # groups to recompute as soon as their commits are known
+        self._unplaced: set[str] = set()  # groups with assigned partitions that no list of topics has
+        self._topics: Mapping[str, int] = {}  # the last known topics, with their numbers of partitions
+        self._names: Mapping[str, str] = {}  # the last known names of topics by id
 
     def follow(self, topics: Mapping[str, int]) -> None:
-        """Take note of what changed since the last time; `topics` are all that the cluster shows."""
+        """Recompute the groups that changed; `topics` are all topics of the cluster."""
         slots, membership = self._intake.slots, self._intake.membership
         for changed in (slots.changed, membership.changed):
             self._awaiting |= changed
@@ -108,21 +107,21 @@ class Silences:
         membership.emptied -= due
 
     def forget_all(self) -> None:
-        """Know of no group any more."""
+        """Forget all groups."""
         self.owned = OwnedPlaces()
         for known in (self.groups, self._awaiting, self._unplaced):
             known.clear()
 
     def drop_places(self, places: Collection[int]) -> None:
-        """Forget these places, whose topics went away: once there are such topics again, they are others."""
+        """Forget these places, whose topics were removed; a later topic of the name is another one."""
         self._unplaced |= self.owned.drop_places(places)
 
     def begin_anew(self, places: Collection[int]) -> None:
-        """Count nothing that was written to these places before: their topics were made anew."""
+        """Do not count earlier records of these places: their topics were re-created."""
         self.owned.begin_anew(places)
 
     def note_look(self, topics: Mapping[str, int], *, at_ms: int, read_ms: int) -> None:
-        """Take note of a look at the ends, which the heads have taken in."""
+        """Record a poll of log ends, after `heads` has it."""
         self.follow(topics)
         if len(self.owned):
             at = self.owned.place
@@ -130,13 +129,13 @@ class Silences:
             self.owned.note_look(self._heads.end[at], answered, at_ms=at_ms, read_ms=max(at_ms, read_ms))
 
     def readers(self, now_ms: int) -> Readers:
-        """Return those that may have something to read, as who looks at ends of logs takes them."""
+        """Return the members that may have something to read, for the checks of log tails."""
         unread = self._unread()
         far = np.zeros(len(unread.place), np.bool_)
         return Readers(unread.place, unread.first, unread.head, now_ms - unread.since_ms, far)
 
     def see(self, topics: Mapping[str, int], *, now_ms: int, policy: Policy) -> Silent:
-        """Return the places to be told of, by the number of their group and in order."""
+        """Return the overdue places by the number of their group, sorted."""
         self.follow(topics)
         unread = self._unread()
         if not len(unread):
@@ -170,13 +169,13 @@ class Silences:
         }
 
     def _unread(self) -> Unread:
-        """Return the rows with anything behind where their groups came to own them."""
+        """Return the rows with records after the group came to own the place."""
         at = self.owned.place
         unread = self.owned.written(self._heads.head(at))
         return unread.read_from(self._readable.readable_from(unread.place, unread.first))
 
     def _dated(self, unread: Unread) -> Unread:
-        """Return them with when the first record was written, or was there for readers of committed ones."""
+        """Return the rows with the time at which the first record could be read."""
         written_ms, _ = self._heads.passed_ms(unread.place, unread.first)
         if self._marks.held:
             held_ms = self._marks.held_ms(unread.place, unread.first, len(self._heads.end))
@@ -184,7 +183,7 @@ class Silences:
         return unread.dated(written_ms)
 
     def _given(self, group: str) -> set[int]:
-        """Return the places that members of a group were given; of what is hidden, none."""
+        """Return the assigned places of a group, without hidden ones."""
         found: set[int] = set()
         for topic, partitions in self._intake.membership.given(group):
             count = self._topics.get(topic, 0)
@@ -199,7 +198,7 @@ class Silences:
         return found
 
     def _commits_nothing(self, group: str) -> bool:
-        """Tell whether a group of consumers has members and never committed, to whatever topic."""
+        """Return whether a consumer group has members and never committed on any topic."""
         intake = self._intake
         return (
             intake.membership.members(group) > 0
@@ -212,7 +211,7 @@ class Silences:
 
 
 def counts_of(silent: Silent, groups: int) -> NDArray[np.int64] | None:
-    """Return on how many places each of so many groups is silent, None where none is."""
+    """Return by group the number of its silent places, None if none has any."""
     if not silent:
         return None
     counts = np.zeros(groups, np.int64)
@@ -221,9 +220,9 @@ def counts_of(silent: Silent, groups: int) -> NDArray[np.int64] | None:
 
 
 def _held(slots: Slots, groups: Collection[str]) -> dict[str, set[int]]:
-    """Return on which places each of these groups has an offset, without those that have none."""
+    """Return by group the places with an offset; groups without any are left out."""
     numbers = {number: name for name in groups if (number := slots.number(name)) is not None}
-    wanted = np.zeros(slots.group_numbers + 1, np.bool_)  # with one for slots of nobody
+    wanted = np.zeros(slots.group_numbers + 1, np.bool_)  # with one for slots without a group
     wanted[list(numbers)] = True
     group, place = slots.group[: len(slots)], slots.place[: len(slots)]
     rows = np.flatnonzero(wanted[group])

@@ -1,8 +1,8 @@
-"""Our verdicts over all groups and partitions at once: groups/rules/table.py as arrays. Pure.
+"""Verdicts on all group-partitions at once: groups/rules/table.py as arrays. Pure.
 
-Most rows are settled by what is newest. Only those that have something to read need their windows looked
-through, a chunk at a time and columns first, so that temporaries stay in the processor's cache. Within each
-half, rules are written from the last to the first, so that the first that holds stays.
+The newest commit decides most rows. Only rows with lag need their whole window, which is read a chunk at a
+time and columns first, so that temporaries stay in the processor's cache. Within each half the rules are
+applied from the last to the first, so that the first that holds wins.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.integer]
 
-CHUNK = 8_192  # rows: more are judged no faster each, and take more room
+CHUNK = 8_192  # rows; larger chunks are not faster and take more memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Sweep:
         )
 
     def sentence(self, row: int) -> str:
-        """Return why one row's verdict was given."""
+        """Return the sentence of one row's verdict."""
         return sentence(Reason(int(self.reason[row])), self.facts(row))
 
 
@@ -78,14 +78,14 @@ def sweep(windows: Windows, positions: Positions, *, now_ms: int, policy: Policy
     for part in parts(rows, CHUNK):
         rest = _judge_newest(windows, positions, part, policy, found)
         if len(rest):
-            # As a slice where it is all of them, which is read several times faster.
+            # All rows as a slice, which is several times faster.
             rows_left = part if len(rest) == part.stop - part.start else rest
             _judge_windows(windows, positions, rows_left, policy, found)
     return found
 
 
 def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: Policy, found: Sweep) -> Rows:
-    """Judge a chunk by what is newest; return the rows that this does not settle, with lag and offset set."""
+    """Judge a chunk by the newest commits; return the undecided rows, with lag and offset set."""
     here = _rows_of(positions, part)
     offset = windows.offset[part, -1].copy()
     end = np.where(here.end < 0, here.head, here.end)
@@ -146,7 +146,7 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
 def _judge_windows(
     windows: Windows, positions: Positions, rows: Rows | slice, policy: Policy, found: Sweep
 ) -> None:
-    """Judge the rows that have something to read by all their commits."""
+    """Judge the rows with lag by all their commits."""
     here = _rows_of(positions, rows)
     offset, times = (columns(one, rows) for one in (windows.offset, windows.committed_ms))
     lag = columns(windows.lag, rows)
@@ -157,7 +157,7 @@ def _judge_windows(
     growth = _Growth.of(offset, times, lag, np.minimum(filled, live), policy)
     unsure = ~here.passed_exact | (here.passed_ms < 0)
     waits = unsure & (found.now_ms - pace.committed_since_ms > pace.stopped_after_ms)
-    # As of the newest instant up to which commits are known: since then it may have committed, unread.
+    # Up to the newest instant with known commits: later ones may exist, unread.
     known_ms = np.minimum(found.now_ms, here.commits_read_to_ms)
     stands_long = known_ms - pace.standing_since_ms > pace.stopped_after_ms
     stops_ms = _counted_from(pace.standing_since_ms, here, pace, policy) + pace.stopped_after_ms
@@ -205,7 +205,7 @@ def _judge_windows(
 
 @dataclass(frozen=True, slots=True)
 class _Growth:
-    """Whether the lags that are known rose and never fell, and the first and the last of them."""
+    """Whether the known lags rose and never fell, with the first and the last of them."""
 
     grown: NDArray[np.bool_]
     first_lag: Longs
@@ -238,7 +238,7 @@ class _Growth:
             np.copyto(last_end, end, where=known)
             known_lags += known
         grown = (known_lags >= policy.grown_lags) & ~falls & (rises >= policy.grown_rises)
-        # Where lags never fall, the first is the smallest.
+        # As lags never fall, the first is the smallest.
         grown &= (first_lag > policy.allowed_lag) & (last_ms - first_ms >= policy.grown_for_ms)
         written_per_ms = (last_end - first_end).astype(np.float64) / np.maximum(1, last_ms - first_ms)
         grown &= last_lag - first_lag > written_per_ms * policy.grown_by_ms
@@ -246,7 +246,7 @@ class _Growth:
 
 
 def _counted_from(since_ms: Longs, here: Positions, pace: Pace, policy: Policy) -> Longs:
-    """Return from when on silences that began at these instants count, as the cluster may have been away."""
+    """Return from when silences that began at these instants count, considering downtime of the cluster."""
     excused = (since_ms < here.back_ms) & (here.left_ms - since_ms <= pace.stopped_after_ms)
     later_ms = since_ms + (here.back_ms - here.left_ms + policy.stopped_after_ms)
     return np.where(excused, np.minimum(here.back_ms, later_ms), since_ms)

@@ -1,18 +1,17 @@
-"""Commits of every group-partition over minutes, however often they come: what our own rules look at. Pure.
+"""Commits of every group-partition over minutes, whatever their rate; the input of our own rules. Pure.
 
-Rows are those of `Rings`, and the newest commit is the one that stands there: a row here holds what came
-before it, in `BEFORE` columns, and `close` puts the newest behind them. Of what came before:
+Rows are those of `Rings`. A row holds the commits before the newest, in `BEFORE` columns; `close` appends the
+newest from the ring. Kept are:
 
-- of commits in the same `STEP_MS` of the broker's clock only the last stands, so that a full row spans
-  `(BEFORE - 1) * STEP_MS` at least, two minutes, where ten commits as they come may span one second;
-- but what a step back went back from stands like any last one, so that where the group had been is not lost
-  while the row goes back to it;
-- of a plateau (the same offset again and again) the first and the last stand, so that since when a group has
-  been there is known for as long as it stays, and how it moved before is not pushed out.
+- of commits in the same `STEP_MS` of the broker's clock only the last, so that a full row spans at least
+  `(BEFORE - 1) * STEP_MS`, two minutes;
+- the offset before a step back, so that the row shows where the group went back from;
+- of a plateau (the same offset committed repeatedly) the first and the last commit, so that its length is
+  known and earlier commits stay.
 
-What stands does not depend on how the commits were cut into batches. Lags are those of when each was read, -1
-where it was not read as it came, and at most `MOST_LAG`: against the look at the end before it, until looks
-around it let `measure` say better, since the end moves on by some seconds' records meanwhile.
+The result does not depend on how commits were batched. Lags are those at the time of reading, at most
+`MOST_LAG`, -1 for commits that were not read live. They are against the previous poll of the log end until
+`measure` corrects them by the polls around the commit.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ BEFORE = 9
 LENGTH = BEFORE + 1
 STEP_MS = 15_000
 MOST_LAG = 2**31 - 1
-_MOST_NEW = LENGTH + 2  # of one slot and batch: of more, the last fill its columns anyway
+_MOST_NEW = LENGTH + 2  # of one slot and batch: the last ones fill its columns
 _FIRST_ROWS = 1024
 
 
 class Trail:
-    """Trails by slot: `offset`, `committed_ms` by the broker, `lag`; `settled` columns are filled."""
+    """Trails by slot: `offset`, `committed_ms` by the broker, `lag`; `settled` is the number of columns."""
 
     def __init__(self) -> None:
         self.offset = NearNumbers(_FIRST_ROWS, BEFORE)
@@ -50,7 +49,7 @@ class Trail:
         self.settled = np.zeros(_FIRST_ROWS, np.int8)
 
     def hold(self, slots: int) -> None:
-        """Have room for slots up to, but not including, this one, and no more: the rings say how many."""
+        """Reserve room for slots up to, but not including, this one."""
         if slots <= len(self.settled):
             return
         self.offset.hold(slots)
@@ -68,7 +67,7 @@ class Trail:
     def take(
         self, rings: Rings, slots: Slots, offset: Longs, committed_ms: Longs, lag: Longs, *, live: bool
     ) -> None:
-        """Take commits that the rings are about to take, of each slot together and in their order."""
+        """Add commits before the rings do, each slot's together and in their order."""
         if not len(slots):
             return
         begins = np.concatenate(([True], slots[1:] != slots[:-1]))
@@ -85,15 +84,15 @@ class Trail:
             self._settle_all_but_last(slots, offset, committed_ms, lags)
 
     def measure(self, rows: NDArray[np.intp], ends: Longs) -> None:
-        """Tell the lags of what was settled last by where the logs ended just then, -1 where not known."""
+        """Correct the lags of the last settled commits by the log ends at their time, -1 if not known."""
         known = ends >= 0
         at, end = rows[known], ends[known]
         self.lag[at, -1] = np.clip(end - self.offset[at, -1], 0, MOST_LAG)
 
     def close(self, rings: Rings, part: slice) -> tuple[Longs, Longs, NDArray[np.int32], NDArray[np.int8]]:
-        """Return these rows with the newest commit in the last column, and how many columns are filled.
+        """Return these rows with the newest commit in the last column, and the number of filled columns.
 
-        The newest one's lag is left open.
+        The lag of the newest commit is -1.
         """
         offset, committed_ms = (
             np.concatenate((before[part], newest[part, -1:]), axis=1)
@@ -105,7 +104,7 @@ class Trail:
         return offset, committed_ms, lag, filled.astype(np.int8)
 
     def _settle_all_but_last(self, slots: Slots, offset: Longs, committed_ms: Longs, lag: Longs) -> None:
-        """Settle what stands of commits before the last of each slot."""
+        """Settle the commits to keep before the last of each slot."""
         step = committed_ms // STEP_MS
         same_slot = slots[1:] == slots[:-1]
         stays = np.flatnonzero(same_slot & ~((step[1:] == step[:-1]) & (offset[1:] >= offset[:-1])))
@@ -118,10 +117,10 @@ class Trail:
             self._settle(slots[these], offset[these], committed_ms[these], lag[these])
 
     def _settle(self, rows: Slots, offset: Longs, committed_ms: Longs, lag: Longs) -> None:
-        """Settle one commit in each of these rows, which are all different."""
+        """Settle one commit in each of these distinct rows."""
         last, other = self.offset[rows, -1], self.offset[rows, -2]
         between = (last == other) & (last == offset) & (self.settled[rows] >= 2)
-        # Where it is the newest of a plateau it takes the place of the one before; else all make room.
+        # The newest of a plateau replaces the one before; all others shift.
         source = np.minimum(np.arange(BEFORE) + ~between[:, None], BEFORE - 1)
         at = np.arange(BEFORE - 1, BEFORE * len(rows), BEFORE)
         self.offset.push(rows, source, at, offset)
@@ -134,7 +133,7 @@ class Trail:
 
 
 def _within_plateaus(slots: Slots, offset: Longs, at: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Leave out what stands between the first and the last of a plateau, and of the rest the oldest."""
+    """Return the commits without the inner ones of plateaus, limited to the newest of each slot."""
     slots, offset = slots[at], offset[at]
     same = (slots[1:] == slots[:-1]) & (offset[1:] == offset[:-1])
     between = np.zeros(len(at), np.bool_)
@@ -144,7 +143,7 @@ def _within_plateaus(slots: Slots, offset: Longs, at: NDArray[np.intp]) -> NDArr
 
 
 def _turns(slots: Slots) -> NDArray[np.intp]:
-    """Return of each how many of the same slot stand before it; those of a slot stand together."""
+    """Return for each entry how many of the same slot come before it; a slot's entries are adjacent."""
     index = np.arange(len(slots))
     begins = np.concatenate(([True], slots[1:] != slots[:-1]))
     return index - np.maximum.accumulate(np.where(begins, index, 0))

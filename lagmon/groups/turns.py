@@ -1,9 +1,8 @@
-"""Whether the reader of a partition moves in others meanwhile: it may read them in turns. Pure.
+"""Whether the consumer of a partition progresses on other partitions meanwhile. Pure.
 
-A client that was given many records of one partition works them off before those of the next, and commits
-nothing new elsewhere until then. Whose partition it is is known where the group has members; two that cannot
-be told apart by client id and host count as one. In a group without members, or with a single one, every
-partition has the same reader.
+A consumer that got many records of one partition processes them before those of the next and commits nothing
+on the others until then. Its partitions are known if the group has members; two members with the same client
+id and host count as one. In a group with one member or none, all partitions have the same consumer.
 """
 
 from __future__ import annotations
@@ -30,23 +29,24 @@ RECENT_MS = 60_000
 
 
 class Turns:
-    """When the groups of one cluster, and the members of those that it is asked about, moved last."""
+    """When the groups of one cluster moved last, and members of groups that are queried."""
 
     def __init__(self, intake: Intake, now_ms: int) -> None:
         self._intake = intake
         self._now_ms = now_ms
         self._group = intake.slots.group[: len(intake.slots)]
-        self._newest_ms = np.full(intake.slots.group_numbers + 1, -1, np.int64)  # with one for slots of none
+        # with one for slots without a group
+        self._newest_ms = np.full(intake.slots.group_numbers + 1, -1, np.int64)
         for part in parts(len(self._group)):
             np.maximum.at(self._newest_ms, self._group[part], _moved_ms(intake, part))
-        self._owners: dict[int, Mapping[tuple[str, int], Owner]] = {}  # by group, as far as asked about
+        self._owners: dict[int, Mapping[tuple[str, int], Owner]] = {}  # by group, as far as queried
         self._owner_ms: dict[tuple[int, Owner], int] = {}
 
     def others_moved(self, part: slice, members: Longs, *, has_more: Flags) -> Longs:
-        """Return when the reader of each slot was last seen to move in another, -1 if not lately.
+        """Return when the consumer of each slot last moved on another partition, -1 if not recently.
 
-        `members` is how many its group has, `has_more` whether there is anything to read. It is told only of
-        slots that have stood for a minute with something to read. By our clock.
+        `members` is the number of members of the group, `has_more` whether there is lag. Only slots that have
+        not moved for a minute and have lag are computed. Times are by our clock.
         """
         group = self._group[part]
         newest_ms, recent_ms = self._newest_ms[group], self._now_ms - RECENT_MS
@@ -61,7 +61,7 @@ class Turns:
         return found
 
     def _tell_owners(self, rows: NDArray[np.intp], start: int, found: Longs) -> None:
-        """Tell of rows whose group has several members when the one that a partition was given moved last."""
+        """Set when the owner of each of these partitions, one of several members, moved last."""
         slots = self._intake.slots
         self._look_up(np.unique(self._group[start + rows]).tolist())
         for row in rows.tolist():
@@ -71,7 +71,7 @@ class Turns:
                 found[row] = self._owner_ms[number, owner]
 
     def _look_up(self, numbers: list[int]) -> None:
-        """Know of these groups when each of their members moved last."""
+        """Compute when each member of these groups moved last."""
         intake, slots = self._intake, self._intake.slots
         new = [number for number in numbers if number not in self._owners]
         for number in new:
@@ -87,7 +87,7 @@ class Turns:
 
 
 def _moved_ms(intake: Intake, rows: Rows) -> Longs:
-    """Return when slots had moved by, as far as their newest commits of three quarters of a minute tell."""
+    """Return when slots last moved, as far as their newest commits of 45 s show."""
     trail, rings, seen_ms = intake.trail, intake.rings, intake.seen_ms[rows]
     newest, last, other = rings.offset[rows, -1], trail.offset[rows, -1], trail.offset[rows, -2]
     settled = trail.settled[rows]

@@ -1,4 +1,4 @@
-"""Verdicts on many rows as they are kept: as arrays what all are told of, packed the other numbers. Pure."""
+"""Verdicts on many rows in compact form: status and lag as arrays, other numbers packed. Pure."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _PACKED = ("offset", "head", "since_ms", "limit_ms", "before", "after")
 
 
 class Verdicts:
-    """What sweeps tell of rows that were judged a block at a time, put in their order."""
+    """The results of sweeps over blocks of rows, in their order."""
 
     def __init__(self, now_ms: int, rows: int, block: int, *, kind: type[Sweep] = Sweep) -> None:
-        """Have room for so many rows; their sentences are those of this kind of sweep."""
+        """Reserve room for these rows; `kind` has the sentences."""
         self.now_ms = now_ms
         self.reason = np.empty(rows, np.int8)
         self.lag = np.empty(rows, np.int64)
@@ -30,7 +30,7 @@ class Verdicts:
         self._numbers = {name: Packed(block) for name in _PACKED}
 
     def put(self, part: slice, found: Sweep) -> None:
-        """Take the verdicts on the next block of rows."""
+        """Add the verdicts on the next block of rows."""
         self.reason[part], self.lag[part] = found.reason, found.lag
         for name, column in self._numbers.items():
             column.add(getattr(found, name))
@@ -41,7 +41,7 @@ class Verdicts:
         return statuses(self.reason)
 
     def row(self, row: int) -> Sweep:
-        """Return the verdict on one row, as a sweep over it alone."""
+        """Return the verdict on one row, as a sweep over that row."""
         numbers = {name: np.array([column[row]], np.int64) for name, column in self._numbers.items()}
         only = slice(row, row + 1)
         return self._kind(now_ms=self.now_ms, reason=self.reason[only], lag=self.lag[only], **numbers)
@@ -51,5 +51,5 @@ class Verdicts:
         return self.row(row).facts(0)
 
     def sentence(self, row: int) -> str:
-        """Return why one row's verdict was given."""
+        """Return the sentence of one row's verdict."""
         return self.row(row).sentence(0)

@@ -18,7 +18,7 @@ TRY_S = 15.0
 
 
 def refusal_sentence(cluster: str, retry_s: float) -> str:
-    """Say what is refused, what is done instead, and which right to grant."""
+    """Return what is refused, what is done instead, and which right to grant."""
     return (
         f"cluster {cluster}: the principal may not read {TOPIC}, so where groups stand is asked for by the "
         "Admin API instead, which does not tell when they committed; grant the principal the right Read on "
@@ -28,7 +28,7 @@ def refusal_sentence(cluster: str, retry_s: float) -> str:
 
 
 def hidden_sentence(cluster: str) -> str:
-    """Say that no group is shown, and which right to grant."""
+    """Return that no group is shown, and which right to grant."""
     return (
         f"cluster {cluster}: the Admin API shows no group, because the principal may not describe any: grant "
         "it the right Describe on groups (on the cluster it shows them, and does not tell where they stand)"
@@ -36,7 +36,7 @@ def hidden_sentence(cluster: str) -> str:
 
 
 def all_denied_sentence(why: str) -> str:
-    """Say that no group tells where it stands, `why` one of them does not, and which right to grant."""
+    """Return that no group tells where it stands, `why` one of them does not, and which right to grant."""
     return (
         "none of the groups that the Admin API shows tells where it stands, for which the principal needs "
         f"the right Describe on groups; of one: {why}"
@@ -44,7 +44,7 @@ def all_denied_sentence(why: str) -> str:
 
 
 def commits_readable(settings: ClientSettings, *, cluster: str, clock: Clock) -> bool:
-    """Tell whether the commits may be read, by beginning to; False where that is not seen within TRY_S."""
+    """Return whether the commits may be read, by beginning to; False where that is not seen within TRY_S."""
     bulk = Bulk(settings, cluster=cluster, topic=TOPIC, name=f"{cluster}-commits-try")
     until_ns = clock.monotonic_ns() + int(TRY_S * 1e9)
     try:

@@ -1,4 +1,4 @@
-"""Take in what the Admin API tells of groups, as if it had been read from `__consumer_offsets`. Pure.
+"""Add what the Admin API tells of groups, as if it had been read from `__consumer_offsets`. Pure.
 
 The API tells where a group stands, and not since when. So an offset that is as it was is no commit, and one
 that has moved counts as committed when the answer with it came: as late as it can have been. Everything
@@ -45,7 +45,7 @@ class AdminIntake:
         self._lag.policy = self._policy
 
     def allow_for(self, cycle_s: float) -> None:
-        """Take note of how often groups are asked: none is stale or stopped before it was asked twice.
+        """Record how often groups are asked: none is stale or stopped before it was asked twice.
 
         Ends of logs are read at each look all the same, and not allowed for.
         """
@@ -57,7 +57,7 @@ class AdminIntake:
         )
 
     def wanted(self, group: str) -> bool:
-        """Tell whether to ask for a group's offsets."""
+        """Return whether to ask for a group's offsets."""
         return self._lag.intake.wanted(group, None)
 
     def take_offsets(
@@ -123,14 +123,14 @@ class AdminIntake:
         self._lag.membership.take(GroupDescribed(group, "consumer", 0, None, None, None, found))
 
     def forget(self, group: str) -> None:
-        """Know nothing of a group that is there no more."""
+        """Forget a group that is there no more."""
         self.take_offsets(group, (), asked_ms=0, answered_ms=0)
         self._lag.asked_ms.pop(group, None)
         self._lag.group_states.pop(group, None)
         self._lag.membership.take(GroupGone(group))
 
     def _still_held(self, group: str) -> dict[tuple[str, int], int]:
-        """Return the offsets as told last, without those that went away with their topic since."""
+        """Return the offsets as told last, without those that were removed with their topic since."""
         before = self._known.get(group, {})
         slots = self._lag.slots.held_by(group)
         if len(slots) == len(before):

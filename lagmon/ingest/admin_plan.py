@@ -98,11 +98,11 @@ class Plan:
         return sum(one.settled for one in self._groups.values())
 
     def __contains__(self, name: str) -> bool:
-        """Tell whether a group is there."""
+        """Return whether a group is there."""
         return name in self._groups
 
     def note_listed(self, states: dict[str, str], now_s: float, *, whole: bool) -> list[str]:
-        """Take the groups that there are, with their states; return those that are there no more.
+        """Take the groups that exist, with their states; return those that are there no more.
 
         A list lacks a group while its coordinator moves from one broker to another: only what two lists in a
         row lack is gone, and nothing by a list that is not `whole`.
@@ -160,7 +160,7 @@ class Plan:
         return found
 
     def note_answered(self, name: str, now_s: float) -> bool:
-        """Take note that a group was answered; return whether that was waited for."""
+        """Record that a group was answered; return whether that was waited for."""
         group = self._returned(name)
         if group is None:
             return False
@@ -172,7 +172,7 @@ class Plan:
         return True
 
     def note_failed(self, name: str, now_s: float) -> bool:
-        """Take note that a group had no answer, or was refused one; return whether that was waited for."""
+        """Record that a group had no answer, or was refused one; return whether that was waited for."""
         group = self._returned(name)
         if group is None:
             return False
@@ -181,7 +181,7 @@ class Plan:
         return True
 
     def note_described(self, name: str, now_s: float, *, members: int) -> bool:
-        """Take note that a group told how many members it has; return whether that is to be believed.
+        """Record that a group told how many members it has; return whether that is to be believed.
 
         Not where its state says otherwise: the answer is older than that, or was given in between two states.
         """
@@ -195,7 +195,7 @@ class Plan:
         return members == 0 or group.state not in NOBODY
 
     def note_not_described(self, name: str, now_s: float) -> None:
-        """Take note that a group did not tell its members: that is asked again after a pause."""
+        """Record that a group did not tell its members: that is asked again after a pause."""
         group = self._groups.get(name)
         if group is not None and group.described_s is not None:
             group.described_s = None
@@ -203,14 +203,14 @@ class Plan:
             group.describe_due_s = now_s + self.budget.pause_s(group.describe_failures)
 
     def note_back(self, now_s: float) -> None:
-        """Take note that brokers which were away answer again: what failed is due without more of a pause."""
+        """Record that brokers which were away answer again: what failed is due without more of a pause."""
         for name, group in self._groups.items():
             if group.failures and not group.in_flight:
                 group.failures, group.due_s = 0, now_s
                 heapq.heappush(self._heap, (now_s, name))
 
     def note_lost(self, now_s: float) -> None:
-        """Take note that nothing that is in flight will be answered: all of it is due again."""
+        """Record that nothing that is in flight will be answered: all of it is due again."""
         for name, group in self._groups.items():
             if group.in_flight:
                 group.in_flight = False
@@ -272,5 +272,5 @@ class _Credit:
         return float(int(self._left))
 
     def spend(self, calls: int) -> None:
-        """Take note that so many went out."""
+        """Record that so many went out."""
         self._left -= calls

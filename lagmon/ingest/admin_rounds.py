@@ -113,23 +113,23 @@ class AdminRounds:
                 self._intake.end()
 
     def begin(self) -> None:
-        """Know nothing of any group; before the first turn."""
+        """Forget any group; before the first turn."""
         self.progress = Progress(began_at=self._clock.wall_s(), total_groups=0)
         with self._lock:
             self._intake.begin()
 
     def note_lost(self, sentence: str) -> None:
-        """Take note that what was asked will not be answered, and why."""
+        """Record that what was asked will not be answered, and why."""
         self._plan.note_lost(self._now_s())
         self._list_due_s, self._list_asked_s = 0.0, None
         self.progress.problem = sentence
 
     def stop(self) -> None:
-        """Ask the thread to end."""
+        """Stop the thread."""
         self._ending.set()
 
     def turn(self) -> None:
-        """Take what was answered, ask what is due; raises UnavailableError where nobody is there to ask."""
+        """Take what was answered, ask what is due; raises UnavailableError if nobody is there to ask."""
         for told in self._asker.take():
             self._heed(told)
         now_s = self._now_s()

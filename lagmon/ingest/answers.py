@@ -198,7 +198,7 @@ class Answers:
         return Answer({"status": status}, [_json(found)])
 
     def _unread(self, watch: ClusterWatch) -> str:
-        """Return why nothing can be told of a cluster's groups yet, "" where it can; its lock is held."""
+        """Return why nothing can be told of a cluster's groups yet, "" if it can; its lock is held."""
         lag, progress = watch.lag, watch.progress
         lacking = not_ready(self.states.get(watch.alias), progress, lag.failing)
         if lacking is None or not unread(progress, known=lag.read_to_ms >= 0):

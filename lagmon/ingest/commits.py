@@ -98,11 +98,11 @@ class CommitsReader:
             self._bulk.close()
 
     def stop(self) -> None:
-        """Ask the thread to end."""
+        """Stop the thread."""
         self._ending.set()
 
     def has_to_begin_anew(self) -> bool:
-        """Tell whether all commits are to be read again.
+        """Return whether all commits are to be read again.
 
         At once where the topic is another one or has lost some: what is there is not what was read. Where
         topics are back that took commits along, not before all that was there is read, where it can be: or
@@ -122,7 +122,7 @@ class CommitsReader:
         return True
 
     def expect(self, ends: Mapping[int, int], at_ms: int) -> bool:
-        """Take note of where the partitions ended at an instant: read so far, all until then is known.
+        """Record where the partitions ended at an instant: read so far, all until then is known.
 
         That is the high watermark: what was committed behind an open transaction cannot be read before that
         is decided, and is no less in force. Return whether one ends before what was read: then nothing is.
@@ -173,7 +173,7 @@ class CommitsReader:
             give_back()  # reading a backlog leaves holes
 
     def _is_level(self) -> bool:
-        """Tell whether what was there as it began is read, of all partitions that can be read.
+        """Return whether what was there as it began is read, of all partitions that can be read.
 
         One of which records come before its end is known is back from where nobody could read it: the first
         of them are old, however late they come.
@@ -190,7 +190,7 @@ class CommitsReader:
             self._log.warning(due, kafka_cluster=self._cluster, topic=TOPIC, sample=taken.sample)
 
     def _move(self, ends: Mapping[int, int]) -> None:
-        """Take note of where the partitions are read to."""
+        """Record where the partitions are read to."""
         handed_over = self._bulk.positions()
         self._note_lost(self._handed_over.went_back(handed_over))
         self._handed_over.note(handed_over)
@@ -199,7 +199,7 @@ class CommitsReader:
         self.progress.read_records = sum(self._position[one] - start for one, start in self._starts.items())
 
     def _note_lost(self, said: str) -> None:
-        """Take note of what says how something is lost; of none nothing: the other thread may have, too."""
+        """Record what says how something is lost; of none nothing: the other thread may have, too."""
         if said and not self._lost:
             self._lost = said
 

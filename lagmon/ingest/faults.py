@@ -34,7 +34,7 @@ class Faults:
         self._book = ComplaintBook()
 
     def note(self, what: str, error: Exception, **about: str) -> None:
-        """Take note of a mistake: `what` is the sentence that it spoils, `about` is told beside it."""
+        """Record a mistake: `what` is the sentence that it spoils, `about` is told beside it."""
         text = fault_text(error)
         said = f"{what}: {text}; please report that, with what --log-level debug tells"
         saying = self._book.say(f"{what}: {text}", said, now=self._clock.wall_s())

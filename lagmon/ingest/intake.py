@@ -177,7 +177,7 @@ class Intake:
         return slots
 
     def _meet(self, key: bytes | None, value: bytes | None) -> int:
-        """Read a record whose key is new; return its slot, or _NEW where it is dealt with."""
+        """Read a record whose key is new; return its slot, or _NEW if it is dealt with."""
         if key is not None and value is not None:
             usual = usual_key(key)
             if usual is not None:

@@ -12,7 +12,7 @@ AGAIN_MS = 3_600_000
 
 
 def sample_of(why: str, key: bytes | None, value: bytes | None = None) -> str:
-    """Say what is wrong with a record, with the beginnings of its key and value, escaped where no ASCII.
+    """Return what is wrong with a record, with the beginnings of its key and value, escaped where no ASCII.
 
     Not as hexadecimal digits: a secret that we know is found and taken out of the text where it is written.
     """
@@ -39,7 +39,7 @@ class MalformedNotice:
     _told_ms: int = 0
 
     def due(self, count: int, now_ms: int) -> str:
-        """Return what to say now that so many could not be read, "" where nothing is to be said."""
+        """Return what to say now that so many could not be read, "" if nothing is to be said."""
         again = self._told > 0
         if count <= self._told or (again and 0 <= now_ms - self._told_ms < AGAIN_MS):
             return ""

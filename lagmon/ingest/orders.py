@@ -39,13 +39,13 @@ class Orders:
     longest_transaction_ms: int = LONGEST_MS
 
     def wanted(self, alias: str, group: str, topic: str | None) -> bool:
-        """Tell whether to keep a group's offset on a topic, or on any: one that is told of, or a mirror's."""
+        """Return whether to keep a group's offset on a topic, or on any: one that is told of, or a mirror's."""
         return not self.hidden(group, topic) or any(
             one.flow.source == alias and one.follows(group) for one in self.mirrors
         )
 
     def hidden(self, group: str, topic: str | None) -> bool:
-        """Tell whether a group's offset on a topic is not told of."""
+        """Return whether a group's offset on a topic is not told of."""
         if not _lets_through(self.groups, group) or self.groups_exclude.matches(group):
             return True
         return topic is not None and (
@@ -54,7 +54,7 @@ class Orders:
 
 
 def _lets_through(patterns: PatternList, name: str) -> bool:
-    """Tell whether a list names this; the default is all names, those with a line's end in them too."""
+    """Return whether a list names this; the default is all names, those with a line's end in them too."""
     return patterns.entries == (EVERYTHING,) or patterns.matches(name)
 
 

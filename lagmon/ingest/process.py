@@ -145,7 +145,7 @@ async def serve(orders: Orders) -> None:
 
 
 def _leave_untold(_state: State) -> None:
-    """Say nothing: the same cluster's watch says it."""
+    """Return nothing: the same cluster's watch says it."""
 
 
 def _tell_of_offsets(reader: Source, warn: Callable[..., None], state: State) -> None:

@@ -1,6 +1,6 @@
 """Whether a topic that is read to its end, and on, is still the topic that it was when that began. Pure.
 
-A consumer of a topic that was made anew reads nothing, and the numbers of its records begin again. Its id
+A consumer of a topic that was re-created reads nothing, and the numbers of its records begin again. Its id
 tells that, which is asked for with those of mirrored topics. One that got more partitions has some that
 nobody reads. The caller holds the lock of the cluster.
 """
@@ -36,7 +36,7 @@ class TopicIdentity:
             raise UnavailableError(said)
 
     def changed(self) -> str:
-        """Return how it is not the one that it was, and that it is opened anew; "" where it is the same."""
+        """Return how it is not the one that it was, and that it is opened anew; "" if it is the same."""
         now = self._host.ids.get(self._topic)
         self._id = self._id or now
         if now not in (None, self._id):

@@ -117,7 +117,7 @@ class ClusterWatch:
 
     @property
     def cycle_s(self) -> float | None:
-        """Return how long it takes to ask every group once; None where commits are read."""
+        """Return how long it takes to ask every group once; None if commits are read."""
         return self.reader.cycle_s if isinstance(self.reader, AdminRounds) else None
 
     @property
@@ -216,7 +216,7 @@ class ClusterWatch:
             self.reader = None
 
     def _falls_back(self, reading: asyncio.Task[None]) -> bool:
-        """Tell whether the reading ended because it is refused, and go over to the Admin API then."""
+        """Return whether the reading ended because it is refused, and go over to the Admin API then."""
         if self.commits_from != "topic" or not isinstance(reading.exception(), RefusedError):
             return False
         self._fall_back()
@@ -230,7 +230,7 @@ class ClusterWatch:
             self._log.warning(self.refusal, kafka_cluster=self.alias)
 
     async def _may_read_again(self) -> bool:
-        """Tell whether the commits were refused and may be read now, and go back to them then."""
+        """Return whether the commits were refused and may be read now, and go back to them then."""
         if not self.refusal or self._clock.monotonic_ns() < self._retry_at_ns:
             return False
         self._retry_at_ns = self._clock.monotonic_ns() + int(self._retry_s * 1e9)
@@ -248,7 +248,7 @@ class ClusterWatch:
         self.problem = sentence
 
     async def _begin(self, positions: Positions) -> asyncio.Task[None] | None:
-        """Begin to read the commits; None where no group has ever committed and there is nothing to read."""
+        """Begin to read the commits; None if no group has ever committed and there is nothing to read."""
         if self.commits_from == "topic" and TOPIC not in self.looks.listed:
             try:
                 await asyncio.to_thread(positions.ids, [TOPIC])  # or it is only hidden from us

@@ -39,11 +39,11 @@ class Told(Protocol):
         ...
 
     def caught_up(self) -> None:
-        """Take note that all is read that the topic held when its reading began."""
+        """Record that all is read that the topic held when its reading began."""
         ...
 
     def ended(self) -> None:
-        """Take note that the topic is not read any longer, or not for now."""
+        """Record that the topic is not read any longer, or not for now."""
         ...
 
     def forget(self) -> None:

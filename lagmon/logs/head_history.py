@@ -80,7 +80,7 @@ def _least_missed(ends: list[Int32s], times: list[Int32s], now: int) -> Int32s:
 
 
 def _missed(ends: list[Int32s], times: list[Int32s], now: int) -> Float32s:
-    """Say how much the middle one of three points would be missed; infinite where it must stay."""
+    """Return how much the middle one of three points would be missed; infinite where it must stay."""
     gap = (times[2] - times[0]).astype(np.float32)
     near = (np.int32(now) - times[2]).astype(np.float32) + np.float32(NEAR_MS)
     # Ends never fall along a row, so how far two lie apart fits into 32 bits without a sign.

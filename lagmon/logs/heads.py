@@ -122,7 +122,7 @@ class Heads:
         self._start_at_ms[places] = state.start_at_ms
 
     def note_away(self) -> None:
-        """Take note that nobody looked since the newest look that was taken up; call before the next one."""
+        """Record that nobody looked since the newest look that was taken up; call before the next one."""
         self._left_ms = int(self.sampled_ms.max(initial=-1))
 
     @property
@@ -173,7 +173,7 @@ class Heads:
         return self._ends.ends(places, self._ends.near[AGED, places])
 
     def stood(self, looks: int) -> Flags:
-        """Tell by place whether its last so many looks all found the same end."""
+        """Return by place whether its last so many looks all found the same end."""
         first, last = self._ends.near[-looks, : self._size], self._ends.near[-1, : self._size]
         stood: Flags = (first == last) & (first != UNKNOWN)  # none between is lower than the first
         return stood
@@ -194,7 +194,7 @@ class Heads:
         self._free += places.tolist()
 
     def forget(self, places: Int32s) -> None:
-        """Know nothing of these places: their topics were made anew."""
+        """Forget these places: their topics were re-created."""
         self._forgotten.append(places)
         self.records.forget(places)
         self.starts.forget(places)
@@ -209,7 +209,7 @@ class Heads:
         self._forgotten = []
 
     def forgotten(self, places: Int32s) -> Flags:
-        """Tell which of these were forgotten since the newest asking began."""
+        """Return which of these were forgotten since the newest asking began."""
         return np.isin(places, np.concatenate(self._forgotten) if self._forgotten else [])
 
     def note(self, places: Int32s, ends: Int64s, at_ms: int) -> None:
@@ -236,7 +236,7 @@ class Heads:
         """Take log starts, and the timestamps of the records there if they were read; negative is no answer.
 
         A start that moves without a timestamp loses the one that it had. `read_ms` is when all had been
-        read, -1 where that is before whatever is judged by them.
+        read, -1 if that is before whatever is judged by them.
         """
         known = starts >= 0
         places, starts = places[known], starts[known]
@@ -257,7 +257,7 @@ class Heads:
     def passed_ms(self, places: Int32s, offsets: Int64s) -> tuple[Int64s, Flags]:
         """Return when each end passed its offset, and whether two looks bracket that.
 
-        That is when the record at the offset was written. -1 where the end has not passed it, where nothing
+        That is when the record at the offset was written. -1 if the end has not passed it, where nothing
         is known and for a negative offset. A time without a bracket is a bound: written then or before.
         """
         times = np.empty(len(places), np.int64)
@@ -290,13 +290,13 @@ class Heads:
         return (int(ends[known[-1]]), int(times[known[-1]])) if len(known) else (-1, -1)
 
     def bounds_at(self, place: int, at_ms: int) -> tuple[int, int]:
-        """Return a place's ends at the looks around an instant, -1 where there was none before, or after."""
+        """Return a place's ends at the looks around an instant, -1 if there was none before, or after."""
         ends, times = self._points(place)
         before, after = (ends[(ends >= 0) & there] for there in (times <= at_ms, times >= at_ms))
         return (int(before[-1]) if len(before) else -1), (int(after[0]) if len(after) else -1)
 
     def oldest_ms(self, places: Int32s) -> tuple[Int64s, Int64s]:
-        """Return the oldest point that is kept of each place: its end and its time, -1 where none is."""
+        """Return the oldest point that is kept of each place: its end and its time, -1 if none is."""
         ends, times = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
         for part in parts(len(places)):
             rows = places[part]

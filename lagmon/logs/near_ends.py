@@ -32,14 +32,14 @@ class NearEnds:
         self._anchor = np.empty(capacity, np.int64)
 
     def grow(self, capacity: int, size: int) -> None:
-        """Have room for so many places, of which so many were claimed."""
+        """Reserve room for so many places, of which so many were claimed."""
         # One array after the other, so that only one is there twice.
         self.near = grown(self.near, capacity, size)
         self.newest = grown(self.newest, capacity, size)
         self._anchor = grown(self._anchor, capacity, size)
 
     def forget(self, rows: Rows) -> None:
-        """Know nothing of these."""
+        """Forget these."""
         self.near[:, rows] = UNKNOWN
         self.newest[rows] = -1
         self._anchor[rows] = 0

@@ -86,10 +86,10 @@ class PositionLooks:
             late, fallen = heads.forgotten(places), heads.fallen_below_start
             ends[late] = stables[late] = -1
             self._lag.note_looked(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
-            fell = heads.fallen_below_start > fallen  # of a topic made anew start and id are soon known too
+            fell = heads.fallen_below_start > fallen  # of a topic re-created start and id are soon known too
         self._count += 1  # what fails from here on is asked again in its turn, and holds up nothing else
         lost = expect is not None and expect(_of_commits(asked, ends.tolist()), at_ms)
-        # Ids first: what they tell of a topic made anew, its starts are to be known after.
+        # Ids first: what they tell of a topic re-created, its starts are to be known after.
         self._look_at_ids(positions, everywhere=rarely or back or fell or lost)
         self._look_at_starts(positions, places, asked, everywhere=rarely or fell)
         self.looked_at = self._clock.wall_s()
@@ -107,7 +107,7 @@ class PositionLooks:
     ) -> NDArray[np.int64]:
         """Read the last stable offsets; of a log that does not grow and ended there before, that is its end.
 
-        Everywhere now and then: a topic that was made anew may end where the old one did.
+        Everywhere now and then: a topic that was re-created may end where the old one did.
         """
         places, asked = self._places, self._partitions
         with self._lock:

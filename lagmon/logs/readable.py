@@ -18,7 +18,7 @@ readers say of themselves that this is not certain (`far`): thousands of aborted
 mirror is called behind only where a record was read. Those are looked at wherever they are. How long that
 takes is bounded, so it is tried only every few minutes where it had no answer.
 
-A gap is good for as long as the log is the same: where its end falls or the topic is made anew, all is
+A gap is good for as long as the log is the same: where its end falls or the topic is re-created, all is
 forgotten. It is used until the end moves, and a record is looked at anew after `AGAIN_MS`, since compaction
 may have taken it. Pure.
 """
@@ -107,7 +107,7 @@ class Readable:
         self._tried: dict[tuple[int, int], int] = {}  # when, far before ends: by place, and from where
 
     def readable_from(self, places: Int32s, offsets: Longs) -> Longs:
-        """Return for each reader where there may be something again, -1 where no gap is known around it."""
+        """Return for each reader where there may be something again, -1 if no gap is known around it."""
         found = np.full(len(places), -1, np.int64)
         known = np.flatnonzero(places < len(self._looked_ms))
         known = known[self._looked_ms[places[known]] >= 0]  # a few of many
@@ -175,13 +175,13 @@ class Readable:
         return among.at(order[np.sort(nearest)][:most])
 
     def note_asked(self, places: Iterable[int], now_ms: int) -> None:
-        """Take note that these are looked at, so that others come before them the next time."""
+        """Record that these are looked at, so that others come before them the next time."""
         at = np.fromiter(places, np.int64)
         self._hold(int(at.max(initial=-1)) + 1)
         self._looked_ms[at] = now_ms
 
     def note(self, seen: Iterable[Seen]) -> None:
-        """Take in what was seen of places, at the instant at which `note_asked` was told of them."""
+        """Add what was seen of places, at the instant at which `note_asked` was told of them."""
         for one in seen:
             gaps = with_seen(self._gaps(one.place), one, int(self._looked_ms[one.place]))
             self._keep(one.place, gaps)
@@ -211,7 +211,7 @@ class Readable:
         self.forget(at[beyond.any(axis=0)])
 
     def forget(self, places: Int32s) -> None:
-        """Know nothing of these places."""
+        """Forget these places."""
         if self._tried:
             gone = set(places.tolist())
             self._tried = {one: at_ms for one, at_ms in self._tried.items() if one[0] not in gone}
@@ -221,12 +221,12 @@ class Readable:
             array[:, at] = -1
 
     def _was_tried(self, places: Int32s, first: Longs, now_ms: int) -> Flags:
-        """Tell of which readers a look from so far back did not answer a short while ago."""
+        """Return for which readers a look from so far back did not answer a short while ago."""
         self._tried = {one: at_ms for one, at_ms in self._tried.items() if 0 <= now_ms - at_ms < FAR_AGAIN_MS}
         return np.array([one in self._tried for one in _pairs(places, first)], np.bool_)
 
     def _answered(self, places: Int32s, first: Longs, now_ms: int) -> Flags:
-        """Tell of which readers no look would tell more: a record is next, or they are too far back."""
+        """Return for which readers no look would tell more: a record is next, or they are too far back."""
         answered = np.zeros(len(places), np.bool_)
         full = np.full(len(places), len(self._end) == MOST_GAPS)
         furthest_back = np.full(len(places), np.iinfo(np.int64).max)

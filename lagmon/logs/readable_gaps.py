@@ -28,7 +28,7 @@ class Gap(NamedTuple):
 
     first: int = -1
     end: int = -1
-    record_ms: int = -1  # when a record was seen at the end, -1 where none was
+    record_ms: int = -1  # when a record was seen at the end, -1 if none was
 
 
 def with_seen(gaps: Iterable[Gap], seen: Seen, at_ms: int) -> list[Gap]:

@@ -113,7 +113,7 @@ def _before_all_looks(
 
 
 def _has_left(around: Around, heads: Heads, places: Int32s, offsets: Longs, there: Rows) -> Flags:
-    """Tell which readers no mark stands for; `there` is how many of all are at each mark.
+    """Return which readers no mark stands for; `there` is how many of all are at each mark.
 
     Where a place is full, one that is not alone at its mark is left there: they would take turns.
     """

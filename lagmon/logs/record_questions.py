@@ -31,12 +31,12 @@ class RecordQuestions:
         return True
 
     def answer(self, place: int, offset: int) -> bool | None:
-        """Return whether a record stands there, None where that is not known yet."""
+        """Return whether a record stands there, None if that is not known yet."""
         asked, is_record = self._answers.get(place, (-1, False))
         return is_record if asked == offset else None
 
     def waits(self, place: int, offset: int) -> bool:
-        """Tell whether a question was not handed out yet: more are asked than are looked at at a time."""
+        """Return whether a question was not handed out yet: more are asked than are looked at at a time."""
         return self._open.get(place) == offset and place not in self._handed
 
     def take_back(self, place: int, offset: int) -> None:
@@ -47,7 +47,7 @@ class RecordQuestions:
             del self._answers[place]
 
     def forget(self, places: Iterable[int]) -> None:
-        """Know nothing of these places, whose logs are gone."""
+        """Forget these places, whose logs are gone."""
         for place in places:
             self._close(place)
             self._answers.pop(place, None)

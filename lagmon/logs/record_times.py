@@ -37,7 +37,7 @@ NO_FACT_MS = np.iinfo(np.int64).max  # later than any look, so that nobody belie
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """Of each reader the mark at or before it and the one behind it; -1 where there is none."""
+    """Of each reader the mark at or before it and the one behind it; -1 if there is none."""
 
     first: Longs
     last: Longs
@@ -123,7 +123,7 @@ class RecordTimes:
         return found
 
     def forget(self, places: Int32s) -> None:
-        """Know nothing of these places."""
+        """Forget these places."""
         if len(self):
             self._leave(np.isin(self._place, places))
 

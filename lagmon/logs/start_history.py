@@ -50,7 +50,7 @@ class StartHistory:
             self._moves[:2] = [_Moves(next_one.read_ms, joined, before)]
 
     def forget(self, places: Int32s) -> None:
-        """Know nothing of these places."""
+        """Forget these places."""
         for one in self._moves:
             stays = ~np.isin(one.places, places)
             one.places, one.before = one.places[stays], one.before[stays]

@@ -97,7 +97,7 @@ class TailLooks:
             wanted = [
                 one
                 for one in self._lag.tails_due(now_ms, committed=kind.committed, without=without)
-                if self._lag.places.name(one.place)[0]  # the place of a topic that went away has no name
+                if self._lag.places.name(one.place)[0]  # the place of a topic that were removed has no name
             ]
             questions = self._lag.tails.questions[kind.committed]
             firsts = questions.due(lambda place: self._may_read(self._lag.places.name(place)[0], now_s))
@@ -121,7 +121,7 @@ class TailLooks:
         with self._lock:
             readable = self._lag.readable if kind.committed else self._lag.readable_uncommitted
             readable.note_asked((one.place for one in wanted), now_ms)
-            # A topic that went away meanwhile has given its places back.
+            # A topic that were removed meanwhile has given its places back.
             still = {place for place, name in names.items() if self._lag.places.name(place) == name}
             readable.note(_seen([one for one in wanted if one.place in still], names, found))
             self._note_times({place: firsts[place] for place in still}, names, found)
@@ -149,7 +149,7 @@ class TailLooks:
             )
 
     def _may_read(self, topic: str, now_s: float) -> bool:
-        # The place of a topic that went away has no name.
+        # The place of a topic that were removed has no name.
         return topic != "" and self._refused_until.get(topic, 0.0) <= now_s
 
     def _note_refused(self, found: Found, now_s: float) -> None:

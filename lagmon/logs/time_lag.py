@@ -43,7 +43,7 @@ def lag_s(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
     """Return the seconds by which each reader is behind, and their kinds.
 
-    An offset is the next one to be read. Seconds are -1 where there is no answer, never negative otherwise,
+    An offset is the next one to be read. Seconds are -1 if there is no answer, never negative otherwise,
     never infinite or NaN. `passed` is what the heads say of when these offsets were passed, where that was
     asked already; it is written over.
     """
@@ -60,7 +60,7 @@ def lag_s(
 def written(heads: Heads, places: Int32s, offsets: Int64s) -> tuple[Int64s, npt.NDArray[np.uint8]]:
     """Return when the records at these offsets were written, epoch ms, and what each of that is worth.
 
-    -1 and NONE where there is no such record yet, or nothing is known. AT_LEAST: written then or before.
+    -1 and NONE if there is no such record yet, or nothing is known. AT_LEAST: written then or before.
     """
     return _written(heads, places, offsets, heads.passed_ms(places, offsets))
 

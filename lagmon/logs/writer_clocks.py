@@ -30,13 +30,13 @@ class WriterClocks:
     _read_ms: int = 0
 
     def note_all(self, told: Iterable[tuple[Hashable, int]], read_ms: int) -> None:
-        """Take note of what was just read, as it came: about what each record is, and its time (-1: none)."""
+        """Record what was just read, as it came: about what each record is, and its time (-1: none)."""
         newest = {what: told_ms for what, told_ms in told if told_ms >= 0}
         for what, told_ms in newest.items():
             self.note(what, told_ms, read_ms)
 
     def note(self, what: Hashable, told_ms: int, read_ms: int) -> None:
-        """Take note of the newest record about `what` of what was just read, as it came."""
+        """Record the newest record about `what` of what was just read, as it came."""
         behind_ms, self._read_ms = read_ms - told_ms, read_ms
         self._behind_ms[what] = (*self._behind_ms.get(what, ())[1 - _ASKED :], behind_ms)
         close = behind_ms // _CLOSE_MS
@@ -47,7 +47,7 @@ class WriterClocks:
             self._least_ms[close] = behind_ms, read_ms
 
     def difference_ms(self, what: Hashable) -> int:
-        """Return by how much our clock is ahead of that of the writer of `what`, 0 where nothing tells."""
+        """Return by how much our clock is ahead of that of the writer of `what`, 0 if nothing tells."""
         seen_ms = sorted(self._behind_ms.get(what, ()))
         if not seen_ms:
             return 0

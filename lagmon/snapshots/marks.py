@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Marks:
     """What is known of some partitions, in order."""
 
-    remade_ms: list[int]  # when the topic was made anew
+    remade_ms: list[int]  # when the topic was re-created
     held: list[tuple[int, int, int]]  # when a transaction held up readers last, at which offset, since when
     gaps: list[list[Gap]]  # what holds nothing that a consumer would see
 

@@ -1,6 +1,6 @@
 """Which topics, by their ids, the pairs of offset syncs are about: from when to when each id was seen.
 
-A topic that was made anew leaves no trace in offsets: the syncs of the old and the new one look like one
+A topic that was re-created leaves no trace in offsets: the syncs of the old and the new one look like one
 line. So a pair is of a topic only where it was written between two instants at which that topic was seen;
 between the last look at an old topic and the first at a new one it is not known.
 """

@@ -2,7 +2,7 @@
 
 A pair is exact: the record at `upstream` on the source has its copy at `downstream` on the target. Pairs
 stand in the order in which the mirror wrote them. From one to the next both offsets grow; where one does
-not, the mirror *began anew*: it copied again what it had copied, or the target's topic was made anew.
+not, the mirror *began anew*: it copied again what it had copied, or the target's topic was re-created.
 
 A *segment* is a run of pairs within which the mirror did not begin anew and downstream - upstream only falls
 (markers of transactions, compacted offsets, records that were not copied) or only rises (copies made twice,
@@ -37,7 +37,7 @@ class SyncPair(NamedTuple):
 
 
 def begins_anew(before: SyncPair, after: SyncPair) -> bool:
-    """Tell whether the mirror went back between two pairs; one that is told twice is no step back."""
+    """Return whether the mirror went back between two pairs; one that is told twice is no step back."""
     if (before.upstream, before.downstream) == (after.upstream, after.downstream):
         return False
     return after.upstream <= before.upstream or after.downstream <= before.downstream

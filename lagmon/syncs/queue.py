@@ -51,7 +51,7 @@ class SyncQueue:
     """Holds what one topic of syncs, known by its id, gave for one flow."""
 
     def __init__(self) -> None:
-        self.topic_id = ""  # "" where it is not known
+        self.topic_id = ""  # "" if it is not known
         self.gone = 0  # syncs that were read and never handed over, as their topic had them no more
         self._waiting: deque[WaitingSync] = deque()
         self._wanted = 0  # all before it is written
@@ -67,7 +67,7 @@ class SyncQueue:
 
     @property
     def whole(self) -> bool:
-        """Tell whether nothing is left to the topic."""
+        """Return whether nothing is left to the topic."""
         return self._left_from is None
 
     @property
@@ -104,7 +104,7 @@ class SyncQueue:
         self._left += 1
 
     def regain(self, syncs: Iterable[WaitingSync], position: int) -> None:
-        """Take in what the topic still has of what was left, read on up to and not including `position`.
+        """Add what the topic still has of what was left, read on up to and not including `position`.
 
         So many at once may be more than there is room for.
         """

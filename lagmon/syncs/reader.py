@@ -1,7 +1,7 @@
 """Read a flow's topic of offset syncs: all that it holds, then what comes. It is read on a thread of its own.
 
 MirrorMaker writes them to partition 0 alone. The id of the topic is looked at now and then: a consumer of a
-topic that was made anew reads nothing, and the numbers of its records begin again.
+topic that was re-created reads nothing, and the numbers of its records begin again.
 
 A mirror is judged by what is read, whether the store takes it or not. What the queue has no room for is read
 once more when it has, by a second client beside the first.
@@ -59,7 +59,7 @@ class SyncReader:
     """Reads the syncs of one flow, for the store, and for its windows where it is followed by them.
 
     `host` watches the cluster with the topic, `source` and `target` those of the flow. `mirrored` tells which
-    topics the flow mirrors, None where no other flow has its syncs in the same topic.
+    topics the flow mirrors, None if no other flow has its syncs in the same topic.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class SyncReader:
         return f"{self.cluster}: {self.topic} ({self.flow})"
 
     def tell(self, problem: str) -> None:
-        """Take note of why the syncs are not read; an empty text that they are."""
+        """Record why the syncs are not read; an empty text that they are."""
         if self._followed:
             self.mirror.problem = problem
 
@@ -125,7 +125,7 @@ class SyncReader:
             raise
 
     async def _find(self, admin: ClusterAdmin) -> str | None:
-        """Return the topic's id, None where there is no such topic."""
+        """Return the topic's id, None if there is no such topic."""
         found = (await admin.describe_topics([self.topic]))[self.topic]
         if found is None and self._followed:
             self.tell(
@@ -222,7 +222,7 @@ class SyncReader:
         reading.position = max(_position(bulk, batch), reading.position)
 
     def _take_again(self, bulk: Bulk, reading: _Reading) -> None:
-        """Take in what was left to the topic. What is wrong with it, the other reading tells."""
+        """Add what was left to the topic. What is wrong with it, the other reading tells."""
         batch = bulk.take(wait_s=WAIT_S)
         with self.turn:
             if not reading.ending.is_set():
@@ -300,6 +300,6 @@ def _any(_topic: str) -> bool:
 
 
 def _heard(reading: asyncio.Task[None]) -> None:
-    """Take note of how a thread ended: nobody may be waiting for one that was given up."""
+    """Record how a thread ended: nobody may be waiting for one that was given up."""
     if not reading.cancelled():
         reading.exception()

@@ -83,7 +83,7 @@ class SyncRuns:
             self._fresh.add((topic, partition))
 
     def forget(self, is_gone: Callable[[str], bool]) -> None:
-        """Forget topics that are gone, or were made anew on either side."""
+        """Forget topics that are gone, or were re-created on either side."""
         self._runs = {place: runs for place, runs in self._runs.items() if not is_gone(place[0])}
         self._watched = {place: one for place, one in self._watched.items() if not is_gone(place[0])}
         self._back = {place for place in self._back if not is_gone(place[0])}
@@ -116,11 +116,11 @@ class SyncRuns:
         return steps
 
     def has_gaps(self, topic: str, partition: int) -> bool:
-        """Tell whether fewer records came to a copy than offsets were passed, while nothing was deleted."""
+        """Return whether fewer records came to a copy than offsets were passed, while nothing was deleted."""
         return (topic, partition) in self._gapped
 
     def newest(self, topic: str, partition: int) -> SyncRun | None:
-        """Return the newest run, None where there is none."""
+        """Return the newest run, None if there is none."""
         runs = self._runs.get((topic, partition))
         return runs[-1] if runs else None
 
@@ -130,7 +130,7 @@ class SyncRuns:
         return next((run for run in reversed(runs) if run.first <= start), None)
 
     def after(self, topic: str, partition: int, start: int) -> SyncPassage | None:
-        """Return how the mirror passed a log's start by its syncs; None where these do not tell."""
+        """Return how the mirror passed a log's start by its syncs; None if these do not tell."""
         watched = self._watched.get((topic, partition))
         if watched is not None and watched.after is not None and watched.after.at > start:
             return watched.after

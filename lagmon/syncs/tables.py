@@ -1,7 +1,7 @@
 """What the store keeps of offset syncs: pairs by partition, and up to where each topic of them is written.
 
 Both are written in one transaction, so that a sync is there once: what comes again, after a restart or from
-another process on the same store, is before the number that is wanted next. A topic that was made anew (its
+another process on the same store, is before the number that is wanted next. A topic that was re-created (its
 id is another) begins a new *era*: its numbers begin again, and its pairs stand behind those of the one
 before.
 """
@@ -138,7 +138,7 @@ def pairs_of(connection: sa.Connection, flow: str, topic: str, partition: int) -
 
 
 def last_place(connection: sa.Connection) -> int:
-    """Return the largest number of a place, 0 where there is none."""
+    """Return the largest number of a place, 0 if there is none."""
     return connection.execute(sa.select(sa.func.max(PLACES.c.place))).scalar() or 0
 
 

@@ -1,6 +1,6 @@
-"""One window of commits and where the log stands, and what more than one rule asks about them. Pure.
+"""One window of commits with the state of its log, and values that several rules need. Pure.
 
-The words are those of groups/rules/pace.py, which has the same over many windows at once.
+groups/rules/pace.py computes the same values for many windows at once.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ class Case:
 
     @property
     def offset(self) -> int:
-        """Return the newest committed offset, -1 where there is none."""
+        """Return the newest committed offset, -1 if there is none."""
         return self.window.offsets[-1] if self.window.offsets else -1
 
     @property
     def end(self) -> int:
-        """Return where the log ends, or up to where it can be read where that is not known."""
+        """Return the log end offset, or the end of what can be read if it is not known."""
         return self.position.head if self.position.end < 0 else self.position.end
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether the log is known to hold nothing."""
+        """Return whether the log is known to be empty."""
         return self.end <= max(0, self.position.start)
 
     @property
     def next_record(self) -> int:
-        """Return the first offset that may hold a record to read, whether or not it is still there."""
+        """Return the first offset that may hold a record to read, even if it is deleted."""
         return max(self.offset, self.position.readable_from)
 
     @property
     def lag(self) -> int:
-        """Return how many offsets there are up to the head from the first that may hold a record."""
+        """Return the number of offsets from the first that may hold a record up to the head."""
         return max(0, self.position.head - max(self.next_record, self.position.start))
 
     @property
     def offsets_left(self) -> int:
-        """Return how many offsets there are up to the head, with or without a record."""
+        """Return the number of offsets up to the head, with or without records."""
         return max(0, self.position.head - max(self.offset, self.position.start))
 
     @property
     def absurd_ms(self) -> int | None:
-        """Return the first time that is none, of those that standing and pace are told from."""
+        """Return the first impossible time among those that the rules need, None if all are possible."""
         position, latest_ms = self.position, self.now_ms + self.policy.far_ms
         newest, oldest = max(self.window.committed_ms), min(self.window.committed_ms)
         if newest > latest_ms:
@@ -67,7 +67,7 @@ class Case:
 
     @property
     def same_offset_seen_ms(self) -> list[int]:
-        """Return when each of the last commits, all of the newest offset, was made, by our clock."""
+        """Return when each of the last commits with the newest offset was made, by our clock."""
         newest_ms, found = self.window.committed_ms[-1], []
         for offset, at_ms in zip(
             reversed(self.window.offsets), reversed(self.window.committed_ms), strict=True
@@ -79,27 +79,27 @@ class Case:
 
     @property
     def committed_since_ms(self) -> int:
-        """Return since when the newest offset is committed, as far as that and the window go back."""
+        """Return since when the newest offset is committed, as far as the window goes back."""
         by_window_ms, moved_ms = self.same_offset_seen_ms[0], self.position.moved_ms
         return by_window_ms if moved_ms < 0 else min(by_window_ms, moved_ms)
 
     @property
     def standing_since_ms(self) -> int:
         """Return since when there was a record to read and the newest offset was committed."""
-        # Without a time of passing, the reading of the head is the first instant known to have had a record.
+        # If it is not known when the head passed the offset, the poll of the head counts.
         passed_ms = self.position.passed_ms if self.position.passed_ms >= 0 else self.position.head_at_ms
         return max(passed_ms, self.committed_since_ms)
 
     @property
     def standing_ms(self) -> int:
-        """Return for how long the group has stood."""
+        """Return how long the group has made no progress."""
         return self.now_ms - self.standing_since_ms
 
     def counted_from(self, since_ms: int) -> int:
-        """Return from when on a silence that began at an instant counts.
+        """Return from when a time without progress that began at an instant counts.
 
-        Where less than is allowed had gone by when the cluster went away, that is later by the absence and by
-        the least that is allowed, to come back in; and at the latest when the cluster was back.
+        If less than the allowed time had passed when the cluster became unreachable, that is later by the
+        downtime and by the least allowed time, but no later than the return of the cluster.
         """
         left_ms, back_ms = self.position.left_ms, self.position.back_ms
         if since_ms >= back_ms or left_ms - since_ms > self.stopped_after_ms:
@@ -108,10 +108,10 @@ class Case:
 
     @property
     def usual_gap_ms(self) -> int:
-        """Return the median gap between commits, of two in the middle the longer, 0 where there is no gap.
+        """Return the median gap between commits (of two in the middle the longer), 0 without a gap.
 
-        Between two commits of the same offset others may have been left out, but for the last two
-        (groups/trail.py).
+        Gaps between commits of the same offset do not count, except for the last: the trail may have left out
+        commits in between (groups/trail.py).
         """
         times, offsets = self.window.committed_ms, self.window.offsets
         last = len(times) - 1
@@ -124,16 +124,16 @@ class Case:
 
     @property
     def longest_rest_ms(self) -> int:
-        """Return for how long it stood at most up to the next offset, with something to read all the time.
+        """Return the longest time between two offsets of the window, all of it with lag.
 
-        That is from the first commit of an offset whose lag is known to have been more than is allowed.
+        It starts at the first commit of an offset with a known lag above the allowed one.
         """
         longest, before, since_ms = 0, None, None
         for offset, at_ms, lag in zip(
             self.window.offsets, self.window.committed_ms, self.window.lags, strict=True
         ):
             if offset != before:
-                # Who has nothing to read waits for records, not for its turn: all night, that would be.
+                # Without lag, a group waits for records; that may take all night.
                 longest = max(longest, 0 if since_ms is None else at_ms - since_ms)
                 since_ms = None
             if since_ms is None and lag > self.policy.allowed_lag:
@@ -143,13 +143,13 @@ class Case:
 
     @property
     def others_move(self) -> bool:
-        """Tell whether who reads this partition moves in another."""
+        """Return whether the consumer of this partition progresses on another."""
         moved_ms = self.position.others_moved_ms
         return moved_ms >= 0 and self.now_ms - moved_ms <= self.policy.stopped_after_ms
 
     @property
     def stopped_after_ms(self) -> int:
-        """Return for how long the group may stand."""
+        """Return after how long without progress the group counts as stopped."""
         if not self.others_move:
             return self.alone_after_ms
         turn_ms = min(self.longest_rest_ms, self.policy.longest_turn_ms)
@@ -157,14 +157,14 @@ class Case:
 
     @property
     def alone_after_ms(self) -> int:
-        """Return for how long the group may stand where it does not move in other partitions."""
-        if self.position.members == 0:  # who comes to read and leaves again is due after one gap
+        """Return the same for a consumer that does not progress on other partitions."""
+        if self.position.members == 0:  # a job that joins, reads and leaves is due after one gap
             return max(self.policy.stopped_after_ms, self.usual_gap_ms * 5 // 4)
         return max(self.policy.stopped_after_ms, self.policy.usual_gaps * self.usual_gap_ms)
 
     @property
     def same_since_standing(self) -> int:
-        """Return how many commits of the newest offset came after the group stood."""
+        """Return how many commits of the newest offset were made since progress ended."""
         return sum(seen_ms > self.standing_since_ms for seen_ms in self.same_offset_seen_ms)
 
     @property
@@ -175,7 +175,7 @@ class Case:
 
     @property
     def written_per_ms(self) -> float:
-        """Return how many records were written in a millisecond, from the first known lag to the last."""
+        """Return how many records were written per millisecond, from the first known lag to the last."""
         told = [
             (offset + lag, at_ms)
             for offset, lag, at_ms in zip(

@@ -1,4 +1,4 @@
-"""The numbers that are told with a reason: since when, the limit, and what was before and after. Pure."""
+"""The numbers of a verdict: since when, the limit, and the values before and after. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def facts_of(case: Case, reason: Reason) -> Facts:
-    """Return the numbers by which a person can check that the reason holds."""
+    """Return the numbers that prove the reason."""
     since_ms, limit_ms, before, after = _NUMBERS.get(reason, _numbers_of_standing)(case)
     lag = -1 if reason in _UNTOLD else case.lag
     return Facts(case.now_ms, lag, case.offset, case.position.head, since_ms, limit_ms, before, after)
@@ -62,7 +62,7 @@ def _numbers_of_growth(case: Case) -> tuple[int, int, int, int]:
     return first_ms, -1, first, last
 
 
-# Where the lag itself stands on what is not known, or belongs to another log.
+# Reasons with an unknown lag, or the lag of another log.
 _UNTOLD = {
     Reason.NO_COMMIT,
     Reason.NO_HEAD,
@@ -72,7 +72,7 @@ _UNTOLD = {
     Reason.NEGATIVE_OFFSET,
     Reason.BEYOND_END,
 }
-# Since when, the limit, and what was before and after, as the reason's sentence takes them.
+# since_ms, limit_ms, before and after, as the sentence of the reason uses them.
 _NUMBERS: dict[Reason, Callable[[Case], tuple[int, int, int, int]]] = {
     Reason.NO_COMMIT: lambda _: (-1, -1, -1, -1),
     Reason.NO_HEAD: lambda _: (-1, -1, -1, -1),

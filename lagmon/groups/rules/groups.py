@@ -1,11 +1,12 @@
-"""Our verdict on a group from those on its partitions, for one group and for all at once. Pure.
+"""The verdict on a group from those on its partitions, for one group and for all at once. Pure.
 
-A group is as its worst partition is, in the order of `words.WORSE`; where none is worse than UNKNOWN and the
-group falls behind with them together (groups/growth.py), it is WARN. Of equally bad ones the worst has the
-largest lag, of equally large lags the first row. Lags that are not known are left out of sums, and counted.
+A group has the status of its worst partition, in the order of `words.WORSE`. If none is worse than UNKNOWN
+and the group falls behind on all of them together (groups/growth.py), it is WARN. Among equally bad
+partitions the worst has the largest lag, among equal lags the first row. Unknown lags are left out of sums
+and counted.
 
-Partitions on which a group is silent (groups/silences.py) have no rows: each is UNKNOWN, and none of them
-hides that the others make a group fall behind.
+Partitions that were never committed on (groups/silences.py) have no rows. Each counts as UNKNOWN, and they do
+not hide that a group falls behind on the others.
 """
 
 from __future__ import annotations
@@ -31,22 +32,22 @@ _RANK = np.array([RANK[status] for status in Status], np.int8)
 
 @dataclass(frozen=True, slots=True)
 class GroupVerdict:
-    """A group's verdict; rows are numbers of its partitions, -1 where there is none."""
+    """A group's verdict; rows are numbers of its partitions, -1 if there is none."""
 
     status: Status
-    partitions: tuple[int, ...]  # how many have each status, by its number
-    worst_row: int = -1  # also where the worst is one on which the group is silent
+    partitions: tuple[int, ...]  # the number of partitions by status
+    worst_row: int = -1  # -1 also if the worst is a partition without a commit
     total_lag: int = 0
     unknown_lags: int = 0
     max_lag: int = -1
     max_lag_row: int = -1
-    lag_s: float = -1.0  # the largest of its partitions, -1 where none is known
+    lag_s: float = -1.0  # the largest of its partitions, -1 if none is known
     lag_s_row: int = -1
-    falls: bool = False  # it is WARN for what its partitions lag by together
+    falls: bool = False  # WARN because of the sum of its lags
 
     @property
     def sentence(self) -> str:
-        """Return how many partitions are how, worst first."""
+        """Return how many partitions have each status, worst first."""
         found = [(status, self.partitions[status]) for status in reversed(WORSE) if self.partitions[status]]
         if not found:
             return "No partition of the group is known."
@@ -87,10 +88,10 @@ class GroupSweep:
 
 
 class Grouping:
-    """Which rows belong to which group: sorted once, and good until a row changes its group."""
+    """Which rows belong to which group: sorted once, valid until a row changes its group."""
 
     def __init__(self, group: NDArray[np.integer], count: int) -> None:
-        """Take the group of each row, -1 for a row of none, and how many groups there are."""
+        """Sort rows by their group (-1 for none); `count` is the number of groups."""
         order = np.argsort(group, kind="stable")
         self.count = count
         self.rows = order[np.searchsorted(group[order], 0) :]
@@ -125,9 +126,10 @@ class Grouping:
 def judge_group(
     verdicts: Sequence[Verdict], lags_s: Sequence[float], *, falls: bool = False, silent: int = 0
 ) -> GroupVerdict:
-    """Judge one group by its partitions, with the seconds that each is behind, -1 where not known.
+    """Judge one group by its partitions and the seconds that each is behind, -1 if not known.
 
-    `falls` tells whether it falls behind with all of them together, `silent` on how many more it is silent.
+    `falls`: the group falls behind on all of them together; `silent`: the number of partitions without a
+    commit.
     """
     partitions = tuple(sum(one.status is status for one in verdicts) for status in Status)
     if not verdicts:

@@ -1,6 +1,6 @@
-"""How a group paces, stands and steps, over many windows at once, columns first. Pure.
+"""Pace, time without progress and steps of many windows at once, columns first. Pure.
 
-The arrays of what groups/rules/table.py asks of one window; the words are the same there.
+The same values as in groups/rules/case.py, as arrays.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _NONE = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """An entry for each row of all that the rules ask; times are epoch milliseconds by our clock.
+    """The values that the rules need, an entry for each row; times are epoch milliseconds by our clock.
 
-    Only `back_ms`, when the step back was committed, is by the broker's.
+    Only `back_ms`, the commit of the step back, is by the broker's clock.
     """
 
     lowest_offset: Longs
@@ -55,13 +55,13 @@ class Pace:
         now_ms: int,
         policy: Policy,
     ) -> Pace:
-        """Look through the windows; `offset`, `times` and `waits` are (columns, rows).
+        """Compute all values; `offset`, `times` and `waits` are (columns, rows).
 
-        `waits` tells which commits are known to have had more to read than is allowed.
+        `waits` marks the commits with a known lag above the allowed one.
         """
         length = len(offset)
         here_from = [filled >= length - column for column in range(length)]
-        usual_gap_ms = _median_gap(offset, times, here_from)  # before all else, as it takes much room
+        usual_gap_ms = _median_gap(offset, times, here_from)  # first, as it needs much memory
         lowest, first = offset[-1].copy(), offset[-1].copy()
         earliest_ms = times[-1].copy()
         for column in range(length - 1):
@@ -113,7 +113,7 @@ class Pace:
 
 
 def _absurd(newest_ms: Longs, oldest_ms: Longs, here: Positions, latest_ms: int) -> tuple[Flags, Longs]:
-    """Return which rows have a time that is none, and the first of these."""
+    """Return which rows have an impossible time, and the first such time."""
     absurd, absurd_ms = np.zeros(len(newest_ms), np.bool_), np.full(len(newest_ms), -1, np.int64)
     for one, wrong in (
         (here.passed_ms, here.passed_ms > latest_ms),
@@ -138,9 +138,9 @@ def _same_offset_seen(
 
 
 def _longest_rest(offset: Longs, times: Longs, waits: Flags, here_from: list[Flags]) -> Longs:
-    """Return for how long each stood at most up to the next offset, with something to read all the time.
+    """Return the longest time between two offsets of each window, all of it with lag.
 
-    Who has nothing to read waits for records, not for its turn: all night, that would be.
+    Without lag, a group waits for records; that may take all night.
     """
     longest, since_ms = np.zeros(times.shape[1], np.int64), times[0].copy()
     rests = waits[0] & here_from[0]
@@ -155,7 +155,7 @@ def _longest_rest(offset: Longs, times: Longs, waits: Flags, here_from: list[Fla
 
 
 def _median_gap(offset: Longs, times: Longs, here_from: list[Flags]) -> Longs:
-    """Return the median gap between commits, of two in the middle the longer, 0 where there is no gap."""
+    """Return the median gap between commits (of two in the middle the longer), 0 without a gap."""
     gaps = np.maximum(0, times[1:] - times[:-1])
     counts = np.zeros(times.shape[1], np.intp)
     for column in range(len(gaps)):

@@ -1,31 +1,30 @@
-"""Our verdict on one group and partition, as a table of rules: the reference for the sweep over all. Pure.
+"""The verdict on one group-partition as a table of rules; groups/sweep.py does the same for all rows. Pure.
 
-Order, first match wins; a verdict is never made from stale or missing data:
-1. nothing known, or known too long ago, or belonging to another log: UNKNOWN; but where that other log holds
-   nothing to read, OK;
+The first rule that holds wins. No verdict is made from stale or missing data:
+1. data missing, stale, or of another log: UNKNOWN; but OK if that other log is empty;
 2. records were deleted before they were read: ERR;
-3. nothing more to read than is allowed: OK, whatever happened before; what is known to hold no record that
-   a consumer sees (markers of transactions, aborted and compacted records) is nothing to read; but where
-   a transaction that hangs lets no more be read (logs/hanging.py), STALL;
-4. the rest needs the whole window and its times: absurd ones make UNKNOWN;
-5. the group stands, with something to read, for longer than its own pace allows: STALL where commits still
-   come, else STOP;
-6. it went back within the window and has not been there again: REWIND;
-7. it stands, but the cluster was away, and has not been back for longer than that: OK;
-8. it stands, and how long is not known well enough: UNKNOWN;
-9. it moves and falls behind: WARN;
+3. no more lag than allowed: OK, whatever happened before. Offsets without a readable record (transaction
+   markers, aborted and compacted records) do not count. If a hanging transaction blocks the rest
+   (logs/hanging.py): STALL;
+4. the rules below need the whole window: UNKNOWN if one of its times is impossible;
+5. lag and no progress for longer than the group's pace allows: STALL if it still commits, else STOP;
+6. a step back within the window, not made up for yet: REWIND;
+7. no progress, but the cluster was unreachable meanwhile: OK until the allowed time has passed since;
+8. no progress for an unknown time: UNKNOWN;
+9. progress, but growing lag: WARN;
 10. OK.
 
-The group stands since there was a record to read and the newest offset was committed, whichever came later.
-It may stand for `usual_gaps` of the median gap between its commits, and never for less than
-`stopped_after_ms`: what commits once an hour is no alarm after a minute. Where it has no active member, it
-may stand for a quarter more than that gap: a job that runs each hour and leaves is well in between. Where its
-reader moves in other partitions, which it may read in turns, it may stand for `in_turns_ms`, and for twice as
-long as it stood between two commits of the window while there was something to read. Of that no more than
-`longest_turn_ms` counts: for longer the whole group was down, and nobody's turn. It has stood up to where
-commits are read, and no longer: what it has committed since is not known. Where it had not stopped when the
-cluster went away, it may stand for longer by that absence, when nobody could commit, and by
-`stopped_after_ms`; for its whole time after that at most.
+Time without progress starts when there is a record to read and the newest offset is committed, whichever is
+later, and ends where commits are read. The allowed time is
+
+- `usual_gaps` of the median gap between commits, at least `stopped_after_ms`: a group that commits once an
+  hour is not reported after a minute;
+- without active members: a quarter more than that gap, for jobs that run each hour and leave;
+- if the consumer progresses on other partitions, which it may process in batches: `in_turns_ms`, or twice the
+  longest time between two commits with lag in the window. At most `longest_turn_ms` of that counts: a longer
+  one means that the whole group was down;
+- if the cluster became unreachable before: longer by the downtime and by `stopped_after_ms`, but at most the
+  whole allowed time after the return.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """Return why, for people."""
+        """Return the reason as a sentence."""
         return sentence(self.reason, self.facts)
 
 
@@ -79,8 +78,8 @@ def _anew_empty(case: Case) -> bool:
 
 
 def _beyond_end(case: Case) -> bool:
-    # Beyond an end that was read before the commit stands every group that keeps up. Of one that commits more
-    # often than ends are read tells what it had committed before.
+    # Every group that keeps up is beyond an end that was read before its commit. If a group commits more
+    # often than ends are polled, its offset before the poll counts.
     was_beyond = case.offset >= case.position.known_before > case.end
     return case.offset > case.end and (case.position.end_read_later or was_beyond)
 
@@ -90,7 +89,7 @@ def _held(case: Case) -> bool:
 
 
 def _stands_from(case: Case, since_ms: int) -> bool:
-    # As of the newest instant up to which commits are known: since then it may have committed, unread.
+    # Up to the newest instant with known commits: later ones may exist, unread.
     return min(case.now_ms, case.position.commits_read_to_ms) - since_ms > case.stopped_after_ms
 
 
@@ -108,7 +107,7 @@ def _stalled(case: Case) -> bool:
 
 
 def _history_short(case: Case) -> bool:
-    # Committed long ago, and the next record may be as old, or as new as the oldest end that is remembered.
+    # The next record may be as old as the commit, or as new as the oldest known log end.
     exact = case.position.passed_exact and case.position.passed_ms >= 0
     return not exact and case.now_ms - case.committed_since_ms > case.stopped_after_ms
 
@@ -159,7 +158,7 @@ _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
 
 
 def judge(window: Window, position: Position, *, now_ms: int, policy: Policy) -> Verdict:
-    """Judge one group's reading of one partition."""
+    """Judge one group on one partition."""
     case = Case(window, position, now_ms, policy)
     reason = next(reason for holds, reason in _RULES if holds(case))
     return Verdict(reason, facts_of(case, reason))

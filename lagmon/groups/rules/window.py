@@ -1,10 +1,9 @@
-"""What the evaluators look at: a window of commits and where the log stands, for one row and for many. Pure.
+"""Inputs of the rules: a window of commits and the position of the log, for one row and for many. Pure.
 
-Times are epoch milliseconds, -1 where not known. `committed_ms` is by the broker's clock, all others by ours.
-Of the broker's only differences are used; it is compared with ours just to tell what is no time at all.
+Times are epoch milliseconds, -1 if not known. `committed_ms` is by the broker's clock, all others by ours. Of
+the broker's times only differences are used, except to find impossible ones.
 
-Arrays are right-aligned: the newest commit stands in the last column, and missing ones, -1 throughout, on
-the left.
+Arrays are right-aligned: the newest commit is in the last column; missing ones, all -1, are on the left.
 """
 
 from __future__ import annotations
@@ -32,49 +31,49 @@ _STATUSES = np.array(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The commits of one group to one partition that are kept, oldest first; all three equally long."""
+    """The kept commits of one group on one partition, oldest first; all three have the same length."""
 
     offsets: tuple[int, ...]
     committed_ms: tuple[int, ...]
-    lags: tuple[int, ...]  # against the end known at that time, -1 where none was
+    lags: tuple[int, ...]  # against the log end known at that time, -1 if none was
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where one partition's log stands, and how well that and the group's commits are known.
+    """The position of one partition's log, and how well it and the group's commits are known.
 
-    `head` is the end that can be read by every consumer, `end` the high watermark. They differ while a
-    transaction is open, and a consumer that reads uncommitted records stands between them; where the
-    transaction hangs, it is judged by the end. `passed_ms` is
-    when the head, not the high watermark, passed the newest committed offset, or `readable_from`.
+    `head` is the end that every consumer can read, `end` the high watermark. They differ while a transaction
+    is open; consumers of uncommitted records are between them, and are judged by `end` if the transaction
+    hangs. `passed_ms` is when the head, not the high watermark, passed the newest committed offset or
+    `readable_from`.
     """
 
     head: int = -1
     end: int = -1  # -1: the same as head
     head_at_ms: int = -1  # when both were read
-    start: int = -1  # the log's first offset
+    start: int = -1  # the log start offset
     passed_ms: int = -1
     passed_exact: bool = False  # False: it passed then or earlier
     seen_ms: int = -1  # when the newest commit was made, by our clock
     commits_read_to_ms: int = -1  # every commit up to this instant is known
-    remade_ms: int = -1  # when the topic was seen to be made anew
-    members: int = -1  # how many members of the group are active
-    readable_from: int = -1  # behind the committed offset, where nothing is to be read before
-    others_moved_ms: int = -1  # when who reads this was last seen to move in another partition
+    remade_ms: int = -1  # when the topic was seen to be re-created
+    members: int = -1  # active members of the group
+    readable_from: int = -1  # after the committed offset: no record to read before it
+    others_moved_ms: int = -1  # when the partition's consumer last moved on another
     moved_ms: int = -1  # when the newest offset was first committed
-    known_before: int = -1  # the newest offset that was known before the end was looked at
-    left_ms: int = -1  # when the cluster was last seen before its last absence (cluster/absence.py)
-    back_ms: int = -1  # when it was seen again
-    hangs_ms: int = -1  # since when a transaction that hangs is open at the head, where the group stands
+    known_before: int = -1  # the newest offset before the log end was polled
+    left_ms: int = -1  # last answer of the cluster before its last downtime (cluster/absence.py)
+    back_ms: int = -1  # its first answer afterwards
+    hangs_ms: int = -1  # since when a hanging transaction is open at the head and blocks the group
 
     @property
     def end_read_later(self) -> bool:
-        """Tell whether the log's end was read after the newest commit was made."""
+        """Return whether the log's end was read after the newest commit was made."""
         return self.head_at_ms >= self.seen_ms
 
     @property
     def recreated(self) -> bool:
-        """Tell whether the topic was made anew since the newest commit."""
+        """Return whether the topic was re-created since the newest commit."""
         return self.remade_ms > self.seen_ms
 
 
@@ -82,9 +81,8 @@ class Position:
 class Windows:
     """Windows of many rows. `offset`, `committed_ms` and `lag` are (rows, columns).
 
-    `filled` is how many columns of a row hold a commit, `live` how many of its newest were read as they
-    came: lags of the others were taken against an end that is younger than they are, and only Burrow
-    believes them.
+    `filled` is the number of columns of a row with a commit, `live` how many of the newest were read when
+    they were made. The lags of the others were taken against a later log end; only Burrow's rules use them.
     """
 
     offset: Longs
@@ -97,7 +95,7 @@ class Windows:
         return len(self.filled)
 
     def row(self, index: int) -> Window:
-        """Return the window of one row, without the lags that were not taken live."""
+        """Return the window of one row, without lags that were not taken live."""
         filled, live = int(self.filled[index]), int(self.live[index])
         first = self.offset.shape[1] - filled
         offsets, times, lags = (
@@ -109,7 +107,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """Positions of many rows, each field an array of as many as there are windows."""
+    """Positions of many rows: each field is an array with an entry for each window."""
 
     head: Longs
     end: Longs
@@ -153,10 +151,10 @@ class Positions:
 
 
 def columns(array: NDArray[Kind], rows: NDArray[np.integer] | slice) -> NDArray[Kind]:
-    """Return some rows with columns first, so that each column lies together in memory."""
+    """Return some rows with columns first, so that each column is contiguous in memory."""
     return np.ascontiguousarray(array[rows].T)
 
 
 def statuses(reason: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return the status that each of these reasons means."""
+    """Return the status of each of these reasons."""
     return _STATUSES[reason]

@@ -1,7 +1,7 @@
-"""The words of the evaluators: statuses with Burrow's numbers, and the reasons that lead to each. Pure.
+"""Statuses with Burrow's numbers, and the reasons that lead to each. Pure.
 
-A reason decides its status, so nothing can say one thing and mean another: `STATUS_OF[reason]`.
-Numbers of statuses are told as metrics; those of reasons stand in arrays and never leave the process.
+A reason determines its status: `STATUS_OF[reason]`. Numbers of statuses are values of metrics; numbers of
+reasons never leave the process.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import IntEnum, StrEnum
 
 
 class Status(IntEnum):
-    """How a partition or a group is: Burrow's words and numbers, and UNKNOWN, which only ours gives."""
+    """The status of a partition or group: Burrow's names and numbers, and UNKNOWN, which only ours has."""
 
     NOTFOUND = 0
     OK = 1
@@ -22,8 +22,8 @@ class Status(IntEnum):
     UNKNOWN = 7
 
 
-# From well to worst. What is known to be bad goes before what is not known, and that before what is well,
-# so that one partition without data never hides a stopped one, and never passes for a well one.
+# From best to worst. A known problem ranks above missing data, and missing data above OK, so that one
+# partition without data neither hides a stopped one nor counts as OK.
 WORSE = (
     Status.NOTFOUND,
     Status.OK,
@@ -38,7 +38,7 @@ RANK = {status: rank for rank, status in enumerate(WORSE)}
 
 
 class Reason(IntEnum):
-    """Why a verdict was given. Ours stand in the order in which they are tried, Burrow's after them."""
+    """The reason of a verdict: ours in the order in which they are tried, then Burrow's."""
 
     NO_COMMIT = 0
     NO_HEAD = 1
@@ -60,13 +60,13 @@ class Reason(IntEnum):
     GROWING = 17
     PAUSING = 18
     MOVING = 19
-    CARRIED = 20  # in place of any of these that is known: `groups/carried.py`
-    ANEW_EMPTY = 21  # in place of RECREATED
-    RESTING = 22  # in place of PAUSING
-    CLUSTER_BACK = 23  # in place of STOPPED
-    NO_PARTITION = 24  # in place of NO_HEAD: `cluster/unlisted_partitions.py`
-    HELD = 25  # in place of CAUGHT_UP
-    UNREAD = 26  # in place of STOPPED, STALLED and HISTORY_SHORT of mirrors: `mirrors/sight.py`
+    CARRIED = 20  # instead of any of these with a known offset: `groups/carried.py`
+    ANEW_EMPTY = 21  # instead of RECREATED
+    RESTING = 22  # instead of PAUSING
+    CLUSTER_BACK = 23  # instead of STOPPED
+    NO_PARTITION = 24  # instead of NO_HEAD: `cluster/unlisted_partitions.py`
+    HELD = 25  # instead of CAUGHT_UP
+    UNREAD = 26  # instead of STOPPED, STALLED and HISTORY_SHORT of mirrors: `mirrors/sight.py`
 
     BURROW_NO_RING = 32
     BURROW_NO_COMMIT = 33
@@ -134,7 +134,7 @@ STATUS_OF = {
 
 
 class How(StrEnum):
-    """What seconds of headroom were taken from."""
+    """The origin of headroom in seconds."""
 
     OVERTAKEN = "overtaken"
     BY_RETENTION = "by retention.ms"
