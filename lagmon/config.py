@@ -11,15 +11,15 @@ from runtime.config.values import Count, Duration, Flag, Reload, Section, declar
 
 
 class CommitsFrom(StrEnum):
-    """Where commits are taken from."""
+    """The source of commits."""
 
     TOPIC = "topic"
     ADMIN = "admin"  # the Admin API, group by group
-    OFF = "off"  # nowhere: there is no lag monitor
+    OFF = "off"  # no lag monitor
 
 
 class LagConfig(Section):
-    """Which groups are watched, and what is told of them."""
+    """Which groups are watched, and the limits of their series."""
 
     commits: CommitsFrom = Field(
         default=CommitsFrom.TOPIC,

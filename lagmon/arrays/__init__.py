@@ -1,11 +1,11 @@
 """Arrays and tables that hold many rows in little memory.
 
-growing       arrays with a row for each of what is held, which grow
-kinds         types of arrays, by what they hold
-packed        columns of whole numbers in as little memory as holds them exactly
-near_numbers  a table of whole numbers of which those of a row lie near each other
-key_index     numbers by key, for keys that come in thousands
+growing       arrays that grow
+kinds         type aliases of arrays
+packed        columns of whole numbers, compressed without loss
+near_numbers  a table of whole numbers that are close to each other within a row
+key_index     numbers by key, for thousands of keys at a time
 place_rows    rows of arrays by place
-group_id      what stands for a group's name where there is no room for it
-java_hash     in which partition of `__consumer_offsets` a group's commits stand
+group_id      a short id of a group's name
+java_hash     the partition of `__consumer_offsets` that holds a group's commits
 """

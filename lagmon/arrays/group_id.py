@@ -1,4 +1,4 @@
-"""What stands for a group's name where there is no room for it. Pure, and light: the service has it too."""
+"""A short id of a group's name. Pure, without NumPy: the service imports it too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays with a row for each of what is held, which grow. Pure."""
+"""Arrays that grow. Pure."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 
 def more_rows(holder: object, name: str, rows: int, filling: int) -> None:
-    """Give an array of a holder so many rows, the further ones filled.
+    """Resize an array of a holder to this many rows; new rows get the filling value.
 
-    Where it lies, if the C library finds room there: a large one is not copied then. Not while anybody looks
-    at some of it, who keeps what it was.
+    In place if the C library finds room, so that a large array is not copied. If a view of the array exists,
+    it is copied and the view keeps the old one.
     """
     before, shape = len(getattr(holder, name)), (rows, *getattr(holder, name).shape[1:])
     try:
-        getattr(holder, name).resize(shape)  # under no name of its own, or that were one who looks at it
+        getattr(holder, name).resize(shape)  # without a name of its own, which would count as a view
     except ValueError:
         array = getattr(holder, name)
         new = np.empty(shape, array.dtype)

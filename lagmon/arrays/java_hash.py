@@ -1,14 +1,14 @@
-"""In which partition of `__consumer_offsets` a group's commits stand: Java's hash of its name. Pure.
+"""The partition of `__consumer_offsets` that holds a group's commits: Java's hash of its name. Pure.
 
 From org.apache.kafka.coordinator.group.GroupCoordinatorService.partitionFor: the absolute value of
-String.hashCode, where the smallest number counts as 0, modulo the number of partitions.
+String.hashCode modulo the number of partitions; the smallest integer counts as 0.
 """
 
 from __future__ import annotations
 
 
 def partition_of(group: str, partitions: int) -> int:
-    """Return the partition of `__consumer_offsets`, which has so many, that this group's records are in."""
+    """Return the partition of `__consumer_offsets` with this group's records."""
     found = 0
     units = group.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):

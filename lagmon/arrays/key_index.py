@@ -1,11 +1,10 @@
-"""Numbers by key, for keys that come in thousands: a table of hashes, which keeps no key. Pure.
+"""Numbers by key, for thousands of keys at a time: a hash table that stores no keys. Pure.
 
-A dictionary takes 140 bytes for each key of 60 that it holds, this 12 to 20. Keys are told apart by what
-Python's `hash` makes of them, 64 bits of SipHash under a secret of the process (PEP 456): that two of n keys
-are taken for one has a chance of n² / 2^65, for 100,000 keys one in four thousand million, and nobody who
-names groups can bring it about.
+A dictionary takes 140 bytes for a key of 60 bytes, this table 12 to 20. Keys are identified by Python's
+`hash`: 64 bits of SipHash with a secret of the process (PEP 456). The probability that two of n keys collide
+is n² / 2^65, for 100,000 keys 1 in 4,000,000,000, and names of groups cannot be chosen to cause it.
 
-Open addressing with linear probing. Each step looks at all keys that are not settled yet at once.
+Open addressing with linear probing. Each step handles all unresolved keys at once.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int32]
 
 ABSENT = -2
-_EMPTY, _GONE = -3, -4  # where no key stands: none ever did, or one did and probing goes on behind it
+_EMPTY, _GONE = -3, -4  # entries without a key: never used, or removed (probing continues)
 _FIRST = 1024
-_FULLEST = 0.7  # share of places that are taken; a fuller table takes ever more steps
-_ROOM = 1.8  # places of a new table for each key
+_FULLEST = 0.7  # share of used entries; a fuller table needs more steps
+_ROOM = 1.8  # entries of a new table for each key
 
 
 def hashes_of(keys: Iterable[bytes | None], count: int) -> Hashes:
-    """Return the hashes of so many keys."""
+    """Return the hashes of these keys."""
     return np.fromiter(map(hash, keys), np.int64, count)
 
 
 class KeyIndex:
-    """Knows a number of each key that was put in, not below -1."""
+    """Maps each key to a number of at least -1."""
 
     def __init__(self) -> None:
         self.clear()
@@ -50,13 +49,13 @@ class KeyIndex:
         return self._hash.nbytes + self._number.nbytes
 
     def clear(self) -> None:
-        """Know of no key."""
-        self._held = self._taken = 0  # keys, and places that are not empty
+        """Forget all keys."""
+        self._held = self._taken = 0  # keys, and entries that are not empty
         self._hash = np.zeros(_FIRST, np.int64)
         self._number = np.full(_FIRST, _EMPTY, np.int32)
 
     def find(self, hashes: Hashes) -> Numbers:
-        """Return the number of each, ABSENT if it has none."""
+        """Return the number of each key, ABSENT if it has none."""
         found = np.full(len(hashes), ABSENT, np.int32)
         at, left, wanted = self._home(hashes), np.arange(len(hashes)), hashes
         while len(left):
@@ -68,14 +67,14 @@ class KeyIndex:
         return found
 
     def put(self, hashes: Hashes, numbers: Numbers) -> None:
-        """Give numbers to keys that are all different and have none yet."""
+        """Add distinct keys that have no number yet."""
         if self._taken + len(hashes) > _FULLEST * len(self._number):
             self._rebuild(self._held + len(hashes))
         self._taken += len(hashes)
         self._held += len(hashes)
         at, left = self._home(hashes), np.arange(len(hashes))
         while len(left):
-            # Of several at one place the last stays; the others see that, and go on.
+            # Of several keys at one entry the last wins; the others continue.
             free = np.flatnonzero(self._number[at] == _EMPTY)
             self._number[at[free]], self._hash[at[free]] = numbers[left[free]], hashes[left[free]]
             stays = np.ones(len(left), np.bool_)
@@ -83,13 +82,13 @@ class KeyIndex:
             at, left = self._next(at[stays]), left[stays]
 
     def drop(self, numbers: Numbers) -> None:
-        """Forget the keys that have these numbers, 0 and above, which takes one look through the table."""
+        """Forget the keys with these numbers, 0 and above, in one scan of the table."""
         at = np.flatnonzero(np.isin(self._number, numbers))
         self._number[at] = _GONE
         self._held -= len(at)
 
     def _home(self, hashes: Hashes) -> NDArray[np.intp]:
-        """Return where to look first: the upper half of a hash, as a share of the table."""
+        """Return the first entry to probe: the upper half of the hash, scaled to the table."""
         upper = hashes.view(np.uint64) >> np.uint64(32)
         return ((upper * np.uint64(len(self._number))) >> np.uint64(32)).astype(np.intp)
 
@@ -99,7 +98,7 @@ class KeyIndex:
         return at
 
     def _rebuild(self, needed: int) -> None:
-        """Make a table with room for so many, and what is known in it."""
+        """Replace the table by one with room for this many keys."""
         there = self._number >= -1
         hashes, numbers = self._hash[there], self._number[there]
         size = max(_FIRST, int(needed * _ROOM))

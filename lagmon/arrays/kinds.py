@@ -1,4 +1,4 @@
-"""Types of arrays, by what they hold. Pure."""
+"""Type aliases of arrays. Pure."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""A table of whole numbers of which those of a row lie near each other, in half the room of 64 bits. Pure.
+"""A table of whole numbers that are close to each other within a row, in half the memory of int64. Pure.
 
-Each row has an anchor of 64 bits and keeps how far each of its numbers lies from that, in 32. What does not
-fit moves the anchor to the row's last number; a row that fits by no anchor is kept whole, beside the others.
-So nothing is ever rounded or cut, and -1, which is "not known", costs no more than any number.
+Each row has a 64-bit anchor and stores the distance of each number from it in 32 bits. A number that does not
+fit moves the anchor to the row's last number; a row that fits no anchor is stored separately in full. So
+values are always exact. -1 means "not known".
 
-It is read and written as an array of int64 is, by rows and columns; but what is read is always a copy, and
-rows that are written are all different.
+It is read and written by rows and columns like an int64 array, but reads return copies, and the rows of one
+write must be distinct.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class NearNumbers:
     """Rows of `length` numbers, -1 at first."""
 
     def __init__(self, rows: int, length: int, *, anchored: bool = True) -> None:
-        """Make it; where it is not `anchored`, numbers are taken to lie near zero."""
+        """Create the table; if it is not `anchored`, numbers must be close to zero."""
         self._length = length
         self._near = np.full((rows, length), _UNKNOWN, np.int32)
         self._anchor = np.zeros(rows if anchored else 0, np.int64)
         self._anchored = anchored
-        self._wide_of: Ints | None = None  # by row its place in `_wide`; None: there is no wide row
+        self._wide_of: Ints | None = None  # index in `_wide` by row; None: there is no wide row
         self._wide = np.empty((0, length), np.int64)
         self._spare: list[int] = []
 
@@ -52,7 +52,7 @@ class NearNumbers:
         return self._near.nbytes + self._anchor.nbytes + self._wide.nbytes + beside
 
     def hold(self, rows: int) -> None:
-        """Have so many rows, no fewer than before."""
+        """Grow to this many rows."""
         more_rows(self, "_near", rows, _UNKNOWN)
         if self._anchored:
             more_rows(self, "_anchor", rows, 0)
@@ -60,7 +60,7 @@ class NearNumbers:
             more_rows(self, "_wide_of", rows, _NARROW)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return numbers as int64, as from an array: of rows, or of rows and columns."""
+        """Return numbers as int64, of rows or of rows and columns."""
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         near = self._near[rows, columns]
         found = np.asarray(near + self._anchors(rows, near.ndim), np.int64)
@@ -77,7 +77,7 @@ class NearNumbers:
         return found if found.ndim else found[()]
 
     def __setitem__(self, key: Any, numbers: Any) -> None:
-        """Write numbers to columns of rows that are all different, or to all columns."""
+        """Write numbers to columns of distinct rows, or to all columns."""
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         if np.ndim(rows) == 0 and not isinstance(rows, slice):
             rows = np.array([rows], np.intp)
@@ -91,9 +91,9 @@ class NearNumbers:
         self._narrow(rows)
 
     def push(self, rows: Rows, source: NDArray[np.integer], at: NDArray[np.integer], new: Longs) -> None:
-        """Have these rows' columns be those that `source` tells, and then write new numbers.
+        """Permute the columns of these rows by `source`, then write new numbers.
 
-        `at` is where each of these goes, counted through the rows: row by row, and column by column.
+        `at` is the position of each new number, counted row by row and column by column.
         """
         anchors = self._anchor[rows[at // self._length]] if self._anchored else 0
         apart = new - anchors
@@ -114,7 +114,7 @@ class NearNumbers:
         return anchors[:, None] if dimensions > np.ndim(anchors) == 1 else anchors
 
     def _write(self, rows: Any, whole: Longs) -> None:
-        """Write whole rows; each is anchored anew."""
+        """Write whole rows with new anchors."""
         unknown = whole == -1
         if self._anchored:
             anchors = np.where(unknown[:, -1], whole.max(axis=1, initial=0), whole[:, -1])
@@ -133,7 +133,7 @@ class NearNumbers:
             self._wide[places] = whole[~fits]
 
     def _narrow(self, rows: Any) -> None:
-        """Give back what these rows have among the wide ones."""
+        """Free the entries of these rows among the wide ones."""
         if self._wide_of is None:
             return
         places = self._wide_of[rows]
@@ -143,7 +143,7 @@ class NearNumbers:
             self._wide_of, self._wide, self._spare = None, self._wide[:0].copy(), []
 
     def _room(self, count: int) -> Ints:
-        """Return places among the wide rows for so many more."""
+        """Return free entries for this many wide rows."""
         lacking = count - len(self._spare)
         if lacking > 0:
             before = len(self._wide)

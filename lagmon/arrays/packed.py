@@ -1,7 +1,7 @@
-"""Columns of whole numbers that are kept in as little room as tells them exactly. Pure.
+"""Columns of whole numbers, compressed without loss. Pure.
 
-A block of rows takes 0, 1, 2, 4 or 8 bytes a row, by how far its numbers lie apart: instants of one look, and
-most offsets of one cluster, by less than four bytes tell. -1 is "not known", and does not count for that.
+A block of rows takes 0, 1, 2, 4 or 8 bytes a row, depending on the range of its numbers: times of one poll
+and most offsets of one cluster fit into less than four bytes. -1 means "not known" and does not count.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _NARROW = (np.uint8, np.uint16, np.uint32)
 
 
 class Packed:
-    """One column, in blocks of so many rows each, the last one perhaps of fewer."""
+    """One column in blocks of this many rows; the last block may have fewer."""
 
     def __init__(self, block: int) -> None:
         self._block = block
         self._blocks: list[tuple[int, NDArray[np.integer] | None]] = []
 
     def add(self, values: Longs) -> None:
-        """Take the numbers of the next block."""
+        """Append the numbers of the next block."""
         self._blocks.append(_packed(values))
 
     def __getitem__(self, row: int) -> int:
@@ -38,7 +38,7 @@ class Packed:
 
 
 def _packed(values: Longs) -> tuple[int, NDArray[np.integer] | None]:
-    """Return the least number, and codes: 1 for it, more for more, 0 for -1; None if all are the same."""
+    """Return the smallest number and the codes: 0 for -1, else the distance plus 1; None if all are equal."""
     known = values != -1
     least = int(np.min(values, initial=np.iinfo(np.int64).max, where=known))
     most = int(np.max(values, initial=np.iinfo(np.int64).min, where=known))

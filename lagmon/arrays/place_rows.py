@@ -1,4 +1,4 @@
-"""Rows of arrays by place: chunks of them, slices where they can be, and arrays that grow. Pure."""
+"""Rows of arrays by place: chunks, slices for consecutive rows, arrays that grow. Pure."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def grown(array: npt.NDArray[_Number], capacity: int, size: int) -> npt.NDArray[
 
 
 def parts(count: int, size: int = _CHUNK) -> Iterator[slice]:
-    """Yield the slices that a count is dealt with in."""
+    """Yield slices that cover `count` rows."""
     return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
 def chunks(places: Int32s) -> Iterator[tuple[Rows, slice]]:
-    """Yield the rows of each chunk and where it stands; consecutive ones as a slice, several times faster."""
+    """Yield the rows of each chunk and its slice; consecutive rows as a slice, several times faster."""
     for part in parts(len(places)):
         chunk = places[part]
         first = int(chunk[0])
@@ -39,5 +39,5 @@ def chunks(places: Int32s) -> Iterator[tuple[Rows, slice]]:
 
 
 def places_of(rows: Rows) -> Int32s:
-    """Return rows as their numbers."""
+    """Return the numbers of these rows."""
     return np.arange(rows.start, rows.stop, dtype=np.int32) if isinstance(rows, slice) else rows

@@ -1,9 +1,9 @@
-"""Burrow's API and Burrow's rules, exactly as Burrow has them.
+"""Burrow's API and Burrow's rules, with Burrow's results.
 
-api        Burrow's HTTP API v3, for scripts and dashboards that hold on to it
-documents  what Burrow's API says of groups, as Burrow's JSON has it
-paths      the paths of Burrow's HTTP API v3, and its answers that concern no group
-ring       what one commit does to Burrow's ring of commits, as a reference for the intake
-rules      Burrow's verdicts exactly as Burrow gives them, for users whose scripts hold on to its words
-sweep      Burrow's verdicts over all partitions at once
+api        Burrow's HTTP API v3, for scripts and dashboards that use it
+documents  Burrow's JSON documents about groups
+paths      the paths of Burrow's HTTP API v3, and answers without a group
+ring       the effect of one commit on Burrow's ring, as a reference for the intake
+rules      Burrow's verdicts on one partition or group
+sweep      Burrow's verdicts on all partitions at once
 """

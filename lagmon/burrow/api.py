@@ -1,12 +1,15 @@
-"""Burrow's HTTP API v3, for scripts and dashboards that hold on to it: from a path to a document. Pure.
+"""Burrow's HTTP API v3, for scripts and dashboards that use it: from a path to a document. Pure.
 
 Paths, answers and words are those of github.com/linkedin/Burrow, core/internal/httpserver (coordinator.go,
-kafka.go, structs.go). What Burrow's own configuration and log level answer to (`/v3/config`,
-`/v3/admin/loglevel`, `/burrow/admin/ready`) is not served, and answered as Burrow answers what it does not
-know. A path is taken apart before it is decoded, so that `%2F` is part of a name; Burrow decodes first, and
-cannot be asked for a group with a slash. A slash at the end changes nothing; Burrow redirects. Any method but
-GET and HEAD is refused at a path that is served, and finds nothing at another: so does Burrow's httprouter,
-which refuses HEAD too.
+kafka.go, structs.go). Differences:
+
+- `/v3/config`, `/v3/admin/loglevel` and `/burrow/admin/ready` are not served and get the answer that Burrow
+  gives for unknown paths;
+- a path is split before it is decoded, so `%2F` is part of a name; Burrow decodes first and cannot return a
+  group with a slash;
+- a slash at the end is ignored; Burrow redirects;
+- methods other than GET and HEAD are refused on served paths and not found on others, as by Burrow's
+  httprouter, which also refuses HEAD.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BurrowCluster:
-    """A cluster under the name that Burrow's users know it by, and what its detail shows besides."""
+    """A cluster under its name for Burrow's users, with the fields of its detail document."""
 
     name: str
     lag: ClusterLag
@@ -36,13 +39,13 @@ class BurrowCluster:
     client_id: str = ""
     topic_refresh_s: int = 60
     offset_refresh_s: int = 10
-    unread: str = ""  # why nothing can be told of its groups yet
+    unread: str = ""  # why its groups are not known yet
 
 
 def answer(path: str, clusters: Mapping[str, BurrowCluster], *, host: str, url: str, now_ms: int) -> Answer:
-    """Answer a GET of this path, percent-encoded and without its query, under the lock of the clusters.
+    """Answer a GET of this path, percent-encoded and without its query; the caller holds the clusters' locks.
 
-    `clusters` are by name. `url` and `host` are told back: the decoded path, and the name of this machine.
+    `clusters` are by name. `url` (the decoded path) and `host` (of this machine) are returned in the answer.
     """
     request = {"url": url, "host": host}
     match [unquote(part) for part in path.rstrip("/").split("/")]:
@@ -60,7 +63,7 @@ def answer(path: str, clusters: Mapping[str, BurrowCluster], *, host: str, url: 
 
 
 def _about(asked: BurrowCluster | None, rest: list[str], request: dict[str, str], now_ms: int) -> Answer:
-    """Answer what comes after the cluster's name, statuses aside."""
+    """Answer a path below the cluster's name, except statuses."""
     match rest:
         case ["topic"]:
             return _topics(asked, request)
@@ -96,7 +99,7 @@ def _consumers(
     now_ms: int,
     topic: str | None = None,
 ) -> Answer:
-    """Answer with groups; a topic that there is not has none, and is no error."""
+    """Answer with groups; an unknown topic has none and is no error."""
     if asked is None:
         return _missing("cluster not found", request)
     if asked.unread:
@@ -113,7 +116,7 @@ def _status(
     now_ms: int,
     every_partition: bool,
 ) -> Answer:
-    """Answer with a status in any case: an unknown group, or cluster, is NOTFOUND, and no error."""
+    """Answer with a status in any case: an unknown group or cluster is NOTFOUND, not an error."""
     if asked is None:
         document = unknown_group(cluster, group)
     elif asked.unread:
@@ -136,7 +139,7 @@ def _consumer(asked: BurrowCluster | None, group: str, request: dict[str, str], 
 
 
 def _topic(asked: BurrowCluster | None, topic: str, request: dict[str, str]) -> Answer:
-    """Answer with the ends of a topic by partition, -1 for one that was never read."""
+    """Answer with the log end offsets of a topic by partition, -1 if never read."""
     if asked is not None and _is_unlisted(asked):
         return _not_yet(asked, "topics", request)
     count = asked.lag.topics.get(topic) if asked is not None else None
@@ -147,7 +150,7 @@ def _topic(asked: BurrowCluster | None, topic: str, request: dict[str, str]) -> 
 
 
 def _module(cluster: BurrowCluster) -> dict[str, Any]:
-    """Return what Burrow shows of a cluster's configuration, as far as there is such a thing here."""
+    """Return the fields of Burrow's cluster configuration that exist here."""
     profile = {"name": "", "client-id": cluster.client_id, "kafka-version": "", "tls": None, "sasl": None}
     return {
         "class-name": "kafka",
@@ -167,7 +170,7 @@ def _found(message: str, key: str, content: object, request: dict[str, str]) -> 
 
 
 def _not_yet(cluster: BurrowCluster, what: str, request: dict[str, str]) -> Answer:
-    """Answer what asks for something that was never read: an empty list would say that there is none."""
+    """Answer that groups or topics are not read yet: an empty list would mean that there are none."""
     message = f"the {what} of {cluster.name} are not known yet: {cluster.unread}"
     return HTTPStatus.SERVICE_UNAVAILABLE, error_document(message, request)
 

@@ -1,15 +1,15 @@
-"""What Burrow's API says of groups, as Burrow's JSON has it: names of fields, their order, its nulls. Pure.
+"""Burrow's JSON documents about groups: names and order of fields, nulls. Pure.
 
-Worked out from github.com/linkedin/Burrow: the fields from core/protocol (evaluator.go, storage.go), what
-stands in them from core/internal/evaluator/caching.go and core/internal/storage/inmemory.go. Verdicts come
-from burrow/sweep.py, over the rows of the one group that is asked for.
+From github.com/linkedin/Burrow: fields from core/protocol (evaluator.go, storage.go), values from
+core/internal/evaluator/caching.go and core/internal/storage/inmemory.go. Verdicts come from burrow/sweep.py,
+for the rows of the requested group.
 
-What differs from Burrow differs on purpose, and docs/reference/burrow.md says so to users:
-- a partition is shown where the group committed to it or a member owns it, and not because another one of
-  its topic is; only the consumer's detail has all of a topic, for there the place in the list is the number;
-- topics and groups come sorted, where Burrow has them in random order;
-- only of the newest commit is it known when it was seen: of older ones `observedAt` is the timestamp;
-- an expired group is not listed either, whether or not somebody has asked for it.
+Intended differences, listed for users in docs/reference/burrow.md:
+- a partition is shown if the group committed on it or a member owns it, not because another one of its topic
+  is; only the consumer's detail has all partitions of a topic, as the index in the list is the number;
+- topics and groups are sorted; Burrow's order is random;
+- only the newest commit has a time at which it was seen; of older ones `observedAt` is the timestamp;
+- an expired group is never listed; Burrow drops it at the first request after that.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Rows:
 def status_document(
     lag: ClusterLag, cluster: str, group: str, *, now_ms: int, every_partition: bool
 ) -> dict[str, Any]:
-    """Return the status of a group, with all of its partitions or with those that are not well.
+    """Return the status of a group, with all of its partitions or with those that are not OK.
 
     A group that is unknown or expired is NOTFOUND.
     """
@@ -79,14 +79,14 @@ def status_document(
 
 
 def unknown_group(cluster: str, group: str) -> dict[str, Any]:
-    """Return the status of a group that there is not."""
+    """Return the status of an unknown group."""
     return _status(
         cluster, group, Status.NOTFOUND, complete=1.0, partitions=[], count=0, max_lag=None, total_lag=0
     )
 
 
 def topics_document(lag: ClusterLag, group: str, *, now_ms: int) -> dict[str, list[dict[str, Any]]] | None:
-    """Return the stored commits of a group: by topic a list in which the place is the partition's number.
+    """Return the stored commits of a group: by topic a list indexed by partition.
 
     None if the group is unknown or expired.
     """
@@ -96,10 +96,10 @@ def topics_document(lag: ClusterLag, group: str, *, now_ms: int) -> dict[str, li
     found: dict[str, list[dict[str, Any]]] = {}
     newest_seen_ms = _observed_ms(lag, rows).tolist()
     lags = rows.sweep.current_lag.tolist()
-    last = dict(rows.names)  # by topic, of those that are shown
+    last = dict(rows.names)  # the last shown partition by topic
     for row, (topic, partition) in enumerate(rows.names):
         if topic not in found:
-            # Not all places: there is one for each partition that anybody ever committed to.
+            # Not all places: there is one for each partition with any commit.
             count = max(lag.topics.get(topic, 0), last[topic] + 1)
             found[topic] = [_consumed([], _NOBODY, 0) for _ in range(count)]
         offsets = _commits(rows.windows, row, newest_seen_ms[row])
@@ -110,7 +110,7 @@ def topics_document(lag: ClusterLag, group: str, *, now_ms: int) -> dict[str, li
 def listed_groups(lag: ClusterLag, *, now_ms: int, topic: str | None = None) -> list[str]:
     """Return the groups that have committed and are not expired, sorted.
 
-    Where a topic is given, those that have committed to it, or of which a member owns some of it.
+    With a topic: only groups that have committed on it or have a member that owns a partition of it.
     """
     slots = _kept(lag, np.arange(len(lag.slots), dtype=np.int32))
     groups = lag.slots.group[slots]
@@ -132,7 +132,7 @@ def _expires_before_ms(now_ms: int) -> int:
 
 
 def _kept(lag: ClusterLag, slots: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return those slots that have a commit, to a partition whose end was ever read: others Burrow drops."""
+    """Return the slots with a commit on a partition whose log end was read; Burrow drops the others."""
     places = lag.slots.place[slots]
     slots, places = slots[places >= 0], places[places >= 0]
     return slots[(lag.rings.filled[slots] > 0) & (lag.heads.end[places] >= 0)]
@@ -165,7 +165,7 @@ def _rows_of(lag: ClusterLag, group: str, now_ms: int) -> _Rows | None:
 
 
 def _is_there(lag: ClusterLag, topic: str, partition: int) -> bool:
-    """Return whether a partition is one of the cluster's, with an end that was read."""
+    """Return whether a partition exists in the cluster and its log end was read."""
     places = lag.places.of(topic)
     return 0 <= partition < len(places) and bool(lag.heads.end[places[partition]] >= 0)
 
@@ -182,7 +182,7 @@ def _windows(lag: ClusterLag, slots: NDArray[np.int32]) -> Windows:
 
 
 def _observed_ms(lag: ClusterLag, rows: _Rows) -> NDArray[np.int64]:
-    """Return when the newest commit of each row was seen: not in whole seconds, which may be before it."""
+    """Return when the newest commit of each row was seen; whole seconds might be before the commit."""
     return lag.intake.seen_ms[rows.slots]
 
 
@@ -219,7 +219,7 @@ def _partitions(lag: ClusterLag, rows: _Rows) -> list[dict[str, Any]]:
 
 
 def _offsets_in(lag: ClusterLag, rows: _Rows, column: NDArray[np.integer]) -> list[dict[str, Any]]:
-    """Return the commit that stands in this column of each row."""
+    """Return the commit in this column of each row."""
     windows = rows.windows
     every = np.arange(len(column))
     times = windows.committed_ms[every, column]
@@ -229,7 +229,7 @@ def _offsets_in(lag: ClusterLag, rows: _Rows, column: NDArray[np.integer]) -> li
 
 
 def _commits(windows: Windows, row: int, newest_seen_ms: int) -> list[dict[str, Any] | None]:
-    """Return the commits of a row, oldest first, behind a null for each that is missing."""
+    """Return the commits of a row, oldest first, after a null for each missing one."""
     length, filled = windows.offset.shape[1], int(windows.filled[row])
     offsets, times, lags = (
         array[row, length - filled :].tolist()
@@ -253,7 +253,7 @@ def _consumed(offsets: list[dict[str, Any] | None], owner: Owner, current_lag: i
         "offsets": offsets,
         "owner": owner.host,
         "client_id": owner.client_id,
-        "current-lag": current_lag,  # the one field that is written so
+        "current-lag": current_lag,  # the only field with a hyphen
     }
 
 

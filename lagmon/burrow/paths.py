@@ -1,7 +1,6 @@
-"""Which paths Burrow's HTTP API v3 has, and its answers that tell of no group. Pure.
+"""The paths of Burrow's HTTP API v3, and answers without a group. Pure.
 
-Apart from `burrow/api.py`, which judges groups with NumPy: the service serves these paths, and only passes
-on what is asked.
+Separate from `burrow/api.py`, which needs NumPy: the service serves these paths and forwards requests.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ Answer = tuple[int, dict[str, Any]]
 
 
 def is_served(path: str) -> bool:
-    """Return whether there is anything at this path for GET, whatever clusters, groups and topics there are."""
+    """Return whether a route for GET matches this path, whether or not its cluster or group exists."""
     match [unquote(part) for part in path.rstrip("/").split("/")]:
         case ["", "v3", "kafka"] | ["", "v3", "kafka", _]:
             return True
@@ -29,10 +28,10 @@ def is_served(path: str) -> bool:
 
 
 def not_served() -> Answer:
-    """Answer what no route is for."""
+    """Return the answer for a path without a route."""
     return HTTPStatus.NOT_FOUND, {"error": True, "message": "invalid request type", "result": {}}
 
 
 def error_document(message: str, request: dict[str, str]) -> dict[str, Any]:
-    """Return why there is no answer; `request` is the path that was asked for, and this machine's name."""
+    """Return an error; `request` is the requested path and the name of this machine."""
     return {"error": True, "message": message, "request": request}

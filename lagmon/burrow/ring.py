@@ -1,14 +1,13 @@
-"""What one commit does to Burrow's ring of commits, as a reference for the intake. Pure.
+"""The effect of one commit on Burrow's ring of commits, as a reference for the intake. Pure.
 
-Worked out from github.com/linkedin/Burrow, core/internal/storage/inmemory.go. Burrow reads the offsets topic
-from its end, and its beginning with a second reader at the same time, so there a commit can come late.
-Read once and in the topic's order, as here, a commit is always the newest, and a ring can differ from
-Burrow's only in this:
-- Burrow drops a commit to a partition whose log end it has not sampled yet, and all that came before it
-  read any; what was read at the start-up goes in without a lag;
-- it drops a commit older than the expiry of groups, and all rings of a group at the first question after it;
-- a commit whose time is before its predecessor's overwrites that one and takes its time, also with a
-  minimum distance of zero: brokers' clocks differ, so a change of leader is enough for this.
+From github.com/linkedin/Burrow, core/internal/storage/inmemory.go. Burrow reads the offsets topic from its
+end, and its beginning with a second reader at the same time, so commits may come late. Mirrorwatch reads it
+once and in order, so a commit is always the newest. Rings differ from Burrow's only in this:
+- Burrow drops a commit on a partition whose log end it has not sampled yet; commits from the start-up have no
+  lag;
+- it drops a commit older than the expiry of groups, and all rings of a group at the first request after it;
+- a commit with a time before its predecessor's replaces that one and takes its time, even with a minimum
+  distance of zero; a change of leader can cause this, as clocks of brokers differ.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 def store(
     ring: tuple[Commit | None, ...], commit: Commit, broker_end: int, *, min_distance_s: int = 0
 ) -> tuple[Commit | None, ...]:
-    """Return the ring, oldest first behind its empty places, after a commit; its own lag counts for nothing.
+    """Return the ring, oldest first after its empty places, with a commit added; its own lag is ignored.
 
-    `broker_end` is the log end sampled last, of which the lag is told where the commit is the newest.
+    `broker_end` is the last sampled log end; the lag is computed from it if the commit is the newest.
     """
     length = len(ring)
     kept = [one for one in ring if one is not None]
@@ -33,10 +32,10 @@ def store(
         return ring
     place = sum(one.order < commit.order for one in kept)
     if place == 0 and len(kept) == length:
-        return ring  # older than all in a full ring
+        return ring  # older than all others in a full ring
     newest = place == len(kept)
     stored = replace(commit, lag=max(0, broker_end - commit.offset) if newest else None)
-    # A full ring gives its oldest place to a late commit right after it, before any distance is looked at.
+    # A full ring puts a late commit in place of the oldest, before distances are compared.
     takes_oldest = place == 1 and len(kept) == length and not newest
     before = kept[place - 1] if place and not takes_oldest else None
     if before is not None and commit.committed_ms - before.committed_ms < min_distance_s * 1000:

@@ -1,16 +1,16 @@
-"""Burrow's verdicts exactly as Burrow gives them, for users whose scripts hold on to its words. Pure.
+"""Burrow's verdicts on one partition or group, with Burrow's results. Pure.
 
-Worked out from github.com/linkedin/Burrow, core/internal/evaluator/caching.go and, for the present lag and
-the expiry of groups, core/internal/storage/inmemory.go (as of allowed-lag and minimum-complete, 2022). The
-vectors in tests/lagmon/golden hold it to that.
+From github.com/linkedin/Burrow, core/internal/evaluator/caching.go and, for the current lag and the expiry of
+groups, core/internal/storage/inmemory.go (as of allowed-lag and minimum-complete, 2022). The vectors in
+tests/lagmon/golden are Burrow's results.
 
-Order of the rules over a partition, first match wins: never committed, nothing stored, too little stored,
-lag allowed now, STOP, REWIND, lag allowed once, STALL, WARN. Worth knowing, because it surprises:
-- the present is in whole seconds, so nothing is STOP within the second of its last commit;
+Rules for a partition, the first that holds wins: never committed, nothing stored, too little stored, lag
+allowed now, STOP, REWIND, lag allowed once, STALL, WARN. Surprises:
+- the current time is in whole seconds, so nothing is STOP within the second of its last commit;
 - one commit with lag is STALL at first, and STOP a second later;
-- only the first step back is looked at: a second one behind it goes unseen;
+- only the first step back counts, not a second one after it;
 - a partition that only ever had an owner counts as one stored commit of ten;
-- all arithmetic wraps at 64 bits.
+- arithmetic wraps at 64 bits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BurrowPolicy:
-    """Burrow's own settings with its own defaults."""
+    """Burrow's settings with Burrow's defaults."""
 
     allowed_lag: int = 0
     minimum_complete: float = 0.0
@@ -49,7 +49,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class BurrowVerdict:
-    """What Burrow says of one partition; `complete` is a 32-bit share, as short as Burrow prints it."""
+    """Burrow's verdict on one partition; `complete` is a 32-bit share, as short as Burrow prints it."""
 
     reason: Reason
     complete: float
@@ -69,7 +69,7 @@ class BurrowVerdict:
 
 @dataclass(frozen=True, slots=True)
 class BurrowGroup:
-    """What Burrow says of a group; `max_lag` is the index of the partition with the largest lag."""
+    """Burrow's verdict on a group; `max_lag` is the index of the partition with the largest lag."""
 
     reason: Reason
     complete: float
@@ -130,7 +130,7 @@ def _is_rewound(case: _Case) -> bool:
     step = case.first_step_back
     return step > 0 and all(
         commit.offset < case.window[step - 1].offset for commit in case.window[step:]
-    )  # back at where it had been counts as recovered
+    )  # reaching the earlier offset again counts as recovered
 
 
 def _lag_was_allowed(case: _Case) -> bool:
@@ -161,8 +161,8 @@ def burrow_partition(
 ) -> BurrowVerdict:
     """Judge one partition: `ring` with its empty places first, and the sampled log ends, newest last.
 
-    A ring of length zero is a partition that nobody ever committed to or owned. Without any sampled end
-    the topic is gone, and the lag is 0.
+    A ring of length zero is a partition that was never committed on or owned. Without a sampled end the topic
+    is deleted, and the lag is 0.
     """
     if not ring:
         return BurrowVerdict(Reason.BURROW_NO_RING, 0.0, 0, Facts(now_ms=now_ms, lag=0))
@@ -186,9 +186,9 @@ def burrow_group(
 ) -> BurrowGroup:
     """Judge a group by its partitions, in the order in which they are shown.
 
-    `last_commit_ms` is the time of the commit that came last to any of them: None for a group that nobody
-    knows, 0 for one that only ever had owners. A tie for the largest lag goes to the first in order; Burrow
-    walks the topics of a group in random order, so there it goes to any of them.
+    `last_commit_ms` is the time of the newest commit on any of them: None for an unknown group, 0 for one
+    that only ever had owners. Of equal lags the first in order is the largest; Burrow's order of topics is
+    random.
     """
     facts = Facts(now_ms=now_ms, since_ms=-1 if last_commit_ms is None else last_commit_ms)
     if last_commit_ms is None:
@@ -214,7 +214,7 @@ def burrow_group(
 
 
 def oldest_kept_ms(now_ms: int, policy: BurrowPolicy) -> int:
-    """Return the time before which a commit is not taken, and a group whose last one it is has expired."""
+    """Return the time before which commits are dropped and groups expire."""
     return (now_ms // 1000 - policy.expire_group_s) * 1000
 
 

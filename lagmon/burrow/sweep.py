@@ -1,7 +1,7 @@
-"""Burrow's verdicts over all partitions at once: burrow/rules.py as arrays. Pure.
+"""Burrow's verdicts on all partitions at once: burrow/rules.py as arrays. Pure.
 
-Rules are looked at from the last to the first, so that the first that holds is written last. A chunk of rows
-at a time, columns first, so that the temporaries of a chunk stay in the processor's cache.
+Rules are applied from the last to the first, so that the first that holds is written last. Rows are processed
+in chunks, columns first, so that temporaries stay in the processor's cache.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class BurrowGroups:
 
 def lowest_end(recent: Longs) -> Longs:
     """Return the lowest of each row's sampled ends, -1 if there is none; (rows, columns), -1 missing."""
-    unsigned = recent.view(np.uint64)  # here what is missing is larger than any end
+    unsigned = recent.view(np.uint64)  # -1 is larger than any end here
     lowest = unsigned[:, 0].copy()
     for column in range(1, recent.shape[1]):
         np.minimum(lowest, unsigned[:, column], out=lowest)
@@ -65,8 +65,8 @@ def burrow_sweep(
 ) -> BurrowSweep:
     """Judge every row as `burrow_partition` does.
 
-    `newest_end` and `lowest` are of the ends sampled last, as many as Burrow keeps, -1 if there are none.
-    `owned` tells which rows without a commit have an owner, and so a ring.
+    `newest_end` and `lowest` are of the last sampled ends, as many as Burrow keeps, -1 if there are none.
+    `owned` marks rows without a commit that have an owner, and so a ring.
     """
     rows, length = windows.offset.shape
     reason = np.empty(rows, np.int8)
@@ -96,14 +96,13 @@ def burrow_sweep(
 def burrow_groups(sweep: BurrowSweep, grouping: Grouping, not_found: Flags) -> BurrowGroups:
     """Judge every group by its rows as `burrow_group` does.
 
-    `not_found` tells of each group whether it is unknown or expired. Of rows with equally much lag the first
-    counts.
+    `not_found` marks groups that are unknown or expired. Of rows with equal lag the first counts.
     """
     worst, _ = grouping.largest(sweep.status, Status.OK)
     _, max_lag = grouping.largest(sweep.current_lag, 0)
     total_lag = grouping.sums(sweep.current_lag)
     full = grouping.sums((sweep.complete == 1).astype(np.int64)).astype(np.float32)
-    sizes = np.ones(grouping.count, np.float32)  # a group without partitions has no full ones either
+    sizes = np.ones(grouping.count, np.float32)  # avoids a division by zero
     sizes[grouping.present] = grouping.sizes
     complete = full / sizes
     status = np.minimum(worst, Status.ERR).astype(np.int8)
@@ -136,12 +135,12 @@ def _judge(
     highest_lag = np.full(len(last), -1, np.int64)
     same, is_back = np.ones((2, len(last)), np.bool_)
     stepped = np.zeros(len(last), np.bool_)
-    peak = np.zeros(len(last), np.int64)  # what the first step back went back from
+    peak = np.zeros(len(last), np.int64)  # the offset before the first step back
     for column in range(length):
         at, known = offset[column], lag[column] >= 0
         here = filled >= length - column
         was_allowed |= known & (lag[column] <= allowed_lag)
-        # The last known lag is the highest so far, or it has fallen already.
+        # The last known lag is the highest so far, unless it has already fallen.
         falls |= known & (lag[column] < highest_lag)
         np.maximum(highest_lag, lag[column], out=highest_lag)
         same &= ~here | (at == last)

@@ -1,4 +1,4 @@
-"""When a cluster last did not answer: meanwhile nobody could commit to it. Pure."""
+"""When a cluster was last unreachable, so that no group could commit. Pure."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LEAST_MS = 30_000  # three looks
-SILENT_LOOKS = 2  # in a row, at least: one without an answer tells nothing of the cluster
-SOON_MS = 60_000  # within so long nobody is sure to have come back: absences so close are one
-MOST_BETWEEN_MS = 300_000  # that it answered within one: in so long, all who are there have come back
-STATE_NUMBERS = 5  # that a restart keeps
+LEAST_MS = 30_000  # three polls
+SILENT_LOOKS = 2  # in a row, at least: a single one says nothing about the cluster
+SOON_MS = 60_000  # clients may need this long to come back: absences this close count as one
+MOST_BETWEEN_MS = 300_000  # up to this total time of answers in between: then all clients are back
+STATE_NUMBERS = 5  # stored over a restart
 
 
 class Absence:
-    """The newest absence: from the last look before it to the first one after it, epoch ms, -1 for none."""
+    """The newest absence, from the last answered poll before it to the first after it, epoch ms; -1: none."""
 
     def __init__(self) -> None:
         self.left_ms = -1
         self.back_ms = -1
-        self._between_ms = 0  # for how long it answered in between
-        self._looked_ms = -1  # the newest look with an answer
-        self._silent = 0  # looks without one since then
-        self._answered = False  # whether the look that is under way had one
+        self._between_ms = 0  # total time of answers within the absence
+        self._looked_ms = -1  # the newest answered poll
+        self._silent = 0  # unanswered polls since then
+        self._answered = False  # whether the current poll was answered
 
     def note_answer(self, at_ms: int) -> None:
-        """Record that the cluster answered the look that is under way, whatever fails in it afterwards."""
+        """Record that the cluster answered the current poll, whatever fails in it later."""
         self._answered = True
         before_ms, self._looked_ms = self._looked_ms, at_ms
         silent, self._silent = self._silent, 0
@@ -39,16 +39,16 @@ class Absence:
         self.back_ms = at_ms
 
     def end_look(self) -> None:
-        """Record that a look is over, as it failed or because all was asked."""
+        """Record that a poll has ended, failed or complete."""
         if not self._answered:
             self._silent += 1
         self._answered = False
 
     def state(self) -> list[int]:
-        """Return what a restart has to keep of it."""
+        """Return the state to store over a restart."""
         return [self.left_ms, self.back_ms, self._between_ms, self._looked_ms, self._silent]
 
     def take_up(self, state: Sequence[int]) -> None:
-        """Know again what `state` gave; call it before any look with an answer."""
+        """Restore what `state` returned; call it before the first answered poll."""
         self.left_ms, self.back_ms, self._between_ms, self._looked_ms, silent = state
         self._silent += silent

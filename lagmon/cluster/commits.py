@@ -1,4 +1,4 @@
-"""How far the commits of a cluster's groups are known: read from their topic, or asked for by group. Pure."""
+"""Up to when the commits of a cluster's groups are known: read from their topic, or polled by group. Pure."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ if TYPE_CHECKING:
 
 
 class CommitsKnown:
-    """Up to when every commit is known, in epoch milliseconds, -1 if nothing is yet."""
+    """Up to when every commit is known, in epoch milliseconds, -1 if none is yet."""
 
     def __init__(self) -> None:
         self.asking = False  # whether offsets come from the Admin API
-        self.asked_ms: dict[str, int] = {}  # then, by group, when it was asked with an answer
-        self.group_states: dict[str, str] = {}  # then, by group, as the cluster calls them, in lower case
+        self.asked_ms: dict[str, int] = {}  # in Admin mode: by group, when the last answered poll started
+        self.group_states: dict[str, str] = {}  # in Admin mode: states of groups, in lower case
         self._read_to_ms = np.full(1, -1, np.int64)  # by partition of __consumer_offsets
-        self._home = np.zeros(0, np.int32)  # of groups by number, the partition that they are in
+        self._home = np.zeros(0, np.int32)  # by number of a group, its partition
         self._homes_known: list[str] = []
 
     def begin(self, partitions: int) -> None:
-        """Know nothing yet of what stands in any of so many partitions of `__consumer_offsets`."""
+        """Start without known commits in any of `partitions` partitions of `__consumer_offsets`."""
         self._read_to_ms = np.full(partitions, -1, np.int64)
         self._homes_known = []
 
     def end_asking(self) -> None:
-        """Take the offsets of groups from elsewhere again."""
+        """Leave Admin mode."""
         self.asking = False
         self.asked_ms.clear()
         self.group_states.clear()
 
     def note_read(self, partition: int, at_ms: int) -> None:
-        """Record that every commit of this partition up to an instant was read."""
+        """Record that all commits of this partition up to an instant were read."""
         self._read_to_ms[partition] = max(at_ms, int(self._read_to_ms[partition]))
 
     @property
     def to_ms(self) -> int:
-        """Return up to when the commits of every partition, or group, are known."""
+        """Return up to when the commits of every partition, or of every group, are known."""
         if self.asking:
             return min(self.asked_ms.values(), default=-1)
         return int(self._read_to_ms.min())
 
     def of_group(self, group: str) -> int:
-        """Return up to when the commits of a group are known, whether or not there is any."""
+        """Return up to when the commits of a group are known, even if it has none."""
         if self.asking:
             return self.asked_ms.get(group, -1)
-        if self._read_to_ms.max() < 0:  # while all is read for the first time, of many
+        if self._read_to_ms.max() < 0:  # while everything is read for the first time
             return -1
         return int(self._read_to_ms[partition_of(group, len(self._read_to_ms))])
 
     def by_group(self, slots: Slots) -> NDArray[np.int64]:
-        """Return up to when the commits of each group are known, by number; the last is for slots of none."""
+        """Return up to when the commits of each group are known, by number; the last is for no group."""
         names = slots.names
         if self.asking:
             return np.array([self.asked_ms.get(name, -1) for name in (*names, "")], np.int64)

@@ -1,7 +1,7 @@
-"""How far the partitions of a topic were handed over, and that one goes back: its log has lost its end. Pure.
+"""How far the partitions of a topic were read, and steps back: the log was truncated. Pure.
 
-After an unclean election, or where a topic was re-created, a client begins at the log's start by itself
-(`auto.offset.reset: earliest`). What it hands over then was read before, or is of another log.
+After an unclean election, or if a topic was re-created, a client starts again at the log start
+(`auto.offset.reset: earliest`). Its next records were read before, or belong to another log.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 class HandedOver:
-    """Follows one reading of a topic, whose partitions only go forward; `begin` before another."""
+    """Checks that the partitions of a topic only go forward during one reading."""
 
     def __init__(self, cluster: str, topic: str) -> None:
         self._where = f"cluster {cluster}: topic {topic}"
         self._to: dict[int, int] = {}
 
     def begin(self) -> None:
-        """Know nothing: it is read from its start."""
+        """Start again: the topic is read from its start."""
         self._to.clear()
 
     def note(self, positions: Mapping[int, int]) -> None:
-        """Take in by partition what comes next."""
+        """Record by partition the next offset."""
         self._to |= positions
 
     def went_back(self, positions: Mapping[int, int]) -> str:
-        """Return which of these is before what was taken in, and that all is read anew; "" if none is."""
+        """Return an error if a partition is before its last position; "" if none is."""
         for partition, offset in positions.items():
             read_to = self._to.get(partition, 0)
             if offset < read_to:
@@ -41,7 +41,7 @@ class HandedOver:
         return ""
 
     def check(self, positions: Mapping[int, int]) -> None:
-        """Take them in, before what was handed over is used; raises UnavailableError if one went back."""
+        """Record positions before their records are used; raises UnavailableError if one went back."""
         said = self.went_back(positions)
         if said:
             raise UnavailableError(said)

@@ -1,4 +1,4 @@
-"""Which ids of topics came in time: of one that was re-created, the old id may come after the new. Pure."""
+"""Topic ids that are not outdated: after a re-creation, an answer with the old id may arrive late. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def in_time(lag: ClusterLag, ids: Mapping[str, str], asked_ms: int) -> dict[str, str]:
-    """Return the ids that were asked for since their topics were last seen to be others, or that are known.
+    """Return the ids that are known already, or were requested after their topic was last re-created.
 
-    Two ask for ids, each at its own times: an answer that was long on its way would make the old topic of the
-    new one, and the next answer that one anew.
+    Two components request ids, each at its own times. A late answer with the old id would look like a second
+    re-creation, and the next answer like a third.
     """
     return {
         topic: topic_id

@@ -1,4 +1,4 @@
-"""Ids of one cluster's topics, and when places were re-created, held up by a transaction, half read. Pure.
+"""Ids of one cluster's topics; re-creations, open transactions and unanswered polls by place. Pure.
 
 Instants are epoch milliseconds by our clock. A place is a topic's partition (cluster/names.py).
 """
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     from lagmon.logs.heads import Heads
 
 _BEFORE_ALL_TIME = np.iinfo(np.int64).min
-NEVER = (-1, -1, -1)  # of looks when readers were held up
-AWAY_MS = 180_000  # between two such looks: had brokers been there, they might have ended what was open
+NEVER = (-1, -1, -1)  # never blocked by a transaction
+AWAY_MS = 180_000  # between two such polls: in a longer time, brokers may have ended an older transaction
 _MOST_GONE = 10_000  # topics
 
 
 class TopicMarks:
-    """Ids by topic and instants by place; what is known of neither is not there."""
+    """Ids by topic and instants by place; what is not known has no entry."""
 
     def __init__(self) -> None:
-        self.ids: dict[str, str] = {}  # of topics that groups read, by name
-        self.former_ids: dict[str, str] = {}  # before we were away: still to be compared
-        # Of topics that were removed with what groups had committed to them; "" if it was never known.
+        self.ids: dict[str, str] = {}  # of topics with commits, by name
+        self.former_ids: dict[str, str] = {}  # from before a restart: still to be compared
+        # Of removed topics with commits; "" if it was never known.
         self.gone_ids: dict[str, str] = {}
-        self.remade_ms: dict[int, int] = {}  # when the topic was seen to be another one
-        # When a transaction was last seen to hold up readers, the last stable offset at that look, and since
-        # when looks have seen it there, without a gap.
+        self.remade_ms: dict[int, int] = {}  # when the topic was seen to be re-created
+        # When a transaction was last seen to block consumers, the last stable offset at that poll, and since
+        # when polls have seen it there, without a gap.
         self.held: dict[int, tuple[int, int, int]] = {}
-        # Where it had no answer when the end was read last: when the last stable offset was, -1 never.
+        # When the last stable offset was last read, if it was not at the newest poll of the end; -1 never.
         self.stable_ms: dict[int, int] = {}
 
     def note_id(self, topic: str, topic_id: str, places: Sequence[int], now_ms: int) -> bool:
-        """Record the id of a topic at these places; return whether it is another topic of that name."""
+        """Record the id of a topic with these places; return whether the topic was re-created."""
         before = self.ids.get(topic) or self.former_ids.get(topic)
         self.ids[topic] = topic_id
         self.former_ids.pop(topic, None)
@@ -49,11 +49,11 @@ class TopicMarks:
         return True
 
     def is_back(self, topic: str, topic_id: str) -> bool:
-        """Tell once of a topic that were removed whether it may be that one, and was only hidden."""
+        """Return once for a removed topic whether it may be this one, hidden for a while."""
         return self.gone_ids.pop(topic, None) in ("", topic_id)
 
     def forget(self, topics: Iterable[str], places: Iterable[int], *, read: Collection[str]) -> None:
-        """Forget topics that were removed, nor of their places, but the ids of those that were read."""
+        """Forget removed topics and their places, but keep the ids of those with commits."""
         for topic in topics:
             former, known = self.former_ids.pop(topic, ""), self.ids.pop(topic, "")
             if topic in read:
@@ -66,9 +66,9 @@ class TopicMarks:
             self.stable_ms.pop(place, None)
 
     def note_stables(self, places: NDArray[np.int32], stables: NDArray[np.int64], heads: Heads) -> None:
-        """Record whether the last stable offsets came, of places whose ends came.
+        """Record which places with a new end have a new last stable offset.
 
-        Call it before `heads` takes them: until then it tells when both were there last.
+        Call it before `heads` takes them: it needs the time at which both were last read.
         """
         if self.stable_ms:
             for place in places[stables >= 0].tolist():
@@ -86,31 +86,32 @@ class TopicMarks:
         return found
 
     def note_held(self, places: NDArray[np.int32], stables: NDArray[np.int64], at_ms: int) -> None:
-        """Record that transactions held up readers at these places, from these offsets on."""
+        """Record that transactions block consumers at these places, from these offsets on."""
         for place, stable in zip(places.tolist(), stables.tolist(), strict=True):
             looked_ms, before, since_ms = self.held.get(place, NEVER)
             goes_on = before == stable and 0 <= at_ms - looked_ms <= AWAY_MS
             self.held[place] = (at_ms, stable, since_ms if goes_on else at_ms)
 
     def held_ms(self, at: NDArray[np.int32], offsets: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """Return when readers at these places, of so many, were last held up, before all time where never.
+        """Return when consumers at these places and offsets were last blocked, before all time if never.
 
-        Who stood before the last stable offset of that look had something to read.
+        A consumer before the last stable offset of that poll was not blocked. `count` is the number of
+        places.
         """
         return held_ms(self.held_by_place(count), at, offsets)
 
     def held_looks(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return by place, of so many, the last look that saw a transaction, and since when looks saw it.
+        """Return by place the last poll that saw a blocking transaction, and since when polls saw it.
 
-        Of a place where none was ever seen both are before all time.
+        Both are before all time if none was seen. `count` is the number of places.
         """
         looked_ms, since_ms = self._held(count, 0, 2)
         return looked_ms, since_ms
 
     def held_by_place(self, count: int) -> NDArray[np.int64]:
-        """Return the last look that saw a transaction and the last stable offset then, by place, of so many.
+        """Return by place the last poll that saw a blocking transaction, and the last stable offset then.
 
-        Of a place where none was ever seen both are before all time.
+        Both are before all time if none was seen. `count` is the number of places.
         """
         return self._held(count, 0, 1)
 
@@ -121,7 +122,7 @@ class TopicMarks:
         return found
 
     def of(self, places: Sequence[int]) -> tuple[list[int], list[tuple[int, int, int]]]:
-        """Return of places when they were re-created and of looks when readers were held up, -1 never."""
+        """Return when these places were re-created, and their blocking transactions; -1 never."""
         remade = [self.remade_ms.get(place, -1) for place in places]
         return remade, [self.held.get(place, NEVER) for place in places]
 
@@ -133,7 +134,7 @@ class TopicMarks:
         *,
         now_ms: int,
     ) -> None:
-        """Know these again as `of` gave them, but none as later than now: our clock may have been ahead."""
+        """Restore what `of` returned, at most as of now: our clock may have been ahead."""
         self.remade_ms.update(
             {place: min(at, now_ms) for place, at in zip(places, remade_ms, strict=True) if at >= 0}
         )
@@ -147,15 +148,15 @@ class TopicMarks:
 
 
 def held_ms(held: NDArray[np.int64], at: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the same as `TopicMarks.held_ms`, of what `held_by_place` gave: as often as is needed."""
+    """Return the same as `TopicMarks.held_ms`, from a result of `held_by_place`."""
     looked_ms, stables = held
     return np.where(offsets >= stables[at], looked_ms[at], _BEFORE_ALL_TIME)
 
 
 def by_place(instants: Mapping[int, int], count: int) -> NDArray[np.int64]:
-    """Return instants of some places as an array over so many, before all time where none is."""
+    """Return instants of some places as an array of `count`, before all time for the others."""
     if not instants:
-        return np.broadcast_to(np.int64(_BEFORE_ALL_TIME), count)  # which takes no room
+        return np.broadcast_to(np.int64(_BEFORE_ALL_TIME), count)  # takes no memory
     found = np.full(count, _BEFORE_ALL_TIME, np.int64)
     found[list(instants)] = list(instants.values())
     return found

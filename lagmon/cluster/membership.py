@@ -1,7 +1,7 @@
-"""Who is a member of which group, and what each was given: as `__consumer_offsets` describes it.
+"""Members of groups and their assignments, as `__consumer_offsets` describes them. Pure.
 
-Classic groups describe themselves whole in one record; groups of KIP-848 member by member, with the ids of
-topics instead of names. Pure.
+A classic group is described in one record. A group of KIP-848 has records for each member, with ids of topics
+instead of names.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from fleet.wire.commits import MemberRecord
 
-_KIP_848 = "consumer"  # Kafka's own word for a group of its newer protocol
+_KIP_848 = "consumer"  # Kafka's name for groups of KIP-848
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The member that was given a partition."""
+    """The member that a partition is assigned to."""
 
     client_id: str
     host: str
@@ -30,7 +30,7 @@ class Owner:
 
 @dataclass(slots=True)
 class _Group:
-    """A group as it was described last: members by id, partitions by the topic's name or id."""
+    """The last description of a group: members by id, partitions by topic name or id."""
 
     members: dict[str, Owner] = field(default_factory=dict)
     assigned: dict[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
@@ -41,22 +41,22 @@ class Membership:
     """The members of all groups of one cluster."""
 
     def __init__(self) -> None:
-        self.kinds: dict[str, str] = {}  # of groups that commit no offsets by what they are, by name
-        self.names: Mapping[str, str] = {}  # of topics, by id
-        # Until who follows took them: groups of which anything changed, and that had no member meanwhile.
+        self.kinds: dict[str, str] = {}  # kinds of groups that commit no offsets, by name
+        self.names: Mapping[str, str] = {}  # names of topics, by id
+        # Until a follower has taken them: changed groups, and groups that had no member meanwhile.
         self.changed: set[str] = set()
         self.emptied: set[str] = set()
         self._groups: dict[str, _Group] = {}
         self._joined: set[str] = set()
-        self._committed: set[str] = set()  # where that is not to be seen from positions
+        self._committed: set[str] = set()  # if no position shows it
 
     def name_topics(self, names: Mapping[str, str]) -> None:
-        """Record what topics are called, by id."""
+        """Record the names of topics, by id."""
         if names != self.names:
             self.names = names
 
     def take(self, record: MemberRecord) -> None:
-        """Take in a description of a group or of one of its members."""
+        """Add a description of a group or of one of its members."""
         self._take(record)
         self.changed.add(record.group)
         if self.members(record.group) <= 0:
@@ -66,7 +66,7 @@ class Membership:
         match record:
             case GroupDescribed():
                 self.note_kind(record.group, record.protocol_type)
-                if record.members or record.generation > 0:  # which counts how often anybody came or went
+                if record.members or record.generation > 0:  # the number of rebalances so far
                     self.note_joined(record.group)
                 self._groups[record.group] = _Group(
                     {one.id: Owner(one.client_id, one.client_host) for one in record.members},
@@ -94,7 +94,7 @@ class Membership:
                 assert_never(record)
 
     def note_kind(self, group: str, protocol_type: str) -> None:
-        """Record what a group is, by its protocol type or by Kafka's own word for its kind."""
+        """Record the kind of a group, by its protocol type or Kafka's group type."""
         kind = kind_of(protocol_type)
         self.changed.add(group)
         if kind:
@@ -103,13 +103,13 @@ class Membership:
             self.kinds.pop(group, None)
 
     def note_there(self, group: str, kind: str) -> None:
-        """Record that there is a group whose members describe themselves, if it has any left.
+        """Record that a group of KIP-848 exists and has had a member.
 
-        It began with its first member. Compaction keeps nothing of members that are gone.
+        Compaction removes the records of members that have left.
         """
         self.note_kind(group, kind)
         self.note_joined(group)
-        if kind == _KIP_848:  # of other kinds, members' records are not read
+        if kind == _KIP_848:  # members' records of other kinds are not read
             self._groups.setdefault(group, _Group())
 
     def note_joined(self, group: str) -> None:
@@ -117,25 +117,25 @@ class Membership:
         self._joined.add(group)
 
     def note_committed(self, group: str) -> None:
-        """Record that a group committed to something of which no position is kept, or is kept no more."""
+        """Record that a group committed, where no position shows it."""
         if group not in self._committed:
             self._committed.add(group)
             self.changed.add(group)
 
     def forget_commits(self, groups: Iterable[str]) -> None:
-        """Forget that these groups committed: what they did, they did before they ended."""
+        """Forget commits of these groups from before they ended."""
         self._committed.difference_update(groups)
 
     def committed(self, group: str) -> bool:
-        """Return whether that is so of a group, since it began."""
+        """Return whether `note_committed` was called for a group since it began."""
         return group in self._committed
 
     def joined(self, group: str) -> bool:
-        """Return whether a group was seen to have a member, or to have had one, since it began."""
+        """Return whether a group has or had a member since it began."""
         return group in self._joined
 
     def forget(self, group: str) -> None:
-        """Forget who is in a group, whatever was said of it; that it had members stays known."""
+        """Forget the members of a group; `joined` stays."""
         self._groups.pop(group, None)
         self.changed.add(group)
         self.emptied.add(group)
@@ -146,12 +146,12 @@ class Membership:
             known.clear()
 
     def members(self, group: str) -> int:
-        """Return how many members a group has, -1 if nothing was said of it."""
+        """Return how many members a group has, -1 if it was not described."""
         known = self._groups.get(group)
         return -1 if known is None else len(known.members)
 
     def given(self, group: str) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Yield what each member was given: a topic, by its id where no name is known, and partitions."""
+        """Yield the assignments of a group: topic (its id if the name is unknown) and partitions."""
         known = self._groups.get(group)
         if known is not None:
             for member in known.members:
@@ -159,18 +159,18 @@ class Membership:
                     yield self.names.get(topic, topic), partitions
 
     def given_ids(self) -> set[str]:
-        """Return the ids of all topics that members were given by id."""
+        """Return all topic ids that are assigned."""
         by_id = (group for group in self._groups.values() if group.by_id)
         return {topic for group in by_id for given in group.assigned.values() for topic in given}
 
     def owned_topics(self, group: str) -> set[str]:
-        """Return of which topics members were given partitions."""
+        """Return the topics with an assigned partition."""
         known = self._groups.get(group)
         given = () if known is None else (known.assigned.get(member, {}) for member in known.members)
         return {self.names.get(topic, topic) for topics in given for topic, them in topics.items() if them}
 
     def owners(self, group: str) -> dict[tuple[str, int], Owner]:
-        """Return who was given which topic and partition."""
+        """Return the owner by topic and partition."""
         known = self._groups.get(group)
         if known is None:
             return {}

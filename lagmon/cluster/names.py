@@ -1,7 +1,7 @@
-"""Which group, topic and partition stands behind each slot and place, of one cluster.
+"""Numbers of groups, topics and partitions of one cluster: slots and places.
 
-A *place* is a topic's partition, a *slot* a group's position in one. Both are small whole numbers, so that
-arrays can hold what is known of them; those that were removed are given out again.
+A *place* is a topic's partition, a *slot* a group's position on one. Both are small whole numbers, used as
+indexes of arrays; freed numbers are reused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AT_ONCE = 64  # places that are claimed together
 
 
 class Places:
-    """The partitions of a cluster's topics, by the numbers that `claim` gives; `release` takes them back."""
+    """The partitions of a cluster's topics, by numbers from `claim`; `release` frees them."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Places:
         self._topics: list[str] = []  # by place
         self._partitions = array("i")
         self._spare: list[int] = []
-        self.listed = 0  # partitions that the cluster has, as it told last
+        self.listed = 0  # number of partitions of the cluster, as last listed
         self._listed_of: Mapping[str, int] = {}  # the same by topic
         self._used = 0
 
@@ -46,7 +46,7 @@ class Places:
         return sorted(self._of_topic)
 
     def take(self, topic: str, partition: int) -> int:
-        """Return the place of a partition; it and those below it are made where they are new."""
+        """Return the place of a partition; create it and those of lower partitions if needed."""
         known = self._of_topic.get(topic)
         if known is None:
             known = self._of_topic[topic] = array("i")
@@ -55,11 +55,11 @@ class Places:
         return known[partition]
 
     def unlisted(self, topic: str, partition: int) -> int:
-        """Return how many places more than the cluster has partitions there would be with this one."""
+        """Return how many places there would be beyond the cluster's partitions, with this one."""
         return self._used + max(0, partition + 1 - self.count(topic)) - self.listed
 
     def of(self, topic: str) -> list[int]:
-        """Return the places of a topic in the order of its partitions, none where it is not known."""
+        """Return the places of a topic in the order of its partitions; none if it is not known."""
         return list(self._of_topic.get(topic, ()))
 
     def count(self, topic: str) -> int:
@@ -67,13 +67,14 @@ class Places:
         return len(self._of_topic.get(topic, ()))
 
     def note_listed(self, partitions: Mapping[str, int]) -> None:
-        """Record how many partitions each topic has, 0 if that is not known."""
+        """Record the number of partitions of each topic, 0 if not known."""
         self._listed_of, self.listed = partitions, sum(partitions.values())
 
     def listed_of(self, topic: str) -> list[int]:
-        """Return the places of those partitions of a topic that it has, as it was listed last.
+        """Return the places of the partitions that a topic has, as last listed.
 
-        There are more where it was re-created with fewer, or where a group has committed to one beyond them.
+        More places exist if it was re-created with fewer partitions, or if a group committed on one beyond
+        them.
         """
         found, count = self.of(topic), self._listed_of.get(topic, 0)
         return found[:count] if 0 < count < len(found) else found
@@ -83,19 +84,19 @@ class Places:
         return self._topics[place], self._partitions[place]
 
     def topics_of(self, places: NDArray[np.int32]) -> set[str]:
-        """Return the topics of these places, among which -1 is none and any may stand several times."""
+        """Return the topics of these places; -1 is none, and duplicates are allowed."""
         there = np.flatnonzero(np.bincount(places + 1)[1:]) if len(places) else places
         topics = self._topics
         return {topics[place] for place in there.tolist()}
 
     def drop(self, topics: Iterable[str]) -> list[int]:
-        """Forget topics; return their places, which will be given out again."""
+        """Forget topics; return their places, which will be reused."""
         gone = [place for topic in topics for place in self._of_topic.pop(topic, ())]
         self._used -= len(gone)
         for place in gone:
             self._topics[place] = ""
         if gone:
-            self._release(np.array(gone, np.int32))  # at once: each time all that is known is searched
+            self._release(np.array(gone, np.int32))  # together: each release searches all entries
         return gone
 
     def _new(self, topic: str, partition: int) -> int:
@@ -111,30 +112,31 @@ class Places:
 
 
 class Slots:
-    """The positions of groups, by number: `group` and `place` of each, -1 if none is there.
+    """The positions of groups, by number: `group` and `place` of each, -1 for a free slot.
 
-    Positions that are `hidden` are kept for others' sake: they are not among the group's own. They have a
-    number of their own, so that a group of which some are told and some are hidden has two.
+    `hidden` positions are kept for mirrors only and do not belong to the group's own. They have a group
+    number of their own, so a group with both kinds has two numbers.
     """
 
     def __init__(self) -> None:
         self.group = np.full(_FIRST, -1, np.int32)
         self.place = np.full(_FIRST, -1, np.int32)
-        self.turns = np.zeros(_FIRST, np.int32)  # of each, how often it was given out and back
+        self.turns = np.zeros(_FIRST, np.int32)  # how often each slot was taken and freed
         self._count = 0
         self._free: list[int] = []
         self._groups: list[str] = []  # by number
         self._number: dict[str, int] = {}
-        self._hidden: dict[str, int] = {}  # numbers of what is hidden, by group
+        self._hidden: dict[str, int] = {}  # numbers of hidden positions, by group
         self._free_groups: list[int] = []
-        self._held: list[int] = []  # by group, how many slots
-        self.begun = 0  # how many groups have begun, of every number
-        self._begun: list[int] = []  # by group, the how-manyth it was
+        self._held: list[int] = []  # number of slots, by group
+        self.begun = 0  # how many groups have begun in total
+        self._begun: list[int] = []  # by group, its ordinal
         self._hides: set[int] = set()  # the same numbers
-        self.changed: set[str] = set()  # groups with positions that came or went, until who follows took them
+        # groups with new or removed positions, until a follower has taken them
+        self.changed: set[str] = set()
 
     def __len__(self) -> int:
-        """Return one more than the largest slot that was ever given out."""
+        """Return one more than the largest slot ever taken."""
         return self._count
 
     @property
@@ -143,38 +145,38 @@ class Slots:
         return self._count - len(self._free)
 
     def groups(self) -> Iterator[tuple[int, str]]:
-        """Yield number and name of every group that has a position which is not hidden."""
+        """Yield number and name of every group with a visible position."""
         return ((number, name) for name, number in self._number.items())
 
     def every_group(self) -> Iterator[tuple[int, str]]:
-        """Yield number and name of every group that has a position, those of hidden ones too."""
+        """Yield number and name of every group with a position, hidden ones included."""
         both = (self._number, self._hidden)
         return ((number, name) for numbers in both for name, number in numbers.items())
 
     def shows(self, number: int) -> bool:
-        """Return whether what has this number is not hidden."""
+        """Return whether positions with this group number are visible."""
         return number not in self._hides
 
     @property
     def group_numbers(self) -> int:
-        """Return one more than the largest number of a group that was ever given out."""
+        """Return one more than the largest group number ever used."""
         return len(self._groups)
 
     @property
     def names(self) -> list[str]:
-        """Return the names of groups by number, those that are free included; to be read only."""
+        """Return the names of groups by number, also of free numbers; read-only."""
         return self._groups
 
     def begun_as(self, number: int) -> int:
-        """Return the how-manyth group it was to begin that has this number: not that of one before it."""
+        """Return the ordinal of the group that has this number now."""
         return self._begun[number]
 
     def number(self, group: str) -> int | None:
-        """Return the number of a group, None if it has no position that is not hidden."""
+        """Return the number of a group, None if it has no visible position."""
         return self._number.get(group)
 
     def holds(self, group: str) -> bool:
-        """Return whether a group has a position, be it a hidden one."""
+        """Return whether a group has a position, hidden or not."""
         return group in self._number or group in self._hidden
 
     def group_name(self, number: int) -> str:
@@ -182,11 +184,11 @@ class Slots:
         return self._groups[number]
 
     def of(self, group: str) -> NDArray[np.int32]:
-        """Return the slots of a group that are not hidden."""
+        """Return the visible slots of a group."""
         return self._slots_of(self._number.get(group))
 
     def held_by(self, group: str) -> NDArray[np.int32]:
-        """Return the slots of a group, the hidden ones behind the others."""
+        """Return the slots of a group, the hidden ones last."""
         numbers = (self._number.get(group), self._hidden.get(group))
         return np.concatenate([self._slots_of(number) for number in numbers])
 
@@ -196,7 +198,7 @@ class Slots:
         return np.flatnonzero(self.group[: self._count] == number).astype(np.int32)
 
     def take(self, group: str, place: int, *, hidden: bool = False) -> int:
-        """Return a new slot for a group at a place, of which the caller knows that there is none yet."""
+        """Return a new slot for a group at a place; the caller knows that there is none yet."""
         number = (self._hidden if hidden else self._number).get(group)
         if number is None:
             number = self._begin(group, hidden=hidden)
@@ -213,7 +215,7 @@ class Slots:
         return slot
 
     def drop(self, slot: int) -> None:
-        """Give a slot back; a number without any is given out again."""
+        """Free a slot; a group number without slots is reused."""
         number = int(self.group[slot])
         self.group[slot] = self.place[slot] = -1
         self.turns[slot] += 1

@@ -1,15 +1,15 @@
-"""Places that members of groups were given and on which their groups never committed: since when, from where.
+"""Partitions that groups own and never committed on: since when, and from which offset on. Pure.
 
-What such a member has read is not known. A consumer that commits what it was given says at once where it is,
-others only with the first record that they read; and with `auto.offset.reset=latest` a consumer begins at
-the end that it finds. So silence alone is right. It is told of only where
+What the owner has read is not known. Some consumers commit all assigned partitions at once, others only after
+the first record; with `auto.offset.reset=latest` a consumer starts at the log end. So a missing commit alone
+is no problem. It is reported only if
 
-- records were written to the place *while the group owned it*: behind the end that a look found which began
-  `SETTLED_MS` or more after it was seen owned, when who was given it has found its position;
-- the first of them was there for longer than a group may stand, up to where its commits are known. While
-  its cluster was away, nobody could commit.
+- records were written *while the group owned the partition*: after a log end offset from a poll that began at
+  least `SETTLED_MS` after the assignment was seen, when the owner has found its position;
+- the first of them is older than the allowed time without progress, up to where the group's commits are
+  known. Time in which the cluster was unreachable does not count.
 
-One that its group owns all the time goes on, whichever member has it. Pure.
+An ownership continues while any member of the group has the partition.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _NOT_YET = -1
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Rows of places to which something was written: their numbers, and an entry for each in the others.
+    """Rows of places with records: their numbers, and an entry for each in the other columns.
 
-    `first` is the first record that was written since `since_ms`, and `written_ms` when that was (epoch ms,
-    -1 if that is not known); `head` is up to where the place can be read.
+    `first` is the first record after `since_ms`, `written_ms` its time (epoch ms, -1 if not known), `head`
+    the end of what can be read.
     """
 
     rows: NDArray[np.intp]
@@ -51,7 +51,7 @@ class Unread:
         return len(self.rows)
 
     def only(self, told: Flags) -> Unread:
-        """Return those of which this is true."""
+        """Return the marked rows."""
         return Unread(
             self.rows[told],
             self.place[told],
@@ -62,12 +62,12 @@ class Unread:
         )
 
     def read_from(self, readable_from: Longs) -> Unread:
-        """Return those that have anything from these offsets on, before which there is no record."""
+        """Return the rows with records from these offsets on; there are none before."""
         first = np.maximum(self.first, readable_from)
         return replace(self, first=first).only(self.head > first)
 
     def dated(self, written_ms: Longs) -> Unread:
-        """Return them with when the first record was written."""
+        """Return the rows with the times of their first records."""
         return replace(self, written_ms=written_ms)
 
 
@@ -75,18 +75,18 @@ class OwnedPlaces:
     """A row for each group and place that it owns without a commit."""
 
     def __init__(self) -> None:
-        self.groups: list[str] = []  # by row, as the others are
+        self.groups: list[str] = []  # by row, like the others
         self.place = np.zeros(0, np.int32)
-        # When it was seen owned; where `first` is known, when the look began that found the end there.
+        # When it was seen owned; with a known `first`, the start of the poll that read the end there.
         self.since_ms = np.zeros(0, np.int64)
-        self.first = np.zeros(0, np.int64)  # what is written from there on, is written while it is owned
+        self.first = np.zeros(0, np.int64)  # records from here on were written while it is owned
         self._held: set[str] = set()  # the groups, each once
 
     def __len__(self) -> int:
         return len(self.groups)
 
     def put(self, owned: Mapping[str, Collection[int]], *, anew: Collection[str] = ()) -> None:
-        """Have each of these groups own these places; what it owned before goes on, but of groups `anew`."""
+        """Set the places that these groups own; earlier ownership continues, except for groups `anew`."""
         came = {group: places for group, places in owned.items() if places}
         if not came and self._held.isdisjoint(owned):
             return
@@ -106,7 +106,7 @@ class OwnedPlaces:
         self._held = set(self.groups)
 
     def drop_places(self, places: Collection[int]) -> set[str]:
-        """Forget these places, which nobody has any more; return whose they were."""
+        """Forget these places, which no longer exist; return their groups."""
         gone = np.isin(self.place, list(places))
         whose = {self.groups[row] for row in np.flatnonzero(gone).tolist()}
         if whose:
@@ -115,24 +115,24 @@ class OwnedPlaces:
         return whose
 
     def begin_anew(self, places: Collection[int]) -> None:
-        """Count nothing that was written to these places before: their topics were re-created."""
+        """Do not count earlier records of these places: their topics were re-created."""
         anew = np.isin(self.place, list(places))
         self.since_ms[anew] = self.first[anew] = _NOT_YET
 
     def note_look(self, ends: Longs, answered: Flags, *, at_ms: int, read_ms: int) -> None:
-        """Take the ends of all rows' places at a look that began at `at_ms` and was over at `read_ms`.
+        """Add the log ends of all rows from a poll between `at_ms` and `read_ms`.
 
-        Of those that did not answer an end is not known.
+        Only `answered` rows have a known end.
         """
         np.minimum(self.since_ms, read_ms, out=self.since_ms)  # our clock may have been set back
-        np.minimum(self.first, ends, out=self.first, where=answered)  # an end that fell
+        np.minimum(self.first, ends, out=self.first, where=answered)  # the end fell
         settled = (self.since_ms >= 0) & (at_ms - self.since_ms >= SETTLED_MS)
         begins = answered & (self.first < 0) & settled
         self.first[begins], self.since_ms[begins] = ends[begins], at_ms
         self.since_ms[self.since_ms < 0] = read_ms
 
     def written(self, heads: Longs) -> Unread:
-        """Return the rows to which anything was written since; `heads` are up to where each can be read."""
+        """Return the rows with records since; `heads` are the ends of what can be read."""
         rows = np.flatnonzero((self.first >= 0) & (heads > self.first))
         unknown = np.full(len(rows), -1, np.int64)
         return Unread(rows, self.place[rows], self.since_ms[rows], self.first[rows], heads[rows], unknown)
@@ -152,10 +152,10 @@ def overdue(
     stopped_after_ms: int,
     stale_after_ms: int,
 ) -> Flags:
-    """Return for each row whether its silence is to be told of.
+    """Return for each row whether its missing commit is to be reported.
 
-    `commits_known_ms` is up to when its group's commits are known, -1 for not at all; `away` is when the
-    cluster was left without an answer last, and when it was back, -1 for never.
+    `commits_known_ms` is up to when its group's commits are known, -1 if not at all; `away` is when the
+    cluster last became unreachable and when it was back, -1 if never.
     """
     left_ms, back_ms = away
     written_ms = unread.written_ms

@@ -1,4 +1,4 @@
-"""Where each group of one cluster stands in its logs, many slots at once, as the rules look at it. Pure."""
+"""The position of each group of one cluster in its logs, for many slots at once. Pure."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OfPlaces:
-    """What the rules ask of the logs of one cluster at one instant, by place, not by reader."""
+    """Values of the rules that depend only on the log, by place."""
 
     head_at_ms: Longs
     remade_ms: Longs
-    hangs_ms: Longs  # since when a transaction that seems to hang is open there, -1 if none is
-    held: Longs | None  # as `TopicMarks.held_by_place` gives it, None if no reader was ever held up
+    hangs_ms: Longs  # since when a hanging transaction is open there, -1 if none is
+    held: Longs | None  # from `TopicMarks.held_by_place`, None if no consumer was ever blocked
 
     @classmethod
     def of(
@@ -43,7 +43,7 @@ class OfPlaces:
         now_ms: int,
         hangs_since_ms: Callable[[NDArray[np.int32], int], Longs],
     ) -> OfPlaces:
-        """Return it; `hangs_since_ms` tells it of places where a transaction is open."""
+        """Compute the values; `hangs_since_ms` returns `hangs_ms` of places with an open transaction."""
         end, count = heads.end, len(heads.end)
         hangs_ms: Longs = np.broadcast_to(np.int64(-1), count)
         is_open = np.flatnonzero((heads.stable >= 0) & (heads.stable < end)).astype(np.int32)
@@ -68,23 +68,23 @@ def positions_of(
     members: Longs,
     turns: Turns,
 ) -> Positions:
-    """Return where each slot of a part stands; `at` is its place, the first where it has none.
+    """Return the position of each slot of a part; `at` is its place, 0 if it has none.
 
-    `passed` is what the heads say of when the next record to be read was passed; `members` how many its group
-    has.
+    `passed` is the result of `Heads.passed_ms` for the next record; `members` the number of members of its
+    group.
     """
     end, head = heads.end[at], heads.head(at)
     offset = intake.rings.offset[part, -1]
     next_record = np.maximum(offset, readable_from)
     passed_ms, exact = passed
     hangs_ms = np.where((head < end) & (next_record >= head), of_places.hangs_ms[at], -1)
-    # Behind a transaction that hangs stands only who reads uncommitted records, too. Whether the last few
-    # before the end hold any for it is not looked at.
+    # Only consumers of uncommitted records get past a hanging transaction. Whether the last offsets before
+    # the end hold records for them is not checked.
     uncommitted = (hangs_ms >= 0) & (offset > head)
     far = uncommitted & (end - next_record > MOST_OFFSETS)
     head[far], hangs_ms[uncommitted] = end[far], -1
     if of_places.held is not None:
-        # Until then there was nothing to read for one who waits for transactions to be decided.
+        # Until then a consumer of committed records had nothing to read.
         known_ms = held_ms(of_places.held, at, next_record)
         waited_ms = np.maximum(intake.rings.held_ms(part), known_ms)
         late = (passed_ms >= 0) & (passed_ms < waited_ms) & ~far
@@ -119,9 +119,9 @@ def note_held(
     stables: NDArray[np.int64],
     at_ms: int,
 ) -> None:
-    """Record who stood, at an instant, where transactions held up all readers of these places.
+    """Record which groups a transaction blocked at an instant, at these places.
 
-    By slot: a next transaction may hold up others, further on, before who was held up here has read on.
+    By slot: a next transaction may block others further on before the blocked groups have read on.
     """
     count = len(intake.slots)
     at, offset = np.maximum(intake.slots.place[:count], 0), intake.rings.offset[:count, -1]
@@ -133,9 +133,9 @@ def note_held(
 
 
 def leave_former_logs(intake: Intake, heads: Heads, marks: TopicMarks) -> None:
-    """Forget what was committed to a topic before it was re-created, but for a newest commit.
+    """Forget commits from before a topic was re-created, except the newest of each slot.
 
-    It is of another log: beside it, the next commit would be a step back, or of the same offset no move.
+    They belong to another log: after them the next commit would look like a step back, or like no move.
     """
     if not marks.remade_ms:
         return

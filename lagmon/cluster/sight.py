@@ -1,7 +1,7 @@
-"""Verdicts on all slots of one cluster, a block at a time, so that what they are made from takes little room.
+"""Verdicts on all slots of one cluster, block by block, to need little memory. Pure.
 
-What tells of more rows than its own is made before, of all: where logs stand (`OfPlaces`), how groups move
-(`Turns`), how far their commits are known, who is in them and which of them mirrors carry. Pure.
+Values that need all rows are computed first: log positions (`OfPlaces`), moves of groups (`Turns`), known
+commits, members, and carried groups.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from lagmon.logs.heads import Heads
     from lagmon.logs.readable import Readable
 
-BLOCK = 4_096  # slots: all that is there while they are judged takes 3 MiB
+BLOCK = 4_096  # slots; judging a block takes 3 MiB
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What one cluster's groups are judged by; `windows` gives those of a part of the slots."""
+    """The inputs of verdicts on one cluster's groups; `windows` returns those of a part of the slots."""
 
     intake: Intake
     heads: Heads
@@ -58,12 +58,12 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """What is made of all slots, places and groups before any slot is judged."""
+    """Values computed from all slots, places and groups before the blocks."""
 
     places: OfPlaces
     turns: Turns
     members: NDArray[np.int64]  # by number of a group
-    read_to_ms: Longs  # the same, and last of none
+    read_to_ms: Longs  # the same; the last is for slots without a group
     carried: Carried
 
     @classmethod
@@ -79,7 +79,7 @@ class _Whole:
 
 
 class SlotVerdicts:
-    """Verdicts on every slot, and what is told beside them; what only single rows are asked for is packed."""
+    """Verdicts on every slot, with values for single rows packed."""
 
     def __init__(self, known: Known, carried: Carried, *, now_ms: int, block: int = BLOCK) -> None:
         """Judge every slot."""

@@ -1,6 +1,6 @@
-"""All that offsets tell of one cluster's groups: commits, positions and members, and verdicts from them.
+"""The state of one cluster's groups: commits, positions, members, and verdicts from them.
 
-Pure: the loops that read hand in what they have read, with the instant by our wall clock.
+Pure: the loops that read pass what they have read, with the instant by our wall clock.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from lagmon.groups.carried import Carried
     from lagmon.logs.readable import Stretch
 
-MEASURED_MS = 45_000  # commits older than this have been measured by the looks before
+MEASURED_MS = 45_000  # older commits were measured at earlier polls
 
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """A cluster that does not answer, or refuses us: since when (epoch ms), and what the client says."""
+    """A cluster that does not answer or denies access: since when (epoch ms), and the client's error."""
 
     since_ms: int
     why: str
@@ -57,10 +57,10 @@ class Away:
 
 
 class ClusterLag:
-    """The groups of one cluster; `wanted` tells whether a group's offset on a topic is kept.
+    """The groups of one cluster; `wanted` returns whether to keep a group's offset on a topic.
 
-    One of which `hidden` tells so is kept for the sake of a mirror, and not told among groups. Asked without
-    a topic, both tell of any. `flows` are those to this cluster.
+    Offsets that are `hidden` are kept for mirrors only. Both are called with the topic None for any topic.
+    `flows` are those to this cluster.
     """
 
     def __init__(
@@ -93,22 +93,23 @@ class ClusterLag:
         self.readable = self.tails.readable
         self.readable_uncommitted = self.tails.readable_uncommitted
         self.mirror_readers, self.mirrors_stand = self.tails.mirror_readers, self.tails.mirrors_stand
-        self.topics: dict[str, int] = {}  # every topic that the cluster shows us, with its partitions
+        self.topics: dict[str, int] = {}  # all topics of the cluster, with their numbers of partitions
         self.ends_read_ms = -1  # when the newest ends had been read
-        self.listed_ms = -1  # when that was read last, -1 if it is not known
-        self.listed = False  # whether it told of its topics once
-        self.failing: Away | None = None  # while what it is asked at a look fails
-        self.mirrored: dict[str, Collection[str]] = {}  # by flow: topics whose starts are read at each look
-        self.list_awaited: set[str] = set()  # names of flows to it that wait for a newer list of its topics
+        self.listed_ms = -1  # when topics were last listed, -1 if not known
+        self.listed = False  # whether topics were ever listed
+        self.failing: Away | None = None  # while the last poll failed
+        # by flow: topics whose log starts are read at each poll
+        self.mirrored: dict[str, Collection[str]] = {}
+        self.list_awaited: set[str] = set()  # flows to this cluster that wait for a newer list of topics
         self.absence = Absence()
         self._marked = TopicMarks()
-        # Known by these names to who reads, tells and keeps them.
+        # Public names of parts of these.
         self.ids, self.former_ids = self._marked.ids, self._marked.former_ids
         self.marks, self.take_up_marks = self._marked.of, self._marked.take_up
         self.hangs_since_ms = partial(
             hangs_since_ms, self.heads, self._marked, longest_ms=longest_transaction_ms
         )
-        self.positions_lost = False  # whether topics are back that took with them what groups had committed
+        self.positions_lost = False  # whether removed topics with commits are back
         self._growth = GroupGrowth()
         self._commits = CommitsKnown()
         self.asked_ms, self.group_states = self._commits.asked_ms, self._commits.group_states
@@ -127,10 +128,9 @@ class ClusterLag:
     def note_topics(
         self, partitions: Mapping[str, int], read_ms: int = -1, *, lacking: Collection[str] = ()
     ) -> list[str]:
-        """Record every topic that there is, with its partitions; return those that were removed.
+        """Record all topics with their partitions; return the removed ones.
 
-        `read_ms` is when that was asked for, -1 if nobody has to know. Of those that are `lacking` all
-        stays as it is.
+        `read_ms` is when they were requested, -1 if it does not matter. Topics in `lacking` stay as they are.
         """
         gone = [name for name in self.places.topics if name not in partitions and name not in lacking]
         self._forget(gone)
@@ -144,7 +144,7 @@ class ClusterLag:
         return gone
 
     def lacking(self, partitions: Mapping[str, int]) -> set[str]:
-        """Return the topics that this list lacks: of an earlier one, or that groups have committed to."""
+        """Return the known topics that this list lacks: listed earlier, or with commits."""
         return {*self.topics, *self.places.topics} - partitions.keys()
 
     def note_looked(
@@ -156,12 +156,12 @@ class ClusterLag:
         *,
         read_ms: int = -1,
     ) -> None:
-        """Take the high watermarks and last stable offsets read from an instant on, -1 for no answer.
+        """Add the high watermarks and last stable offsets of a poll, -1 for no answer.
 
-        `read_ms` is when all had been read, -1 if that is not known.
+        `at_ms` is when it began, `read_ms` when all had been read, -1 if not known.
         """
         self.ends_read_ms = read_ms
-        self.heads.starts.let_go(at_ms - self.policy.stale_after_ms)  # as of then nobody is judged
+        self.heads.starts.let_go(at_ms - self.policy.stale_after_ms)  # no verdict is as of an earlier instant
         answered = places[ends >= 0]
         if len(answered):
             self.absence.note_answer(at_ms)
@@ -179,19 +179,19 @@ class ClusterLag:
         self.silences.note_look(self.topics, at_ms=at_ms, read_ms=read_ms)
 
     def _note_known_before(self, places: NDArray[np.int32]) -> None:
-        """Record what groups stood at before the ends of these places were read."""
+        """Record the offsets of groups before the ends of these places were read."""
         count = len(self.slots)
         answered = np.zeros(len(self.heads.end) + 1, np.bool_)  # with one for slots without a place
         answered[places] = True
         self.rings.note_look(np.flatnonzero(answered[self.slots.place[:count]]))
 
     def _note_held(self, places: NDArray[np.int32], stables: NDArray[np.int64], at_ms: int) -> None:
-        """Record that transactions hold up readers at these places, from these offsets on."""
+        """Record that transactions block consumers at these places, from these offsets on."""
         self._marked.note_held(places, stables, at_ms)
         note_held(self.intake, self.heads, self.readable, places=places, stables=stables, at_ms=at_ms)
 
     def _measure_lags(self, now_ms: int) -> None:
-        """Tell the lags of late commits by where the logs ended when they were made."""
+        """Correct lags of recent commits by the log ends at their time."""
         trail = self.trail
         for part in parts(len(self.slots)):
             places = self.slots.place[part]
@@ -202,7 +202,7 @@ class ClusterLag:
             trail.measure(part.start + rows, self.heads.end_at(places[rows], at_ms[rows]))
 
     def _note_growth(self, now_ms: int) -> None:
-        """Sum up what each group has to read, once all its commits are known."""
+        """Add the lag of each group whose commits are all known to its sums."""
         numbers, begun = self.slots.group_numbers, self.slots.begun
         self._growth.note(self._growth_looks(now_ms), count=numbers, begun=begun, now_ms=now_ms)
 
@@ -222,8 +222,8 @@ class ClusterLag:
             )
 
     def note_answer(self, now_ms: int, failure: str = "", *, refused: bool = False) -> None:
-        """Record that a look is over, and if the cluster did not tell all (`failure`), why."""
-        if refused:  # who refuses is there
+        """Record that a poll has ended, and why if it failed."""
+        if refused:  # a cluster that denies access answers
             self.absence.note_answer(now_ms)
         self.absence.end_look()
         before = self.failing
@@ -232,11 +232,11 @@ class ClusterLag:
 
     @property
     def away(self) -> Away | None:
-        """Return since when it does not answer and why; None if it does, be it that it refuses."""
+        """Return since when the cluster has not answered and why; None if it answers or denies access."""
         return None if self.failing is None or self.failing.refused else self.failing
 
     def note_id(self, topic: str, topic_id: str, now_ms: int) -> bool:
-        """Record a topic's id; return whether it is another topic of the same name."""
+        """Record a topic's id; return whether the topic was re-created."""
         places = self.places.of(topic)
         remade = self._marked.note_id(topic, topic_id, places, now_ms)
         self.positions_lost |= self._marked.is_back(topic, topic_id)
@@ -247,7 +247,7 @@ class ClusterLag:
         return remade
 
     def _forget(self, topics: Sequence[str]) -> None:
-        """Forget topics that were removed, nor of what groups had read of them."""
+        """Forget removed topics and commits on them."""
         if not topics:
             return
         read = self._read_topics()
@@ -258,7 +258,7 @@ class ClusterLag:
         self._marked.forget(topics, places, read=read)
 
     def watched_topics(self) -> list[str]:
-        """Return the topics on which any group has an offset or is silent, or whose id is to be compared."""
+        """Return topics with a group's offset or a silent group, or with an id to compare."""
         return sorted(self._read_topics() | self.places.topics_of(self.silences.owned.place))
 
     def _read_topics(self) -> set[str]:
@@ -268,19 +268,19 @@ class ClusterLag:
     # --- how far the commits are read
 
     def begin_commits(self, partitions: int) -> None:
-        """Know nothing yet of what stands in any of so many partitions of `__consumer_offsets`.
+        """Start without known commits in any of `partitions` partitions of `__consumer_offsets`.
 
-        What an earlier reading took in is forgotten: it comes again, and in another order it would mislead.
+        Earlier commits are forgotten: they are read again, and out of order they would mislead.
         """
         self.intake.forget_all()
         self.membership.forget_all()
         self.silences.forget_all()
         self._commits.begin(partitions)
-        self._growth = GroupGrowth()  # numbers of groups are given out anew
+        self._growth = GroupGrowth()  # numbers of groups are reused
         self.positions_lost = False
 
     def begin_asking(self) -> None:
-        """Know nothing yet of any group: from here on their offsets come from the Admin API."""
+        """Start without known groups: from here on their offsets come from the Admin API."""
         self.begin_commits(1)
         self._commits.asking = True
 
@@ -291,18 +291,18 @@ class ClusterLag:
 
     @property
     def read_to_ms(self) -> int:
-        """Return up to when the commits of every partition, or group, are known, -1 if one is not."""
+        """Return up to when the commits of all partitions, or groups, are known, -1 if one is not."""
         return self._commits.to_ms
 
     # --- verdicts
 
     def silent_groups(self) -> AbstractSet[str]:
-        """Return the groups of consumers that have members and have committed nothing."""
+        """Return the consumer groups that have members and never committed."""
         self.silences.follow(self.topics)
         return self.silences.groups
 
     def see(self, now_ms: int) -> GroupSight:
-        """Judge every group by our rules."""
+        """Return verdicts on every group by our rules."""
         slots = self.slots
         count = len(slots)
         leave_former_logs(self.intake, self.heads, self._marked)
@@ -348,10 +348,10 @@ class ClusterLag:
     def tails_due(
         self, now_ms: int, *, committed: bool = True, without: Collection[int] = ()
     ) -> list[Stretch]:
-        """Return which ends of logs to look at, to learn whether readers before them have anything left.
+        """Return the log tails to check, to learn whether consumers there have records left.
 
-        `committed` for readers of committed records, which groups are taken for. `without` are places that
-        cannot be read.
+        `committed`: for consumers of committed records, such as all groups. `without` are places that cannot
+        be read.
         """
         more = self.silences.readers(now_ms)
         return self.tails.due(
@@ -364,10 +364,10 @@ class ClusterLag:
         return np.fromiter(places, np.int64)
 
     def records_due(self, now_ms: int, *, without: Collection[int] = ()) -> list[tuple[int, int]]:
-        """Return place and offset of records to look at for their timestamps.
+        """Return place and offset of records whose timestamps to read.
 
-        `without` are places that may not be read. Groups only once all are known: until then where each
-        stands is read, commit by commit.
+        `without` are places that cannot be read. Groups are included only once all are known: before that
+        their offsets are outdated.
         """
         intake = self.intake if self.read_to_ms >= 0 else None
         return self.tails.records_due(intake, self.heads, now_ms=now_ms, without=without)
@@ -383,7 +383,7 @@ class ClusterLag:
         )
 
     def _falls(self, carried: Carried) -> NDArray[np.bool_]:
-        """Return by number which groups fall behind; where a mirror keeps the offsets, nobody does."""
+        """Return by number which groups fall behind; carried groups do not."""
         falls = np.zeros(self.slots.group_numbers, np.bool_)
         falls[self._growth.fallen(self.slots.begun_as)] = True
         falls[list(carried)] = False

@@ -1,4 +1,4 @@
-"""Ends of one cluster's logs before which groups and mirrors stand: what is known, what to look at. Pure."""
+"""Checks of the last offsets before log ends ("tails"), where groups or mirrors are idle. Pure."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ if TYPE_CHECKING:
 
 
 class Tails:
-    """What is known behind the last records, for readers of committed ones (as all groups are) and of all."""
+    """Results and plans of tail checks, for consumers of committed records (groups) and of all records."""
 
     def __init__(self) -> None:
         self.readable = Readable()
-        self.readable_uncommitted = Readable()  # for mirrors that copy what transactions abort as well
-        self.mirror_readers: dict[str, tuple[bool, Readers]] = {}  # by flow; whether it leaves open ones
+        self.readable_uncommitted = Readable()  # for mirrors that also replicate aborted records
+        # by flow, with whether it reads only committed records
+        self.mirror_readers: dict[str, tuple[bool, Readers]] = {}
         self.mirrors_stand: dict[str, OldReaders] = {}  # by flow
-        # Whether single records stand in logs, for who copies committed ones, and all.
+        # Whether single offsets hold a record, for mirrors of committed and of all records.
         self.questions = {True: RecordQuestions(), False: RecordQuestions()}
         self.refused: set[str] = set()  # topics that Mirrorwatch may not read
         self._records = RecordDue()
 
     def note_ends(self, places: NDArray[np.int32], ends: NDArray[np.int64]) -> None:
-        """Take the ends that were read; what lies behind one that fell is forgotten."""
+        """Add new log ends; results beyond one that fell are dropped."""
         self.readable.note_ends(places, ends)
         self.readable_uncommitted.note_ends(places, ends)
 
@@ -57,9 +58,9 @@ class Tails:
         committed: bool,
         without: Collection[int] = (),
     ) -> list[Stretch]:
-        """Return what to look at, to learn whether readers before ends that stand have anything left.
+        """Return the tails to check, to learn whether consumers before idle log ends have records left.
 
-        `silent` are groups where they have committed nothing, `without` places that cannot be read.
+        `silent` are group-partitions without a commit, `without` places that cannot be read.
         """
         mirrors = (one for leaves_open, one in self.mirror_readers.values() if leaves_open is committed)
         groups = chain(_groups(intake, heads, now_ms), (silent,)) if committed else ()
@@ -69,14 +70,14 @@ class Tails:
     def records_due(
         self, intake: Intake | None, heads: Heads, *, now_ms: int, without: Collection[int]
     ) -> list[tuple[int, int]]:
-        """Return place and offset of records to look at for their timestamps."""
+        """Return place and offset of records whose timestamps to read."""
         groups = iter(()) if intake is None else _every_group(intake)
         readers = chain(groups, self.mirrors_stand.values())
         return self._records.due(readers, heads, now_ms=now_ms, without=without)
 
 
 def _used(intake: Intake) -> Iterator[NDArray[np.intp]]:
-    """Yield the slots that hold a position, some at a time: so that little is held at once."""
+    """Yield the slots with a position, in parts, to need little memory."""
     for part in parts(len(intake.slots)):
         yield part.start + np.flatnonzero(intake.slots.place[part] >= 0)
 
@@ -92,7 +93,7 @@ def _groups(intake: Intake, heads: Heads, now_ms: int) -> Iterator[Readers]:
 
 
 def _readers(intake: Intake, heads: Heads, used: NDArray[np.intp], now_ms: int) -> Readers:
-    """Return the groups at these slots that have anything left to read."""
+    """Return the groups at these slots that have lag."""
     rings, trail = intake.rings, intake.trail
     places = intake.slots.place[used]
     offset, head = rings.offset[used, -1], heads.head(places)
@@ -102,6 +103,6 @@ def _readers(intake: Intake, heads: Heads, used: NDArray[np.intp], now_ms: int) 
         apart_ms = rings.committed_ms[used, -1] - trail.committed_ms[used, column]
         standing_ms[same] = now_ms - intake.seen_ms[used[same]] + apart_ms[same]
     there = (offset >= heads.start[places]) & (offset < head)
-    # A consumer commits where it is, behind what was aborted.
+    # Consumers commit offsets after aborted records.
     far = np.zeros(np.count_nonzero(there), np.bool_)
     return Readers(places[there], offset[there], head[there], standing_ms[there], far)

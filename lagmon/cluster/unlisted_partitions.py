@@ -1,7 +1,7 @@
-"""Offsets that were committed to partitions which their topic does not have. Pure.
+"""Offsets that were committed on partitions which their topic does not have. Pure.
 
-Brokers take such commits, and nobody ever reads an end there. A partition may also be newer than the list of
-topics: so its sentence speaks of the list, and the next one tells.
+Brokers accept such commits, but the log has no end to read. The partition may also be newer than the list of
+topics, so the sentence refers to the list.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def tell_unlisted(
     rows: Sweep, place: NDArray[np.int32], places: Places, partitions: Mapping[str, int]
 ) -> Sweep:
-    """Return the verdicts with NO_PARTITION if there is none, in place of an end that was not read yet.
+    """Return the verdicts with NO_PARTITION instead of NO_HEAD for rows without a listed partition.
 
-    `place` is that of each row, -1 for none; `partitions` are how many each listed topic has, 0 where that is
-    not known.
+    `place` is that of each row, -1 for none; `partitions` are the numbers of partitions of listed topics, 0
+    if not known.
     """
     counts = {}
     for row in np.flatnonzero((rows.reason == Reason.NO_HEAD) & (place >= 0)).tolist():

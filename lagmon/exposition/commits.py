@@ -1,4 +1,4 @@
-"""What `/metrics` tells of where commits come from, and of how far reading them has come. Pure."""
+"""Series about the source of commits and the reading progress. Pure."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from lagmon.ingest.commits import Progress
 
     class Source(Protocol):
-        """One cluster's watch, as far as it is needed here."""
+        """The used part of one cluster's watch."""
 
         commits_from: str
 
         @property
         def progress(self) -> Progress | None:
-            """Return how far the commits are read."""
+            """Return the reading progress."""
 
         @property
         def ready_s(self) -> float | None:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class CommitsTelling:
-    """The series of every cluster; a watch is one row of each."""
+    """The series of every cluster; each watch is one row."""
 
     def __init__(self, watches: Mapping[str, Source]) -> None:
         self._watches = dict(watches)
@@ -52,7 +52,7 @@ class CommitsTelling:
         return [self._source, self._share, self._ready]
 
     def values(self) -> dict[Family, NDArray[np.generic]]:
-        """Return the values of now; less than nothing where there is none."""
+        """Return the current values; negative if there is none."""
         watches = list(self._watches.values())
         sources = [
             int(watch.commits_from == source) for watch in watches for source in series.COMMITS_SOURCES

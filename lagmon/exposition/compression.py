@@ -1,9 +1,8 @@
-"""One gzip member made of parts that were compressed apart, by different processes.
+"""One gzip member from parts that different processes compressed.
 
-RFC 1952 lets members follow each other, and Prometheus, aiohttp and urllib3 read all of them; but whatever
-inflates one stream and stops has the first alone: curl 7.88 shows that and then fails. So the parts are raw
-deflate (RFC 1951), each flushed to a whole byte and not ended, inside one member. Its checksum is worked out
-from those of the parts: nobody needs the other's text.
+RFC 1952 allows several members, and Prometheus, aiohttp and urllib3 read all of them; curl 7.88 reads the
+first and fails. So the parts are raw deflate (RFC 1951), each flushed to a whole byte and not ended, inside
+one member. Its checksum is computed from those of the parts, without their texts.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 LEVEL = 1
 """The level of compression: the next ones cost more than they save in text as repetitive as this."""
 
-_HEAD = bytes([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255])  # deflate; no name, no time, of no system
+_HEAD = bytes([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255])  # deflate; no name, no time, unknown system
 _POLYNOMIAL = 0xEDB88320  # CRC-32's, with the lowest power in the highest bit
-_ONE = 1 << 31  # x^0 in that order of bits
+_ONE = 1 << 31  # x^0 in this bit order
 _EIGHT = 1 << 23  # x^8: the shift by one byte
 
 
@@ -32,25 +31,25 @@ class Checksum:
     size: int = 0
 
     def of_more(self, text: bytes) -> Checksum:
-        """Return the checksum of this text with another after it."""
+        """Return the checksum of this text followed by another."""
         return Checksum(zlib.crc32(text, self.crc), self.size + len(text))
 
     def then(self, other: Checksum) -> Checksum:
-        """Return the checksum of both texts, one after the other, from their checksums alone."""
+        """Return the checksum of both texts in sequence, from their checksums only."""
         return Checksum(_times(_shift(other.size), self.crc) ^ other.crc, self.size + other.size)
 
 
 class Deflated:
-    """A text on its way into a member. `checksum` is that of the whole text once all is compressed."""
+    """A text to be compressed. `checksum` is that of the whole text once all of it was yielded."""
 
     def __init__(self, chunks: Iterable[bytes], *, level: int = LEVEL) -> None:
-        """Compress these chunks as they are asked for."""
+        """Prepare; the chunks are compressed as they are read."""
         self._chunks = chunks
         self._level = level
         self.checksum = Checksum()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the pieces of raw deflate, to be read once."""
+        """Yield the pieces of raw deflate, once."""
         deflate = zlib.compressobj(self._level, zlib.DEFLATED, -zlib.MAX_WBITS)
         for chunk in self._chunks:
             self.checksum = self.checksum.of_more(chunk)
@@ -60,12 +59,12 @@ class Deflated:
 
 
 def member_head() -> bytes:
-    """Return what a member begins with, before its parts."""
+    """Return the header of a member."""
     return _HEAD
 
 
 def member_end(checksum: Checksum) -> bytes:
-    """Return what a member ends with; `checksum` is that of all its parts together."""
+    """Return the end of a member; `checksum` is that of all its parts together."""
     last = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS).flush()
     return last + checksum.crc.to_bytes(4, "little") + (checksum.size % 2**32).to_bytes(4, "little")
 

@@ -1,8 +1,8 @@
-"""What `/metrics` tells of groups and mirrors: large families, written from arrays.
+"""Several families of series with a counter of capped ones, written from arrays.
 
-The client library makes an object and a text of every sample at every scrape: 100,000 take it more than half
-a second. Here the labels are written once, when a series comes, and a scrape joins them with the values.
-The output begins and ends between lines and has no `# EOF`: `exposition_join` puts it after what others tell.
+The client library creates an object and a text for every sample at every scrape: more than half a second for
+100,000. Here labels are written once, when a series is added, and a scrape joins them with the values. The
+output is whole lines without `# EOF`; `joining` puts it after the client library's part.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NOTHING = np.empty(0, dtype=np.int64)
 
 
 class Exposition:
-    """Families in the order in which they are told, and a counter of what their caps left out."""
+    """Families in output order, and a counter of the series that their caps left out."""
 
     def __init__(self, families: Sequence[Family]) -> None:
-        """Tell these families. Raises ValueError when two have one name: a metric stands in one place."""
+        """Take the families. Raises ValueError if two have the same name."""
         names = [family.series.full_name for family in families]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -43,9 +43,9 @@ class Exposition:
     def render(self, values: Mapping[Family, NDArray[Any]], form: Form) -> Iterator[bytes]:
         """Return the text of all families in chunks of at most CHUNK_BYTES, each of whole lines.
 
-        A family without values is told by its header alone. What is told is what stands when this returns:
-        the text is made as it is asked for, and series may come and go meanwhile. Raises ValueError when
-        values don't reach a series' row.
+        A family without values has only its header. The output is as of this call, although the text is made
+        while it is read: series may be added and removed meanwhile. Raises ValueError if values do not reach
+        a series' row.
         """
         told = [
             family.chunks(values[family], form)
@@ -60,7 +60,7 @@ class Exposition:
 
 
 def _joined(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    # Headers and small families share a chunk; a full chunk passes uncopied.
+    # Headers and small families share a chunk; a full chunk is passed on without a copy.
     held: list[bytes] = []
     size = 0
     for piece in pieces:

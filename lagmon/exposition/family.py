@@ -1,11 +1,11 @@
 """One large family of series: its labels, written once, and its lines, made from an array of values.
 
-A line is put together from shared texts: the name with the labels before `topic` (one text for each group or
-flow), then one for each further label (one for each topic, one for each partition number), then the value.
-So a series costs two or three numbers, not a text of its own.
+A line consists of shared texts: the name with the labels before `topic` (one text for each group or flow),
+one for each further label (for each topic, for each partition number), and the value. So a series takes two
+or three numbers instead of a text.
 
-Invariants: the series stand in the order in which they came, which never changes; those that the cap leaves
-out are the newest; a text lives exactly as long as a series uses it.
+Invariants: the order of series is the order in which they were added; the cap leaves out the newest; a text
+exists exactly as long as a series uses it.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
 
     from fleet.series.kinds import Series
 
-    # Of series in their order the numbers of their texts, by table, and their values.
+    # Numbers of texts by table, for series in order, and their values.
     _Block: TypeAlias = "tuple[list[NDArray[np.int32]], NDArray[Any]]"
 
 CHUNK_BYTES = 64 * 1024
 """The longest chunk that a family is handed on in."""
 
-_BLOCK = 8_192  # series: texts and widths are gathered of so many at a time
+_BLOCK = 8_192  # series; texts and widths are gathered in blocks of this size
 _MOST_INT32 = np.iinfo(np.int32).max
 _FIRST_ROOM = 64
-_FEWEST_HOLES = 1024  # fewer are not worth closing
+_FEWEST_HOLES = 1024  # fewer are not compacted
 
 
 class Family:
-    """The series of one metric, by the caller's rows: small numbers that it may use again after `drop`."""
+    """The series of one metric, by the caller's row numbers, which are free again after `drop`."""
 
     def __init__(self, series: Series, *, max_series: int | None = None) -> None:
-        """Make a family without series, of which at most `max_series` are told (None: all).
+        """Create a family without series, of which at most `max_series` are written (None: all).
 
-        The cap leaves out the newest: a series that is told stays until it goes, and then the oldest of those
-        left out is told in its place. Raises ValueError for a histogram.
+        The cap leaves out the newest. When a series is dropped, the oldest one left out takes its place.
+        Raises ValueError for a histogram.
         """
         header(series, Form.PLAIN)
         self.series = series
@@ -61,13 +61,13 @@ class Family:
             *(Texts(self._spell_label(n)) for n in range(self._leading, len(names))),
         ]
         self._live = 0
-        self._filled = 0  # how many places of the order are taken, holes included
+        self._filled = 0  # used entries of the order, holes included
         self._order = np.full(_FIRST_ROOM, -1, dtype=np.int32)  # row by place, -1 for a hole
         self._columns = [np.zeros(_FIRST_ROOM, dtype=np.int32) for _ in self._tables]
         self._place = np.full(_FIRST_ROOM, -1, dtype=np.int32)  # place by row, -1 for none
 
     def __len__(self) -> int:
-        """Return how many series there are, with those that the cap leaves out."""
+        """Return the number of series, those left out by the cap included."""
         return self._live
 
     @property
@@ -76,10 +76,9 @@ class Family:
         return 0 if self.max_series is None else max(0, self._live - self.max_series)
 
     def put(self, row: int, labels: Sequence[str]) -> None:
-        """Add the series whose value will stand at `row`, with its label values in the catalogue's order.
+        """Add a series with its value at `row` and its label values in the catalogue's order.
 
-        Raises ValueError when the row has a series or is negative, or for another number of labels than the
-        catalogue has.
+        Raises ValueError if the row is negative or has a series, or if the number of labels is wrong.
         """
         if len(labels) != len(self.series.labels):
             raise ValueError(
@@ -107,7 +106,7 @@ class Family:
             self.left_out_total += 1
 
     def drop(self, row: int) -> None:
-        """Take the row's series away; a row without one is left as it is."""
+        """Remove the row's series, if it has one."""
         place = int(self._place[row]) if 0 <= row < len(self._place) else -1
         if place < 0:
             return
@@ -122,15 +121,15 @@ class Family:
     def chunks(self, values: NDArray[Any], form: Form) -> Iterator[bytes]:
         """Return the family's header and lines, whole lines in chunks of at most CHUNK_BYTES.
 
-        `values` are by row, integers or floats (which are rounded to thousandths); -1 leaves a series out, as
-        does anything else below 0, NaN or infinite. What is told is what stands when this returns: series may
-        come and go while the chunks are made. Raises ValueError when the values don't reach a series' row.
+        `values` are by row, integers or floats (rounded to thousandths). Series with a value below 0, NaN or
+        infinity are left out. The output is as of this call: series may be added and removed while the chunks
+        are read. Raises ValueError if values do not reach a series' row.
         """
         tables = [(table.texts.copy(), table.lengths.copy()) for table in self._tables]
         return _chunked(header(self.series, form) + b"\n", tables, self._told(values))
 
     def _told(self, values: NDArray[Any]) -> deque[_Block]:
-        """Return what the lines that are told are made of, a block of them each, to be used up."""
+        """Return blocks with the texts and values of the lines to write."""
         found: deque[_Block] = deque()
         left = self._live if self.max_series is None else self.max_series
         for part in parts(self._filled, _BLOCK):
@@ -187,7 +186,7 @@ def _chunked(
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
-    """Return known integers in half the room where they have room in that."""
+    """Return integers as int32 if they fit."""
     if values.dtype.kind == "f" or values.max(initial=0) > _MOST_INT32:
         return values
     return values.astype(np.int32)
@@ -200,7 +199,7 @@ def _lines(texts: list[NDArray[np.object_]], values: NDArray[Any]) -> bytes:
         pieces += [whole, rest.tolist()]
     else:
         pieces.append(value_texts(values))
-    # Filled column by column, which is the fastest way to have them in turn.
+    # Column by column is the fastest way to interleave them.
     flat: list[bytes] = [b""] * (len(pieces) * len(values))
     for at, column in enumerate(pieces):
         flat[at :: len(pieces)] = column

@@ -1,8 +1,8 @@
-"""How a family of series is written down, but for its values: labels and headers, in Prometheus' two formats.
+"""Labels and headers of a family of series in Prometheus' two text formats.
 
 The formats are the text format 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats) and
-OpenMetrics 1.0. A line of a sample is the same in both; only the header differs: in OpenMetrics a counter's
-family is named without `_total`, and has a unit.
+OpenMetrics 1.0. Lines of samples are the same in both. The header differs: in OpenMetrics a counter's family
+has no `_total` in its name, and there is a unit.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ class Form(Enum):
 
 
 def form_of(content_type: str) -> Form:
-    """Return the format of an answer with this content type, which whoever writes its beginning chose."""
+    """Return the format of an answer with this content type."""
     media_type = content_type.split(";", maxsplit=1)[0].strip().lower()
     return Form.OPENMETRICS if media_type == Form.OPENMETRICS.value else Form.PLAIN
 
 
 def label_text(value: str) -> bytes:
-    r"""Return a label's value as it stands between the quotes: backslash, quote and newline escaped.
+    r"""Return a label value as written between the quotes: backslash, quote and newline escaped.
 
-    What the formats can carry is carried as it is, so that the label is Kafka's own name. Three kinds of
-    values are not: longer than LONGEST_LABEL_BYTES, with a lone surrogate (no UTF-8 has one; it is written as
-    `\udc80`), or ending like one of ours. They get `~` and 20 digits of their SHA-256 at the end, so that any
-    two values stay two, also where somebody names a group like the short form of another.
+    Values are written unchanged, so that the label is Kafka's own name, with three exceptions: values longer
+    than LONGEST_LABEL_BYTES, values with a lone surrogate (not valid in UTF-8; written as `\udc80`), and
+    values that end like a shortened one. These end with `~` and 20 digits of their SHA-256, so that different
+    values stay different.
     """
     try:
         written = value.encode()
@@ -64,22 +64,22 @@ def label_text(value: str) -> bytes:
 
 
 def pair_text(name: str, value: str) -> bytes:
-    """Return a label as it stands in a line."""
+    """Return a label as written in a line."""
     return b"".join([name.encode(), b'="', label_text(value), b'"'])
 
 
 def _marked(value: str) -> bytes:
     digest = sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
     room = LONGEST_LABEL_BYTES - len(_MARK) - _DIGITS
-    # A character takes a byte or more, so what stands beyond `room` characters is never kept.
+    # A character takes at least a byte, so characters beyond `room` are never kept.
     kept = value[:room].encode("utf-8", "backslashreplace")[:room]
     return f"{kept.decode('utf-8', 'ignore')}{_MARK}{digest}".encode()
 
 
 def header(series: Series, form: Form) -> bytes:
-    """Return the lines before a family's series, without the newline at the end.
+    """Return the header lines of a family, without the last newline.
 
-    Raises ValueError for a histogram, which is more than one number.
+    Raises ValueError for a histogram.
     """
     if series.kind is Kind.HISTOGRAM:
         raise ValueError(f"{series.full_name} is a histogram: tell it by the client library, not from arrays")

@@ -1,4 +1,4 @@
-"""One answer of `/metrics` from what the client library tells and the large families after it."""
+"""One answer of `/metrics`: the client library's part, then the large families."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _END = b"# EOF\n"
 
 
 def around(own: bytes, form: Form) -> tuple[bytes, bytes]:
-    """Return what stands before the large families, which is `own`, and what after: OpenMetrics' end."""
+    """Return the text before the large families, which is `own`, and after them: OpenMetrics' end."""
     return own.removesuffix(_END), _END if form is Form.OPENMETRICS else b""
 
 
 def around_packed(own: bytes, form: Form) -> tuple[bytes, Callable[[Checksum], bytes]]:
-    """Return the same of one gzip member; what stands after follows from the large ones' checksum."""
+    """Return the same for one gzip member; the end depends on the large families' checksum."""
     before, after = around(own, form)
     first, last = Deflated([before]), Deflated([after] if after else [])
     packed = member_head() + b"".join(first)
@@ -31,9 +31,9 @@ def around_packed(own: bytes, form: Form) -> tuple[bytes, Callable[[Checksum], b
 
 
 def joined(own: bytes, large: Iterable[bytes], form: Form) -> Iterator[bytes]:
-    """Yield the answer: `own`, which the client library wrote, `large`, and OpenMetrics' end where it is due.
+    """Yield the answer: `own` from the client library, `large`, and OpenMetrics' end if required.
 
-    Both parts are whole lines; an end that `own` has already moves behind `large`.
+    Both parts are whole lines; an end mark in `own` moves to the end.
     """
     before, after = around(own, form)
     yield before
@@ -45,9 +45,9 @@ def joined(own: bytes, large: Iterable[bytes], form: Form) -> Iterator[bytes]:
 def joined_gzip(
     own: bytes, large: Iterable[bytes], large_checksum: Callable[[], Checksum], form: Form
 ) -> Iterator[bytes]:
-    """Yield the same answer as one gzip member; `large` is compressed already, as `Deflated` does it.
+    """Yield the same answer as one gzip member; `large` is already compressed by `Deflated`.
 
-    `large_checksum` is asked for after the last of `large`; where there is nothing, it gives `Checksum()`.
+    `large_checksum` is called after the last of `large`; without large families it returns `Checksum()`.
     """
     before, end = around_packed(own, form)
     yield before

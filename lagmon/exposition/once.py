@@ -1,7 +1,6 @@
-"""A family of series that is written at once and as a whole, by whoever has all of it. Pure.
+"""A family of series that is written at once, without arrays. Pure.
 
-Byte for byte what a `Family` writes, but without arrays: the service, which has no other use for NumPy, would
-load it for these few lines.
+The output is that of `Family`, byte for byte. The service uses it for a few lines without loading NumPy.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ _WHOLE = (Unit.RECORDS, Unit.TRUTH)
 def written(one: Series, samples: Iterable[tuple[Sequence[str], float]], form: Form) -> bytes:
     """Return the header and a line for each sample, its labels in the catalogue's order.
 
-    Values that are no whole numbers by their unit are rounded to thousandths; those below 0 are left out.
+    Values are rounded to thousandths unless their unit is whole; values below 0 are left out.
     """
     name = one.full_name.encode()
     value_text = _whole_text if one.unit in _WHOLE else _thousandths_text
-    spelled = cache(pair_text)  # the same names stand in many lines
+    spelled = cache(pair_text)  # many lines share labels
     lines = [header(one, form) + b"\n"]
     for labels, value in samples:
         if len(labels) != len(one.label_names):
@@ -42,13 +41,13 @@ def written(one: Series, samples: Iterable[tuple[Sequence[str], float]], form: F
 
 
 def _whole_text(value: float) -> str:
-    """Return a whole number as it is written, "" if it is not told."""
+    """Return a whole number as text, "" if it is left out."""
     whole = int(value)
     return str(whole) if whole >= 0 else ""
 
 
 def _thousandths_text(value: float) -> str:
-    """Return a number, rounded to a thousandth, without zeros at its end; "" if it is not told."""
+    """Return a number, rounded to a thousandth, without trailing zeros; "" if it is left out."""
     if not 0 <= value <= MOST_SECONDS:
         return ""
     whole, rest = divmod(round(float(value) * 1000), 1000)

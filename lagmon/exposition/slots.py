@@ -1,4 +1,4 @@
-"""The series of groups by topic and by partition, and from which slots of a cluster each is told. Pure."""
+"""Series of groups by topic and by partition. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SlotSeries:
-    """Keeps a series for each group and topic, and for each slot where asked to, as slots come and go."""
+    """Keeps a series for each group and topic, and optionally for each slot, as slots come and go."""
 
     def __init__(self, clusters: Mapping[str, ClusterLag], *, per_partition: bool, max_series: int) -> None:
         self._clusters = dict(clusters)
@@ -28,9 +28,9 @@ class SlotSeries:
         self._partitions = (
             Family(series.GROUP_PARTITION_LAG_RECORDS, max_series=max_series) if per_partition else None
         )
-        self._row_of: dict[tuple[str, str, str], int] = {}  # of a cluster's group and topic
+        self._row_of: dict[tuple[str, str, str], int] = {}  # by cluster, group and topic
         self._key_of: list[tuple[str, str, str]] = []
-        self._slots_in: list[int] = []  # by row, how many slots it is told from
+        self._slots_in: list[int] = []  # by row, the number of its slots
         self._free: list[int] = []
         self._turns = {alias: np.zeros(0, np.int32) for alias in self._clusters}
         self._rows = {alias: np.zeros(0, np.int32) for alias in self._clusters}  # by slot, -1 for none
@@ -50,7 +50,7 @@ class SlotSeries:
         return found
 
     def _by_topic(self, sights: Mapping[str, GroupSight]) -> NDArray[np.int64]:
-        """Return the sum of the lags that are known, -1 if none is."""
+        """Return the sum of the known lags by row, -1 if none is known."""
         size = len(self._key_of)
         total, known = np.zeros(size, np.int64), np.zeros(size, np.bool_)
         for alias, sight in sights.items():
@@ -62,7 +62,7 @@ class SlotSeries:
         return np.where(known, total, -1)
 
     def _by_slot(self, sights: Mapping[str, GroupSight]) -> NDArray[np.int64]:
-        """Return the lag of every slot; the slots of the clusters take turns as rows."""
+        """Return the lag of every slot; rows alternate between the clusters."""
         clusters = len(self._clusters)
         longest = max((len(one.rows.lag) for one in sights.values()), default=0)
         found = np.full(longest * clusters, -1, np.int64)
@@ -74,11 +74,11 @@ class SlotSeries:
         return found
 
     def _lags(self, alias: str, sight: GroupSight, part: slice) -> NDArray[np.int64]:
-        """Return the lags of some slots, -1 if another group or partition has it since the verdicts."""
+        """Return the lags of some slots, -1 if the slot was reused since the verdicts."""
         return np.where(sight.turns[part] == self._turns[alias][part], sight.rows.lag[part], -1)
 
     def _follow(self, alias: str, count: int) -> None:
-        """Give the slots that came since the last time their series, and take those of the gone away."""
+        """Add series for new slots, and drop those of slots that are gone or reused."""
         self._hold(alias, count)
         slots, turns = self._clusters[alias].slots, self._turns[alias]
         changed = np.flatnonzero(slots.turns[:count] != turns[:count]).tolist()

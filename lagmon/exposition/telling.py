@@ -1,4 +1,4 @@
-"""What `/metrics` tells of groups and mirrors: all families, and their values at one instant. Pure."""
+"""All families of groups and mirrors, with their values at one instant. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Telling:
-    """Keeps the labels of every series between scrapes; call `tell` under the lock of what it reads."""
+    """Keeps the labels of every series between scrapes; call `tell` under the locks of its inputs."""
 
     def __init__(
         self,
@@ -69,9 +69,9 @@ class Telling:
     def tell(
         self, sights: Mapping[str, GroupSight], form: Form, *, flows: Sights | None = None
     ) -> Iterator[bytes]:
-        """Return the text of all families, in pieces; `sights` are the verdicts on each cluster's groups.
+        """Return the text of all families in pieces; `sights` are the verdicts on each cluster's groups.
 
-        `flows` are those on mirrors, where these are told.
+        `flows` are the verdicts on mirrors, if these are written.
         """
         columns = self._group_columns(sights)
         taken = [self._clusters[alias].intake.taken for alias in self._clusters]
@@ -94,7 +94,7 @@ class Telling:
         seconds = np.full(size, -1.0)
         for alias, sight in sights.items():
             found = sight.groups
-            # A sight may be a second old: of a group that came since there is no value yet.
+            # Verdicts may be a second old: newer groups have no value yet.
             slots = self._clusters[alias].slots
             seen = [one for one in slots.groups() if sight.knows_group(slots, one[0])]
             numbers = [number for number, _ in seen]

@@ -1,4 +1,4 @@
-"""Texts that many series share, each written once and kept for as long as a series uses it."""
+"""Texts that many series share: each is written once and kept as long as a series uses it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Texts(Generic[Key]):
     """A table of texts by number. `texts` holds bytes and `lengths` their lengths, both by number."""
 
     def __init__(self, spell: Callable[[Key], bytes]) -> None:
-        """Make an empty table in which a key's text is `spell(key)`, written when the key is first used."""
+        """Create an empty table; the text of a key is `spell(key)`, written when it is first used."""
         self._spell = spell
         self._numbers: dict[Key, int] = {}
         self._keys: list[Key | None] = []
@@ -32,7 +32,7 @@ class Texts(Generic[Key]):
         return len(self._numbers)
 
     def take(self, key: Key) -> int:
-        """Return the number of a key's text and count one use more."""
+        """Return the number of a key's text and count one more use."""
         number = self._numbers.get(key)
         if number is None:
             number = self._add(key)
@@ -40,7 +40,7 @@ class Texts(Generic[Key]):
         return number
 
     def give_back(self, number: int) -> None:
-        """Count one use less, and forget the text after its last: its number is then given out again."""
+        """Count one use less; after the last one the text is dropped and its number is reused."""
         self._uses[number] -= 1
         if self._uses[number]:
             return
@@ -60,7 +60,7 @@ class Texts(Generic[Key]):
             self._keys.append(key)
             self._uses.append(0)
             if number == len(self.texts):
-                # A new array each time: whoever reads the old one meanwhile keeps it whole.
+                # A new array, so that readers of the old one are not affected.
                 self.texts = np.concatenate([self.texts, np.full(number, None, dtype=object)])
                 self.lengths = np.concatenate([self.lengths, np.zeros(number, dtype=np.int32)])
         self._numbers[key] = number

@@ -1,6 +1,6 @@
-"""Values of a family of series as the text formats have them, for whole arrays at once.
+"""Values of a family of series as text, for whole arrays.
 
-Apart from `exposition/format.py`, so that what writes no array loads no NumPy.
+Separate from `exposition/format.py`, which does not load NumPy.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 def known(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return of each value whether it is told: -1, all below 0, NaN and what is no time are not."""
+    """Return which values are written: not -1, values below 0, NaN or infinity."""
     told: NDArray[np.bool_] = values >= 0
     return told & (values <= MOST_SECONDS) if values.dtype.kind == "f" else told
 
 
 def value_texts(values: NDArray[Any]) -> list[bytes]:
-    r"""Return each of these known integers as `12\n`: what stands after a space at the end of its line."""
-    # One representation of the whole list is several times faster than a text for each.
+    r"""Return each of these known integers as `12\n`, the end of its line."""
+    # One representation of the whole list is several times faster than one for each number.
     listed = repr(values.astype(np.int64, copy=False).tolist())[1:-1] + ","
     return listed.encode().replace(b",", b"\n").split(b" ")
 
 
 def seconds_texts(values: NDArray[Any]) -> tuple[list[bytes], NDArray[np.object_]]:
-    r"""Return each of these known floats, rounded to a thousandth, as what stands before and after its point.
+    r"""Return each of these known floats, rounded to a thousandth, split before its point.
 
-    Like `12` and `.5\n`, or `12` and `\n` where it is whole.
+    For example `12` and `.5\n`, or `12` and `\n`.
     """
     thousandths = np.rint(values.astype(np.float64, copy=False) * 1000).astype(np.int64)
     whole, rest = np.divmod(thousandths, 1000)

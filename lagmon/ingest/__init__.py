@@ -1,20 +1,20 @@
-"""The lag monitor's process: orders in, commits read from `__consumer_offsets` or the Admin API, answers out.
+"""The lag monitor's process: it reads commits from `__consumer_offsets` or the Admin API and answers.
 
 process         the ingest process
-orders          the orders to the ingest process
-answers         what the ingest process answers
-faults          mistakes of our own that take nothing else along
+orders          its settings, sent by the service
+answers         its answers to the service
+faults          log of programming errors
 thread_reading  reading a topic on a thread until it is stopped or ends
-topic_identity  whether a topic that is read to its end, and on
-worker_topic    read a topic in which a Connect worker keeps what it knows
-watching        watch one cluster's groups
-commits         read `__consumer_offsets` of one cluster
-intake          take records of `__consumer_offsets` in
-columns         read offset and time out of many values of `__consumer_offsets` at once
-malformed       what is said of records that could not be read
-admin_intake    records of groups made from answers of the Admin API
-admin_plan      when to ask which group of a cluster
-admin_rounds    ask a cluster about its groups, over and over
-admin_fallback  what is said where the commits may not be read
-connect_states  states of tasks that Kafka Connect reported to the service
+topic_identity  whether a topic is still the one that is being read
+worker_topic    reader of an internal topic of Connect workers
+watching        watch over one cluster's groups
+commits         reader of `__consumer_offsets` of one cluster
+intake          adds records of `__consumer_offsets` to the windows of groups
+columns         offsets and times of many values of `__consumer_offsets` at once
+malformed       log message about records that cannot be read
+admin_intake    adds answers of the Admin API to the windows of groups
+admin_plan      when to poll which group with the Admin API
+admin_rounds    polls a cluster's groups with the Admin API
+admin_fallback  what happens without permission to read commits
+connect_states  states of mirrors' tasks, reported by Kafka Connect to the service
 """

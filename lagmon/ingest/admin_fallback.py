@@ -1,4 +1,4 @@
-"""What is said where the commits may not be read, and how it is found out that they may after all."""
+"""Messages about missing permissions on groups' offsets, and a check whether commits are readable again."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
-RETRY_S = 600.0  # between two tries to read the commits after all
+RETRY_S = 600.0  # between two attempts to read the commits
 TRY_S = 15.0
 
 
 def refusal_sentence(cluster: str, retry_s: float) -> str:
-    """Return what is refused, what is done instead, and which right to grant."""
+    """Return which permission is missing on the commits, and what happens instead."""
     return (
         f"cluster {cluster}: the principal may not read {TOPIC}, so where groups stand is asked for by the "
         "Admin API instead, which does not tell when they committed; grant the principal the right Read on "
@@ -28,7 +28,7 @@ def refusal_sentence(cluster: str, retry_s: float) -> str:
 
 
 def hidden_sentence(cluster: str) -> str:
-    """Return that no group is shown, and which right to grant."""
+    """Return which permission is missing if the Admin API lists no group."""
     return (
         f"cluster {cluster}: the Admin API shows no group, because the principal may not describe any: grant "
         "it the right Describe on groups (on the cluster it shows them, and does not tell where they stand)"
@@ -36,7 +36,7 @@ def hidden_sentence(cluster: str) -> str:
 
 
 def all_denied_sentence(why: str) -> str:
-    """Return that no group tells where it stands, `why` one of them does not, and which right to grant."""
+    """Return which permission is missing if no group returns its offsets; `why` is one error."""
     return (
         "none of the groups that the Admin API shows tells where it stands, for which the principal needs "
         f"the right Describe on groups; of one: {why}"
@@ -44,7 +44,7 @@ def all_denied_sentence(why: str) -> str:
 
 
 def commits_readable(settings: ClientSettings, *, cluster: str, clock: Clock) -> bool:
-    """Return whether the commits may be read, by beginning to; False where that is not seen within TRY_S."""
+    """Return whether commits can be read, by trying; False if that is not clear within TRY_S."""
     bulk = Bulk(settings, cluster=cluster, topic=TOPIC, name=f"{cluster}-commits-try")
     until_ns = clock.monotonic_ns() + int(TRY_S * 1e9)
     try:

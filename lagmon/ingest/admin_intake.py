@@ -1,8 +1,8 @@
-"""Add what the Admin API tells of groups, as if it had been read from `__consumer_offsets`. Pure.
+"""Add answers of the Admin API about groups, as if they had been read from `__consumer_offsets`. Pure.
 
-The API tells where a group stands, and not since when. So an offset that is as it was is no commit, and one
-that has moved counts as committed when the answer with it came: as late as it can have been. Everything
-else goes the way of commits that are read: the same windows, members and verdicts.
+The API returns offsets without times. An unchanged offset is no commit; a changed one counts as committed
+when the answer arrived, the latest possible time. Windows, members and verdicts are the same as for commits
+that are read.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
     Assigned: TypeAlias = Iterable[tuple[str, Iterable[int]]]
 
 _SOMEBODY = ("preparing_rebalancing", "completing_rebalancing", "stable")  # states of groups with members
-_VERSION = 3  # of the values that are made up: any will do
-LOOKS_STANDING = 2.5  # cycles: what has not moved for so long was asked for twice meanwhile, at least
+_VERSION = 3  # of the encoded values; any version works
+LOOKS_STANDING = 2.5  # cycles; within this time every group is polled at least twice
 
 
 class AdminIntake:
-    """What is known of one cluster's groups from the Admin API; `begin` before anything else."""
+    """Adds answers about one cluster's groups; call `begin` first."""
 
     def __init__(self, lag: ClusterLag) -> None:
         self._lag = lag
         self._policy = lag.policy
-        self._known: dict[str, dict[tuple[str, int], int]] = {}  # by group, the offsets as told last
+        self._known: dict[str, dict[tuple[str, int], int]] = {}  # by group, the last returned offsets
 
     def begin(self) -> None:
-        """Forget what was known of groups from elsewhere."""
+        """Start Admin mode; groups from another source are forgotten."""
         self._lag.begin_asking()
         self._known.clear()
 
     def end(self) -> None:
-        """Leave the cluster's groups to another source."""
+        """Leave Admin mode."""
         self._lag.end_asking()
         self._lag.policy = self._policy
 
     def allow_for(self, cycle_s: float) -> None:
-        """Record how often groups are asked: none is stale or stopped before it was asked twice.
+        """Adapt limits to the polling cycle: no group is stale or stopped before it was polled twice.
 
-        Ends of logs are read at each look all the same, and not allowed for.
+        Log ends are polled as usual and need no adaption.
         """
         least_ms = int(LOOKS_STANDING * cycle_s * 1000)
         self._lag.policy = replace(
@@ -57,15 +57,15 @@ class AdminIntake:
         )
 
     def wanted(self, group: str) -> bool:
-        """Return whether to ask for a group's offsets."""
+        """Return whether to poll a group's offsets."""
         return self._lag.intake.wanted(group, None)
 
     def take_offsets(
         self, group: str, offsets: Iterable[Sequence[object]], *, asked_ms: int, answered_ms: int
     ) -> None:
-        """Take all offsets of a group, as topic, partition and offset, with when it was asked and answered.
+        """Add all offsets of a group (topic, partition, offset) with the times of the poll.
 
-        What is not among them any more was taken away. Topics that the cluster does not show are left out.
+        Known offsets that are missing here were deleted. Topics that the cluster does not list are left out.
         """
         lag = self._lag
         found = {(str(topic), int(str(partition))): int(str(offset)) for topic, partition, offset in offsets}
@@ -91,9 +91,9 @@ class AdminIntake:
         lag.asked_ms[group] = asked_ms
 
     def take_state(self, group: str, state: str) -> None:
-        """Take the state of a group: one that is empty has no members, which needs no question.
+        """Set the state of a group; one that is empty has no members.
 
-        Who came into one that was empty is not known before that is answered, and somebody did.
+        If it was empty before, its members are unknown until it is described.
         """
         states, membership = self._lag.group_states, self._lag.membership
         before = states.get(group)
@@ -108,7 +108,7 @@ class AdminIntake:
             membership.note_joined(group)
 
     def take_members(self, group: str, members: Iterable[tuple[str, str, str, Assigned]]) -> None:
-        """Take who is in a group: member id, client id, host, and what each was given, by topic."""
+        """Set the members of a group: member id, client id, host, partitions by topic."""
         found = tuple(
             Member(
                 id=member,
@@ -123,14 +123,14 @@ class AdminIntake:
         self._lag.membership.take(GroupDescribed(group, "consumer", 0, None, None, None, found))
 
     def forget(self, group: str) -> None:
-        """Forget a group that is there no more."""
+        """Forget a group that no longer exists."""
         self.take_offsets(group, (), asked_ms=0, answered_ms=0)
         self._lag.asked_ms.pop(group, None)
         self._lag.group_states.pop(group, None)
         self._lag.membership.take(GroupGone(group))
 
     def _still_held(self, group: str) -> dict[tuple[str, int], int]:
-        """Return the offsets as told last, without those that were removed with their topic since."""
+        """Return the last returned offsets, without those of topics removed since."""
         before = self._known.get(group, {})
         slots = self._lag.slots.held_by(group)
         if len(slots) == len(before):

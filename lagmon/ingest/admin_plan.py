@@ -1,14 +1,13 @@
-"""When to ask which group of a cluster, where offsets come from the Admin API: a plan within a budget. Pure.
+"""When to poll which group of a cluster with the Admin API: a plan within a budget. Pure.
 
-One call tells the offsets of one group. Each group is asked once in a cycle, which grows with the number of
-groups, so that never more than `asked_per_s` calls go out in a second, evenly spread and with jitter. A call
-that has no answer holds up no other: as many may be in flight as can go out before the first of them times
-out. A group that could not be asked is asked again after a pause that doubles, and so is one of whose members
-nothing was told.
+One call returns the offsets of one group. Each group is polled once in a cycle, which grows with the number
+of groups: at most `asked_per_s` calls per second, evenly spread and with jitter. An unanswered call delays no
+other: as many calls may be in flight as are sent until the first of them times out. A failed group is polled
+again after a pause that doubles; so is one that did not return its members.
 
-Answers count once, and only while they are waited for: brokers answer late, in another order, or never.
+Brokers answer late, in another order, or never: an answer counts once, and only while it is expected.
 
-Instants are seconds on any clock that only grows; `random` gives numbers from 0 up to 1.
+Instants are seconds of a monotonic clock; `random` returns numbers from 0 up to 1.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_USED = 0.92  # of the budget in the long run: what jitter and pauses need is left
+_USED = 0.92  # of the budget on average; the rest is for jitter and pauses
 _JITTER = 0.05
 NOBODY = ("empty", "dead")  # states of groups that have no members
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Calls and seconds. `asked_per_s` and `described_per_s` bound the calls of either kind."""
+    """Limits in calls and seconds. `asked_per_s` and `described_per_s` limit the two kinds of calls."""
 
     asked_per_s: float = 100.0
     described_per_s: float = 50.0
     shortest_cycle_s: float = 10.0
-    described_every_s: float = 300.0  # where its state stays as it was
+    described_every_s: float = 300.0  # if its state does not change
     first_pause_s: float = 10.0
     longest_pause_s: float = 300.0
     timeout_s: float = 10.0
-    lost_after_s: float = 60.0  # what has no answer then, nor word of a timeout, has none any more
+    lost_after_s: float = 60.0  # calls without an answer or timeout after this time count as failed
 
     @property
     def in_flight(self) -> int:
@@ -46,11 +45,11 @@ class Budget:
         return int(self.asked_per_s * self.timeout_s)
 
     def pause_s(self, failures: int) -> float:
-        """Return how long to wait after so many questions in a row that failed."""
+        """Return how long to wait after this many failures in a row."""
         return min(self.first_pause_s * 2.0 ** min(failures - 1, 16), self.longest_pause_s)
 
     def cycle_s(self, groups: int) -> float:
-        """Return how long it takes to ask so many groups once."""
+        """Return how long it takes to poll this many groups once."""
         return max(self.shortest_cycle_s, groups / (self.asked_per_s * _USED))
 
 
@@ -61,51 +60,52 @@ class _Group:
     state: str = ""
     failures: int = 0
     in_flight: bool = False
-    settled: bool = False  # asked, with an answer or without one
+    settled: bool = False  # polled once, with or without an answer
     describe_due_s: float = 0.0
-    described_s: float | None = None  # when its members were asked for, while that is not answered
+    described_s: float | None = None  # when its members were requested, while there is no answer
     describe_failures: int = 0
-    lacked: bool = False  # by the last whole list
+    lacked: bool = False  # missing in the last complete list
 
 
 class Plan:
-    """Which groups there are, and when each is to be asked."""
+    """The known groups, and when to poll each."""
 
     def __init__(self, *, random: Callable[[], float], budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
         self._random = random
         self._groups: dict[str, _Group] = {}
-        self._heap: list[tuple[float, str]] = []  # some are outdated: a group is due when its own entry is
-        self._describe: dict[str, None] = {}  # in the order in which they came to need it
+        # may have outdated entries; a group is due by its own entry only
+        self._heap: list[tuple[float, str]] = []
+        self._describe: dict[str, None] = {}  # in the order in which they became due
         self._ask_credit = _Credit(self.budget.asked_per_s)
         self._describe_credit = _Credit(self.budget.described_per_s)
         self._in_flight = 0
-        self._asked: deque[tuple[float, str]] = deque()  # when, and whom; of the last minute
+        self._asked: deque[tuple[float, str]] = deque()  # time and group of the calls of the last minute
 
     @property
     def cycle_s(self) -> float:
-        """Return how long one cycle is at present."""
+        """Return the current length of a cycle."""
         return self.budget.cycle_s(len(self._groups))
 
     @property
     def groups(self) -> int:
-        """Return how many groups are asked."""
+        """Return the number of polled groups."""
         return len(self._groups)
 
     @property
     def settled(self) -> int:
-        """Return how many of them were asked once, with an answer or without one."""
+        """Return how many of them were polled once, with or without an answer."""
         return sum(one.settled for one in self._groups.values())
 
     def __contains__(self, name: str) -> bool:
-        """Return whether a group is there."""
+        """Return whether a group is known."""
         return name in self._groups
 
     def note_listed(self, states: dict[str, str], now_s: float, *, whole: bool) -> list[str]:
-        """Take the groups that exist, with their states; return those that are there no more.
+        """Set the existing groups with their states; return the removed ones.
 
-        A list lacks a group while its coordinator moves from one broker to another: only what two lists in a
-        row lack is gone, and nothing by a list that is not `whole`.
+        A list lacks a group while its coordinator moves to another broker. So a group is removed only if two
+        complete lists in a row (`whole`) lack it.
         """
         for name, state in states.items():
             group = self._groups.get(name)
@@ -126,7 +126,7 @@ class Plan:
         return gone
 
     def due(self, now_s: float) -> list[str]:
-        """Return the groups to ask for their offsets now, the longest due first; they count as in flight."""
+        """Return the groups to poll now, the longest due first, and count them as in flight."""
         self._give_up(now_s)
         found: list[str] = []
         credit = self._ask_credit.at(now_s)
@@ -145,9 +145,9 @@ class Plan:
         return found
 
     def to_describe(self, now_s: float) -> list[str]:
-        """Return the groups to ask for their members now: those whose state changed go first.
+        """Return the groups whose members to request now; those with a changed state go first.
 
-        Of a group that is being asked already the answer is waited for.
+        A group with a request in flight is left out.
         """
         free = (name for name in self._describe if not self._is_described(name, now_s))
         found = list(islice(free, int(self._describe_credit.at(now_s))))
@@ -160,19 +160,19 @@ class Plan:
         return found
 
     def note_answered(self, name: str, now_s: float) -> bool:
-        """Record that a group was answered; return whether that was waited for."""
+        """Record an answer about a group; return whether it was expected."""
         group = self._returned(name)
         if group is None:
             return False
         group.failures = 0
-        # From when it was asked: from when it was due, all that begin together would come in a crowd.
+        # Counted from the poll, not from when it was due: else groups that start together stay together.
         self._next(name, group, group.asked_s, self.cycle_s, now_s)
         if group.state not in NOBODY and 0 < group.describe_due_s <= now_s:
             self._describe[name] = None
         return True
 
     def note_failed(self, name: str, now_s: float) -> bool:
-        """Record that a group had no answer, or was refused one; return whether that was waited for."""
+        """Record that a group was not answered or denied; return whether an answer was expected."""
         group = self._returned(name)
         if group is None:
             return False
@@ -181,9 +181,9 @@ class Plan:
         return True
 
     def note_described(self, name: str, now_s: float, *, members: int) -> bool:
-        """Record that a group told how many members it has; return whether that is to be believed.
+        """Record the number of members of a group; return whether it is consistent with its state.
 
-        Not where its state says otherwise: the answer is older than that, or was given in between two states.
+        If it is not, the answer is outdated or was given between two states.
         """
         group = self._groups.get(name)
         if group is None or group.described_s is None:
@@ -195,7 +195,7 @@ class Plan:
         return members == 0 or group.state not in NOBODY
 
     def note_not_described(self, name: str, now_s: float) -> None:
-        """Record that a group did not tell its members: that is asked again after a pause."""
+        """Record a failed request for members; it is repeated after a pause."""
         group = self._groups.get(name)
         if group is not None and group.described_s is not None:
             group.described_s = None
@@ -203,14 +203,14 @@ class Plan:
             group.describe_due_s = now_s + self.budget.pause_s(group.describe_failures)
 
     def note_back(self, now_s: float) -> None:
-        """Record that brokers which were away answer again: what failed is due without more of a pause."""
+        """Record that unreachable brokers answer again: failed groups are due at once."""
         for name, group in self._groups.items():
             if group.failures and not group.in_flight:
                 group.failures, group.due_s = 0, now_s
                 heapq.heappush(self._heap, (now_s, name))
 
     def note_lost(self, now_s: float) -> None:
-        """Record that nothing that is in flight will be answered: all of it is due again."""
+        """Record that calls in flight will not be answered: all of them are due again."""
         for name, group in self._groups.items():
             if group.in_flight:
                 group.in_flight = False
@@ -223,7 +223,7 @@ class Plan:
         self._asked.clear()
 
     def _give_up(self, now_s: float) -> None:
-        """Wait no longer for answers that would have come by now."""
+        """Fail calls whose answer is overdue."""
         while self._asked and now_s - self._asked[0][0] > self.budget.lost_after_s:
             asked_s, name = self._asked.popleft()
             group = self._groups.get(name)
@@ -244,7 +244,7 @@ class Plan:
 
     def _next(self, name: str, group: _Group, from_s: float, wait_s: float, now_s: float) -> None:
         wait_s *= 1 + _JITTER * (2 * self._random() - 1)
-        # One that is late is not asked twice in a row to catch up.
+        # A late group is not polled twice in a row to catch up.
         group.due_s = max(from_s + wait_s, now_s + wait_s / 2)
         heapq.heappush(self._heap, (group.due_s, name))
 
@@ -256,7 +256,7 @@ class Plan:
 
 
 class _Credit:
-    """How many calls may go out: so many a second, and no more than a quarter of a second's at once."""
+    """Rate limit of calls, with bursts of a quarter of a second."""
 
     def __init__(self, per_s: float) -> None:
         self._per_s = per_s
@@ -265,12 +265,12 @@ class _Credit:
         self._at_s: float | None = None
 
     def at(self, now_s: float) -> float:
-        """Return how many may go out at an instant; rounded down to whole ones by whoever spends them."""
+        """Return how many calls are allowed at an instant, rounded down."""
         if self._at_s is not None:
             self._left = min(self._most, self._left + self._per_s * max(0.0, now_s - self._at_s))
         self._at_s = now_s
         return float(int(self._left))
 
     def spend(self, calls: int) -> None:
-        """Record that so many went out."""
+        """Record that calls were sent."""
         self._left -= calls

@@ -1,7 +1,7 @@
-"""Ask a cluster about its groups, over and over: which there are, where they stand, who is in them.
+"""Poll a cluster's groups with the Admin API: which exist, their offsets, their members.
 
-On a thread of its own, by a process of its own (`runtime.kafka.group_asker`), which is started again where
-it ends: what it was asked then is asked again.
+It runs on a thread and uses a separate process (`runtime.kafka.group_asker`), which is restarted if it ends;
+pending calls are repeated then.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
-TICK_S = 0.1  # between two looks at what is due and what was answered
-LIST_S = 10.0  # between two lists of groups, and for so long many groups
+TICK_S = 0.1  # between two checks for due calls and answers
+LIST_S = 10.0  # between two lists of groups; longer for many groups
 LISTED_PER_S = 500
 LIST_PATIENCE_S = 15.0
-LOST_AFTER_S = 120.0  # a list that is not answered is asked for anew
+LOST_AFTER_S = 120.0  # an unanswered request for the list is repeated
 OTHERS_S = 600.0  # between two counts of groups of other kinds
 TOLD_S = 600.0
 FIRST_PAUSE_S = 1.0
@@ -46,9 +46,9 @@ WELL_AFTER_S = 60.0
 
 
 class AdminRounds:
-    """Asks about groups until it is told to stop; `lock` guards what the answers are taken into.
+    """Polls groups until it is stopped; `lock` guards the state that answers are added to.
 
-    `tell` is told a sentence while groups fail, every TOLD_S at most.
+    `tell` is called with an error message while groups fail, at most every TOLD_S.
     """
 
     def __init__(
@@ -72,26 +72,26 @@ class AdminRounds:
         self._clock = clock
         self._tell = tell
         self._ending = threading.Event()
-        self._listed = False  # whether a whole list came
+        self._listed = False  # whether a complete list has arrived
         self._list_due_s = self._others_due_s = 0.0
-        self._list_asked_s: float | None = None  # when that was asked which is not answered yet
+        self._list_asked_s: float | None = None  # when the pending list was requested
         self._asked_ms: dict[str, int] = {}
-        self._without_list = ""  # why the last list is not whole
+        self._without_list = ""  # why the last list is incomplete
         self._silent_until_s = 0.0
-        self._shown = True  # whether the last list had a group in it
-        self._hidden = False  # whether it had none for want of a right
-        self._denied: set[str] = set()  # groups whose question was refused
-        self.failing: dict[str, str] = {}  # why, by group
-        self.others = 0  # groups of other kinds, which have no offsets
+        self._shown = True  # whether the last list had a group
+        self._hidden = False  # whether it was empty because of a missing permission
+        self._denied: set[str] = set()  # groups whose offsets were denied
+        self.failing: dict[str, str] = {}  # errors by group
+        self.others = 0  # number of groups of other kinds, which have no offsets
         self.progress = Progress(total_groups=0)
 
     @property
     def cycle_s(self) -> float:
-        """Return how long it takes to ask every group once."""
+        """Return how long it takes to poll every group once."""
         return self._plan.cycle_s
 
     def run(self) -> None:
-        """Ask until `stop`."""
+        """Poll until `stop`."""
         self.begin()
         pause_s = FIRST_PAUSE_S
         try:
@@ -113,13 +113,13 @@ class AdminRounds:
                 self._intake.end()
 
     def begin(self) -> None:
-        """Forget any group; before the first turn."""
+        """Start without known groups; call it before the first turn."""
         self.progress = Progress(began_at=self._clock.wall_s(), total_groups=0)
         with self._lock:
             self._intake.begin()
 
     def note_lost(self, sentence: str) -> None:
-        """Record that what was asked will not be answered, and why."""
+        """Record that pending calls will not be answered, and why."""
         self._plan.note_lost(self._now_s())
         self._list_due_s, self._list_asked_s = 0.0, None
         self.progress.problem = sentence
@@ -129,7 +129,7 @@ class AdminRounds:
         self._ending.set()
 
     def turn(self) -> None:
-        """Take what was answered, ask what is due; raises UnavailableError if nobody is there to ask."""
+        """Process answers and send due calls; raises UnavailableError if the process has ended."""
         for told in self._asker.take():
             self._heed(told)
         now_s = self._now_s()
@@ -147,7 +147,7 @@ class AdminRounds:
         self._note_progress()
 
     def _list(self, now_s: float) -> None:
-        """Ask which groups there are when it is time, unless that is being answered."""
+        """Request the list of groups if it is due and none is pending."""
         waits_s = 0.0 if self._list_asked_s is None else now_s - self._list_asked_s
         if waits_s > LIST_PATIENCE_S:
             self._without_list = (
@@ -236,9 +236,9 @@ class AdminRounds:
             self._tell(progress.problem)
 
     def _refused(self) -> str:
-        """Return which right is missing, where no group can be told of for want of it."""
+        """Return which permission is missing, if no group can be polled without it."""
         if self._without_list:
-            return ""  # which groups there are is not known either
+            return ""  # it is not known which groups exist
         if self._hidden:
             return hidden_sentence(self._cluster)
         if self._denied and len(self._denied) == self._plan.groups:

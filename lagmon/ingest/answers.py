@@ -1,4 +1,4 @@
-"""What the ingest process answers: a question by its name, a head and bytes back."""
+"""Answers of the ingest process: a question by name in, a head and bytes out."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from runtime.process.clock import Clock
     from runtime.process.supervision import State
 
-CLIENTS = "mirrorwatch"  # with it the ids of all our clients begin: each is named after what it does
+CLIENTS = "mirrorwatch"  # prefix of our client ids, which end with what the client does
 _MUCH_BYTES = 1 << 18
-SIGHT_S = 1.0  # verdicts that are younger are not made again
+SIGHT_S = 1.0  # younger verdicts are reused
 
 
 class Answers:
-    """Answers from what the watches know; verdicts are made when they are asked for."""
+    """Answers from the state of the watches; verdicts are made on request."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Answers:
             self._answers |= {"syncs": syncs.answer, "sync_ids": syncs.ids}
 
     async def answer(self, question: dict[str, Any]) -> Answer:
-        """Return the answer to one question; raises KeyError for one that is not known."""
+        """Return the answer to one question; raises KeyError for an unknown one."""
         if question["question"] == "snapshot" and self.snapshots is not None:
             return await self.snapshots.answer(question)
         found = self._answers[question["question"]](question)
@@ -102,7 +102,7 @@ class Answers:
         return Answer(found.head, _tidied(found.pieces))
 
     def _forget_old_sights(self) -> None:
-        """Make room of verdicts that are too old to be told again: about 45 bytes a group-partition."""
+        """Free verdicts that are too old to be reused: about 45 bytes a group-partition."""
         now_s = self._clock.wall_s()
         old = [alias for alias, (at, _) in self._sights.items() if not 0 <= now_s - at < SIGHT_S]
         for alias in old:
@@ -142,9 +142,10 @@ class Answers:
         }
 
     def _flows(self, question: dict[str, Any]) -> Answer:
-        """Answer about every flow; in the head how each cluster is read.
+        """Answer about every flow; the head tells how reading of each cluster goes.
 
-        That is when it last was (epoch s), how often not, and which is away or refuses.
+        That is the last success (epoch s), the number of failures, and clusters that do not answer or deny
+        access.
         """
         assert self._mirrors is not None
         found = self._mirrors.answer_flows(question)
@@ -174,7 +175,7 @@ class Answers:
         if self._mirrors is None:
             pieces: Iterable[bytes] = self._telling.tell(sights, form)
         else:
-            with self._mirrors.held_as_seen() as flows:  # the text is made later, of what stands now
+            with self._mirrors.held_as_seen() as flows:  # the text is made later, as of now
                 pieces = self._telling.tell(sights, form, flows=flows)
         if not question.get("gzip"):
             return Answer({}, pieces)
@@ -183,7 +184,7 @@ class Answers:
         return Answer({"crc": deflated.checksum.crc, "size": deflated.checksum.size}, compressed)
 
     def _burrow(self, question: dict[str, Any]) -> Answer:
-        """Answer as Burrow does, by its rules and in its words."""
+        """Answer like Burrow, by its rules."""
         path = question["path"]
         with ExitStack() as held:
             for watch in self._watches.values():
@@ -198,7 +199,7 @@ class Answers:
         return Answer({"status": status}, [_json(found)])
 
     def _unread(self, watch: ClusterWatch) -> str:
-        """Return why nothing can be told of a cluster's groups yet, "" if it can; its lock is held."""
+        """Return why a cluster's groups are not known yet, "" if they are; its lock is held."""
         lag, progress = watch.lag, watch.progress
         lacking = not_ready(self.states.get(watch.alias), progress, lag.failing)
         if lacking is None or not unread(progress, known=lag.read_to_ms >= 0):
@@ -206,14 +207,14 @@ class Answers:
         return str(lacking["sentence"])
 
     def _sight(self, alias: str, least: int = 0) -> GroupSight:
-        """Return the verdicts on a cluster's groups, on all at least of so many that have begun."""
+        """Return verdicts on a cluster's groups, at least on the given number of groups that have begun."""
         now_s = self._clock.wall_s()
         before = self._sights.get(alias)
         fresh = before is not None and 0 <= now_s - before[0] < SIGHT_S
         if before is not None and fresh and before[1].begun >= least:
             return before[1]
         before = None
-        self._sights.pop(alias, None)  # or both would take room at once
+        self._sights.pop(alias, None)  # else both would be in memory
         watch = self._watches[alias]
         with watch.lock:
             sight = watch.lag.see(int(now_s * 1000))
@@ -222,7 +223,7 @@ class Answers:
 
 
 def _tidied(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Hand pieces on; behind many, give back the room that making them took."""
+    """Yield the pieces; after many, release the memory that making them took."""
     size = 0
     for piece in pieces:
         size += len(piece)

@@ -1,9 +1,8 @@
-"""Read offset and time out of many values of `__consumer_offsets` at once.
+"""Read offset and time of many values of `__consumer_offsets` at once.
 
-The fields that are wanted stand at places that follow from a value's version and the length of its
-metadata (fleet.wire.commits reads the same one by one, and more): OffsetCommitValue of versions 0 to 3 has
-the metadata's length in two bytes, version 4 in an unsigned varint, one more than it is. What does not fit
-is left to the reader of single records.
+The positions of these fields follow from the version and the length of the metadata (fleet.wire.commits reads
+single values completely). OffsetCommitValue has the metadata's length in two bytes in versions 0 to 3, and in
+version 4 in an unsigned varint, plus one. Other values are left to the reader of single records.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _NEWEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A row for each value; where `good` is false the others mean nothing."""
+    """A row for each value; the other columns are valid only if `good`."""
 
     good: NDArray[np.bool_]
     offset: NDArray[np.int64]
@@ -35,8 +34,8 @@ class Columns:
 def usual_key(key: bytes) -> tuple[str, str, int] | None:
     """Read the key of a commit, versions 0 and 1; return its group, topic and partition.
 
-    None for any other key, and for one that is not as it should be: `fleet.wire.commits.decode_key` says
-    what that is. This costs a third of it, and a cluster has as many keys as group-partitions.
+    None for other and malformed keys, which `fleet.wire.commits.decode_key` reads. This takes a third of its
+    time, and a cluster has as many keys as group-partitions.
     """
     size = len(key)
     if size < _SHORTEST_KEY or key[0] or key[1] > 1 or key[2] & 0x80:
@@ -55,16 +54,16 @@ def usual_key(key: bytes) -> tuple[str, str, int] | None:
 
 
 def read_values(values: Sequence[bytes]) -> Columns:
-    """Read these values; none of them is null."""
+    """Read these values, none of which is null."""
     count = len(values)
     lengths = np.fromiter(map(len, values), np.int64, count)
     ends = np.cumsum(lengths)
     starts = ends - lengths
-    # What stands behind the last is read where a value is too short, and thrown away.
+    # Padding: if a value is too short, bytes after it are read and ignored.
     data = b"".join((*values, bytes(_SHORTEST + 16)))
     bytes_, twos, longs = (_everywhere(data, kind) for kind in ("u1", ">i2", ">i8"))
     version = twos[starts].astype(np.int64)
-    late = version >= 3  # a leader epoch stands between offset and metadata
+    late = version >= 3  # a leader epoch comes between offset and metadata
     length_at = starts + np.where(late, 14, 10)
     compact = version == _NEWEST
     first = bytes_[length_at].astype(np.int64)
@@ -83,6 +82,6 @@ def read_values(values: Sequence[bytes]) -> Columns:
 
 
 def _everywhere(data: bytes, kind: str) -> NDArray[Any]:
-    """Return the numbers of a kind that begin at each byte: a view, so that only what is taken is copied."""
+    """Return the numbers that begin at each byte, as a view."""
     size = np.dtype(kind).itemsize
     return np.ndarray((len(data) - size + 1,), kind, data, strides=(1,))

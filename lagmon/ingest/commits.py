@@ -1,8 +1,7 @@
-"""Read `__consumer_offsets` of one cluster: all that is there, then what comes. On a thread of its own.
+"""Read `__consumer_offsets` of one cluster on a thread: all that is there, then new records.
 
-Where the topic is another one by then, has other partitions or has lost its end, whoever looks at the cluster
-is told to have all read anew: what an earlier reading took in is forgotten then, as after a start. A client
-that finds less than it has read begins at the log's start by itself, and what it hands over then is old.
+All commits are read again, as after a start, if the topic was re-created or truncated or has more partitions.
+A client whose offset is beyond the log end starts again at the log start by itself and returns old records.
 """
 
 from __future__ import annotations
@@ -27,27 +26,27 @@ if TYPE_CHECKING:
 
 TOPIC = "__consumer_offsets"
 WAIT_S = 0.5
-MOST_AWAITED = 12  # ends of a partition: of more the newest counts, and those of the first two minutes
-BACKLOG_WAIT_S = 0.05  # the last records of what was there are not waited for as live ones are
+MOST_AWAITED = 12  # log ends of a partition; with more, the newest is replaced
+BACKLOG_WAIT_S = 0.05  # a shorter wait for the last records of the backlog
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far the reading has come; offsets are summed over partitions."""
+    """The reading progress; offsets are summed over partitions."""
 
     partitions: int = 0
-    total_records: int = 0  # between start and end when the reading began
+    total_records: int = 0  # between start and end when reading began
     read_records: int = 0
     began_at: float = 0.0
-    ready_after_s: float | None = None  # None while what was there at the beginning is still being read
+    ready_after_s: float | None = None  # None while the backlog is being read
     problem: str = ""
-    refused: str = ""  # which right is missing, where no group can be told of for want of it
-    total_groups: int | None = None  # where groups are asked instead, how many
-    asked_groups: int = 0  # of them at least once
+    refused: str = ""  # the missing permission, if no group can be read without it
+    total_groups: int | None = None  # in Admin mode, the number of groups
+    asked_groups: int = 0  # groups polled at least once
 
 
 class CommitsReader:
-    """Takes in every commit; `lock` guards what it is taken into."""
+    """Adds every commit to the groups; `lock` guards them."""
 
     def __init__(
         self, settings: ClientSettings, lag: ClusterLag, lock: threading.Lock, *, cluster: str, clock: Clock
@@ -60,22 +59,22 @@ class CommitsReader:
         self._clock = clock
         self._ending = threading.Event()
         self._starts: Mapping[int, int] = {}
-        self._first_ends: dict[int, int] = {}  # read so far, all that was there as it began is known
-        self._behind = True  # whether what was there as it began is still being read, as far as it can be
-        self._position: dict[int, int] = {}  # of each partition, the next offset
-        self._handed_over = HandedOver(cluster, TOPIC)  # the same by the records that came alone
-        self._at_look = HandedOver(cluster, TOPIC)  # the same when the ends had been looked at last
+        self._first_ends: dict[int, int] = {}  # the backlog is read once these are reached
+        self._behind = True  # whether the backlog is still being read
+        self._position: dict[int, int] = {}  # by partition, the next offset
+        self._handed_over = HandedOver(cluster, TOPIC)  # checks positions of records
+        self._at_look = HandedOver(cluster, TOPIC)  # checks positions at polls of log ends
         self._identity = TopicIdentity(lag, cluster, TOPIC)
-        self._lost = ""  # how what was read is no longer in the topic
-        # The ends that were seen there, and when (epoch ms), oldest first.
+        self._lost = ""  # why what was read is no longer in the topic
+        # Log ends and when they were read (epoch ms), oldest first.
         self._awaited: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         self.progress = Progress()
 
     def run(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
-        """Read until `stop`; `starts` and `ends` are the offsets of each partition as it begins.
+        """Read until `stop`; `starts` and `ends` are the offsets of each partition at the beginning.
 
-        An end of -1 is not known: what stands there has yet to be read once `expect` tells it, and holds up
-        no other partition until then. Raises our own error where the cluster does not let us.
+        An end of -1 is not known: the partition's backlog ends where `expect` first finds its end, and delays
+        no other partition. Raises RefusedError or UnavailableError from the cluster.
         """
         self._behind = True
         self._starts = dict(starts)
@@ -93,7 +92,7 @@ class CommitsReader:
         try:
             while not self._ending.is_set() and not self._lost:
                 self._take()
-            self._ending.wait()  # what comes now is for the one that begins anew
+            self._ending.wait()  # later records are for the next reader
         finally:
             self._bulk.close()
 
@@ -102,15 +101,14 @@ class CommitsReader:
         self._ending.set()
 
     def has_to_begin_anew(self) -> bool:
-        """Return whether all commits are to be read again.
+        """Return whether all commits must be read again.
 
-        At once where the topic is another one or has lost some: what is there is not what was read. Where
-        topics are back that took commits along, not before all that was there is read, where it can be: or
-        topics that come back one by one would never let it be.
+        At once, if the topic was re-created or truncated. If removed topics are back, once the backlog is
+        read: otherwise topics that come back one by one would never let it finish.
         """
         with self._lock:
             self._lost = self._identity.changed() or self._lost
-            if self._lost:  # at once: nobody is to be judged by what is no more
+            if self._lost:  # at once: no verdict from outdated commits
                 self._lag.begin_commits(len(self._starts))
                 self.progress = Progress()
         if self._lost:
@@ -122,12 +120,12 @@ class CommitsReader:
         return True
 
     def expect(self, ends: Mapping[int, int], at_ms: int) -> bool:
-        """Record where the partitions ended at an instant: read so far, all until then is known.
+        """Record the log ends of a poll: once they are read, all commits up to then are known.
 
-        That is the high watermark: what was committed behind an open transaction cannot be read before that
-        is decided, and is no less in force. Return whether one ends before what was read: then nothing is.
+        These are high watermarks: commits behind an open transaction are valid although they cannot be read
+        yet. Return whether an end is before what was read, so that nothing is known.
         """
-        # By the look before: while this one went on, the reading may have gone past the end that it found.
+        # Compared with the poll before: during this one, reading may have passed the end that it returned.
         self._note_lost(self._at_look.went_back(ends))
         self._at_look.note(self._position)
         if self._lost:
@@ -148,7 +146,7 @@ class CommitsReader:
         if self._lost:
             return
         if batch.keys:
-            live = not behind and self._is_level()  # with the records of this batch, too
+            live = not behind and self._is_level()  # including this batch
             with self._lock:
                 self._lag.intake.take(batch.keys, batch.values, read_ms=read_ms, live=live)
             self._tell_malformed(read_ms)
@@ -170,13 +168,13 @@ class CommitsReader:
             if not batch.faults:
                 self.progress.problem = ""
         if behind and not self._behind:
-            give_back()  # reading a backlog leaves holes
+            give_back()  # reading a backlog fragments memory
 
     def _is_level(self) -> bool:
-        """Return whether what was there as it began is read, of all partitions that can be read.
+        """Return whether the backlog is read, of all partitions that can be read.
 
-        One of which records come before its end is known is back from where nobody could read it: the first
-        of them are old, however late they come.
+        If records of a partition arrive before its end is known, the partition is back after an outage: its
+        first records are old.
         """
         at, starts = self._position, self._starts
         return all(
@@ -190,7 +188,7 @@ class CommitsReader:
             self._log.warning(due, kafka_cluster=self._cluster, topic=TOPIC, sample=taken.sample)
 
     def _move(self, ends: Mapping[int, int]) -> None:
-        """Record where the partitions are read to."""
+        """Record up to where the partitions are read."""
         handed_over = self._bulk.positions()
         self._note_lost(self._handed_over.went_back(handed_over))
         self._handed_over.note(handed_over)
@@ -199,12 +197,12 @@ class CommitsReader:
         self.progress.read_records = sum(self._position[one] - start for one, start in self._starts.items())
 
     def _note_lost(self, said: str) -> None:
-        """Record what says how something is lost; of none nothing: the other thread may have, too."""
+        """Record why something is lost, unless the reason is empty or one is already recorded."""
         if said and not self._lost:
             self._lost = said
 
     def _note_read(self) -> None:
-        """Tell up to when all is known of each partition, what was handed over being taken in."""
+        """Record up to when all commits of each partition are known."""
         with self._lock:
             for partition, awaited in self._awaited.items():
                 if awaited and self._first_ends.get(partition) == -1:

@@ -1,4 +1,4 @@
-"""What Kafka Connect told the service of the mirrors' tasks, as the service hands it on. Pure."""
+"""States of mirrors' connectors and tasks, reported by Kafka Connect to the service. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def take_states(flows: Mapping[str, MirrorFlow], told: Mapping[str, Any]) -> None:
-    """Have each flow know what its connector and tasks suffer as of `at_ms`; of a flow left out, nothing.
+    """Set the states of each flow's connector and tasks as of `at_ms`; clear those of flows left out.
 
     The caller holds the locks of the flows.
     """
@@ -22,7 +22,7 @@ def take_states(flows: Mapping[str, MirrorFlow], told: Mapping[str, Any]) -> Non
         if one is None:
             flow.states.forget_look()
             continue
-        if not flow.order.connector:  # its order does not need the name, and sentences do
+        if not flow.order.connector:  # its order may lack the name, which sentences need
             flow.states.connector = one["connector"]
         troubles = [
             Trouble(task, state, since_ms, trace, Start.SEEN if is_seen else Start.BEFORE)

@@ -1,4 +1,4 @@
-"""Mistakes of our own that take nothing else along: told once a place, and again at a decent interval."""
+"""Log of programming errors: once for each place, and again from time to time."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 def fault_text(error: BaseException) -> str:
-    """Return what went wrong and where in our code, for one who reports it."""
+    """Return what went wrong and where in our code."""
     frames = traceback.extract_tb(error.__traceback__)
     at = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}: {error}{at}"
 
 
 def let_through(_where: str, error: Exception) -> None:
-    """Raise a mistake again, where nobody is there to be told of it."""
+    """Raise an error again, if there is nobody to report it to."""
     raise error
 
 
 class Faults:
-    """Tells the log: an error with what cannot be done for it, the traceback beside it at debug level."""
+    """Logs an error with what it prevents; the traceback at debug level."""
 
     def __init__(self, log: Logger, *, clock: Clock) -> None:
         self._log = log
@@ -34,7 +34,7 @@ class Faults:
         self._book = ComplaintBook()
 
     def note(self, what: str, error: Exception, **about: str) -> None:
-        """Record a mistake: `what` is the sentence that it spoils, `about` is told beside it."""
+        """Log an error: `what` is the failed operation, `about` are further fields."""
         text = fault_text(error)
         said = f"{what}: {text}; please report that, with what --log-level debug tells"
         saying = self._book.say(f"{what}: {text}", said, now=self._clock.wall_s())

@@ -1,8 +1,8 @@
-"""Take records of `__consumer_offsets` in: from raw keys and values to windows, many at once.
+"""Add records of `__consumer_offsets` to the windows of groups, many at once. Pure.
 
-A key that was seen before costs one look into an index; only new ones, tombstones and what is no commit
-are read one by one (fleet.wire.commits). The order within a partition of that topic is the order of the
-commits, and all commits of one group stand in one partition. No clock, no I/O.
+A known key costs one lookup in an index. New keys, tombstones and records without a commit are read one by
+one (fleet.wire.commits). The order within a partition of that topic is the order of the commits, and all
+commits of one group are in one partition.
 """
 
 from __future__ import annotations
@@ -43,42 +43,43 @@ if TYPE_CHECKING:
     from lagmon.ingest.columns import Columns
 
 _NEW = ABSENT
-_PASSED_OVER = -1  # a group or topic that is not wanted
-MAX_PASSED_OVER = 200_000  # keys that are remembered as not wanted
-MAX_PARTITION = 100_000  # brokers take commits for partitions that no topic has; places are made up to it
-MAX_UNLISTED = 150_000  # of these, of all topics together: each takes half a kilobyte
+_PASSED_OVER = -1  # an unwanted group or topic
+MAX_PASSED_OVER = 200_000  # unwanted keys that are remembered
+# brokers accept commits on partitions that do not exist; places are created up to this
+MAX_PARTITION = 100_000
+MAX_UNLISTED = 150_000  # such places in all topics together; each takes 0.5 KB
 
 
 @dataclass(slots=True)
 class Taken:
-    """What was taken in so far: every record is counted in exactly one of these."""
+    """Counters of records: every record counts in exactly one of these."""
 
     commits: int = 0
-    gone: int = 0  # positions that were deleted
+    gone: int = 0  # deleted positions
     members: int = 0  # descriptions of groups and their members
-    passed_over: int = 0  # of groups and topics that are not wanted
-    other: int = 0  # known, and nothing about positions
+    passed_over: int = 0  # of unwanted groups and topics
+    other: int = 0  # known, without a position
     absurd: int = 0  # a negative offset, a partition beyond MAX_PARTITION or MAX_UNLISTED
     malformed: int = 0
-    sample: str = ""  # of what was malformed, the first
+    sample: str = ""  # the first malformed one
 
     @property
     def records(self) -> int:
-        """Return how many records that were."""
+        """Return the number of all records."""
         counted = (self.commits, self.gone, self.members, self.passed_over, self.other)
         return sum(counted) + self.absurd + self.malformed
 
 
 def none_hidden(_group: str, _topic: str | None) -> bool:
-    """Tell of no offset that it is kept for others' sake."""
+    """Return that no offset is hidden."""
     return False
 
 
 @dataclass(slots=True)
 class Intake:
-    """Takes the commits of one cluster into its windows; `wanted` tells of (group, topic) whether to.
+    """Adds the commits of one cluster to its windows; `wanted` selects groups and topics.
 
-    Of those `hidden` tells which are kept for the sake of a mirror alone. No topic stands for any.
+    `hidden` selects those that are kept for mirrors only. The topic None means any.
     """
 
     places: Places
@@ -86,31 +87,31 @@ class Intake:
     rings: Rings
     membership: Membership
     wanted: Callable[[str, str | None], bool]
-    ends: Callable[[NDArray[np.int32]], NDArray[np.int64]]  # the newest sampled end of places, -1 unknown
+    ends: Callable[[NDArray[np.int32]], NDArray[np.int64]]  # newest log ends of places, -1 if unknown
     trail: Trail = field(default_factory=Trail)
     taken: Taken = field(default_factory=Taken)
     hidden: Callable[[str, str | None], bool] = none_hidden
     notice: MalformedNotice = field(default_factory=lambda: MalformedNotice("Kafka's brokers"))
     seen_ms: NDArray[np.int64] = field(default_factory=lambda: np.full(1024, -1, np.int64))
     _index: KeyIndex = field(default_factory=KeyIndex)  # the slot of each key, or _PASSED_OVER
-    _met: dict[bytes, int] = field(default_factory=dict)  # the same, of what is just taken in
-    _ended: set[str] = field(default_factory=set)  # groups that ended in what is just taken in
-    _passed_over: int = 0  # keys that are remembered as not wanted
-    _asked: tuple[str, str] = ("", "")  # group and topic of the newest key: the next is often of the same
-    _is_wanted: bool | None = None  # what was said of these
+    _met: dict[bytes, int] = field(default_factory=dict)  # the same, of the current batch
+    _ended: set[str] = field(default_factory=set)  # groups that ended in the current batch
+    _passed_over: int = 0  # unwanted keys that are remembered
+    _asked: tuple[str, str] = ("", "")  # group and topic of the newest key; the next often has the same
+    _is_wanted: bool | None = None  # the result for these
     _is_hidden: bool = False
 
     def take(
         self, keys: Sequence[bytes | None], values: Sequence[bytes | None], *, read_ms: int, live: bool
     ) -> None:
-        """Take in records in the order in which they were read.
+        """Add records in the order in which they were read.
 
-        `live` where they were read as they came, at `read_ms` by our wall clock.
+        `live`: they were read when they were written, at `read_ms` by our wall clock.
         """
         slots = self._look_up(keys, values)
         if None in values:
             slots = self._bury(slots, keys, values)
-            # A group's end follows those of its offsets, and was read before them: it is the last word.
+            # A group's end is read before the tombstones of its offsets, and supersedes them.
             self.membership.forget_commits(self._ended)
             self._ended.clear()
         at = np.flatnonzero(slots >= 0)
@@ -130,46 +131,46 @@ class Intake:
         ends = self.ends(self.slots.place[slots])
         lag = np.where(ends >= 0, np.maximum(ends - offset, 0), -1)
         committed_ms = np.maximum(columns.committed_ms[good], 0)
-        # In order once, for both: what is in order is put in order again in no time.
+        # Sorted once for both; sorting a sorted array is fast.
         order = np.argsort(slots, kind="stable")
         slots, offset, committed_ms, lag = slots[order], offset[order], committed_ms[order], lag[order]
         self.trail.take(self.rings, slots, offset, committed_ms, lag, live=live)
         self.rings.note_moves(slots, offset, committed_ms, read_ms=read_ms, live=live)
         self.rings.append(slots, offset, committed_ms, lag, live=live)
-        # When it was made, by our clock: of what was there before us the broker's word has to do.
+        # By our clock; for commits from before the start, the broker's.
         self.seen_ms[slots] = read_ms if live else np.minimum(committed_ms, read_ms)
         self.taken.commits += len(slots)
 
     def owned_topics(self, group: str) -> set[str]:
-        """Return of which topics members were given partitions, without those that are hidden."""
+        """Return the topics with an assigned partition, without hidden ones."""
         return {topic for topic in self.membership.owned_topics(group) if not self.hidden(group, topic)}
 
     def owners(self, group: str) -> dict[tuple[str, int], Owner]:
-        """Return who was given which topic and partition, without those that are hidden."""
+        """Return the owner by topic and partition, without hidden topics."""
         shown, owned = self.owned_topics(group), self.membership.owners(group)
         return {place: owner for place, owner in owned.items() if place[0] in shown}
 
     def drop_places(self, places: Sequence[int]) -> int:
-        """Forget every position at these places; return how many there were."""
+        """Forget all positions at these places; return how many there were."""
         found = np.flatnonzero(np.isin(self.slots.place[: len(self.slots)], places))
         self._drop(found.astype(np.int32))
         return len(found)
 
     def forget_all(self) -> None:
-        """Forget every position; what was counted stays counted."""
+        """Forget all positions; counters stay."""
         self._drop(np.flatnonzero(self.slots.place[: len(self.slots)] >= 0).astype(np.int32))
-        self._index.clear()  # of what was passed over too
+        self._index.clear()  # and of unwanted keys
         self._passed_over, self._is_wanted = 0, None
 
     def _look_up(self, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> NDArray[np.int32]:
-        """Return the slot of every record, less than nothing where it is no commit that is wanted."""
+        """Return the slot of every record, negative if it is not a wanted commit."""
         slots = self._index.find(hashes_of(keys, len(keys)))
         if slots.min(initial=0) >= 0:
             return slots
         met = self._met
         for place in np.flatnonzero(slots == _NEW).tolist():
             key = keys[place]
-            # An earlier record of the same batch may have made it known.
+            # An earlier record of the same batch may have added the key.
             slot = met.get(key, _NEW) if key is not None else _NEW
             slots[place] = self._meet(key, values[place]) if slot == _NEW else slot
         self._keep_met()
@@ -177,7 +178,7 @@ class Intake:
         return slots
 
     def _meet(self, key: bytes | None, value: bytes | None) -> int:
-        """Read a record whose key is new; return its slot, or _NEW if it is dealt with."""
+        """Read a record with a new key; return its slot, or _NEW if it is done."""
         if key is not None and value is not None:
             usual = usual_key(key)
             if usual is not None:
@@ -199,7 +200,7 @@ class Intake:
                 if isinstance(record, GroupGone):
                     self._ended.add(record.group)
             case _:
-                # A null one says that something of the group is gone, and perhaps the group too.
+                # A tombstone: something of the group was deleted, perhaps the group.
                 if isinstance(record, OtherRecord) and value is not None:
                     self.membership.note_there(record.group, record.kind)
                 self.taken.other += 1
@@ -214,7 +215,7 @@ class Intake:
             self._is_hidden = self._is_wanted and self.hidden(group, topic)
             if not self._is_wanted and self.wanted(group, None):
                 self.membership.note_committed(group)
-                self._ended.discard(group)  # it began again
+                self._ended.discard(group)  # it has begun again
         if not self._is_wanted:
             if self._passed_over < MAX_PASSED_OVER:
                 self._passed_over += 1
@@ -229,7 +230,7 @@ class Intake:
         return slot
 
     def _keep_met(self) -> None:
-        """Put the keys that were new into the index, all at once."""
+        """Add the new keys to the index."""
         count = len(self._met)
         self._index.put(hashes_of(self._met, count), np.fromiter(self._met.values(), np.int32, count))
         self._met.clear()
@@ -240,11 +241,11 @@ class Intake:
     def _bury(
         self, slots: NDArray[np.int32], keys: Sequence[bytes | None], values: Sequence[bytes | None]
     ) -> NDArray[np.int32]:
-        """Take out what tombstones have ended, and return the slots of what came after or stays."""
+        """Remove what tombstones deleted; return the slots of records that are still valid."""
         last: dict[int, int] = {}
         ended: list[int] = []
         cleared: list[int] = []
-        buried: list[tuple[bytes | None, bytes]] = []  # keys and values that a tombstone follows
+        buried: list[tuple[bytes | None, bytes]] = []  # keys and values followed by a tombstone
         for place, value in enumerate(values):
             if value is None and slots[place] >= 0:
                 last[int(slots[place])] = place
@@ -262,7 +263,7 @@ class Intake:
         return kept
 
     def _count_buried(self, records: Sequence[tuple[bytes | None, bytes]]) -> None:
-        """Count what tombstones of the same batch ended, as if it had stood in one of its own."""
+        """Count records that a tombstone of the same batch deleted, as if it came in a later batch."""
         if not records:
             return
         columns = read_values([value for _, value in records])
@@ -282,7 +283,7 @@ class Intake:
         self.seen_ms[slots] = -1
 
     def _give_back(self, slots: NDArray[np.int32]) -> None:
-        """Take out those that hold no commit: of what was passed over, nothing is to be told."""
+        """Free slots without any commit."""
         self._drop(slots[self.rings.filled[slots] == 0])
 
     def _clear(self, slots: NDArray[np.int32]) -> None:
@@ -290,7 +291,7 @@ class Intake:
         self.trail.clear(slots)
 
     def _read_singly(self, columns: Columns, place: int, key: bytes | None, value: bytes) -> None:
-        """Read what does not have the usual shape, such as metadata of more than 126 bytes."""
+        """Read a value without the usual layout, such as one with metadata of more than 126 bytes."""
         try:
             record = decode_commit_record(key, value)
         except MalformedError as error:

@@ -1,6 +1,6 @@
-"""What is said of records that could not be read: one sample of them, and when it is time to say so. Pure.
+"""Log message about records that cannot be read, with one sample. Pure.
 
-Whoever reads a topic counts such records. A log that tells of each would be filled by one foreign writer.
+Readers count such records; a message for each would let one foreign writer fill the log.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ AGAIN_MS = 3_600_000
 
 
 def sample_of(why: str, key: bytes | None, value: bytes | None = None) -> str:
-    """Return what is wrong with a record, with the beginnings of its key and value, escaped where no ASCII.
+    """Return the error of a record with the beginnings of its key and value, escaped if not ASCII.
 
-    Not as hexadecimal digits: a secret that we know is found and taken out of the text where it is written.
+    Not in hexadecimal digits, so that known secrets are recognised and redacted in the log.
     """
     shown = [
         f"{what} {_escaped(part)}" for what, part in (("key", key), ("value", value)) if part is not None
@@ -29,9 +29,9 @@ def _escaped(part: bytes) -> str:
 
 @dataclass(slots=True)
 class MalformedNotice:
-    """When to say that records of a topic could not be read: at the first, and once an hour while more come.
+    """When to log unreadable records of a topic: at the first, then once an hour if there are more.
 
-    `writer` is who alone is to write there.
+    `writer` is the only program that should write there.
     """
 
     writer: str
@@ -39,7 +39,7 @@ class MalformedNotice:
     _told_ms: int = 0
 
     def due(self, count: int, now_ms: int) -> str:
-        """Return what to say now that so many could not be read, "" if nothing is to be said."""
+        """Return the message for this total of unreadable records, "" if none is due."""
         again = self._told > 0
         if count <= self._told or (again and 0 <= now_ms - self._told_ms < AGAIN_MS):
             return ""

@@ -1,4 +1,4 @@
-"""What the ingest process is told to do: one JSON object, made by the service, read by the process."""
+"""Settings of the ingest process: one JSON object, written by the service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Clusters with their clients, and which groups and topics to keep; `secrets` are never logged."""
+    """Clusters with their clients, and the groups and topics to keep; `secrets` are never logged."""
 
     socket: Path
     clients: Mapping[str, ClientSettings] = field(repr=False)
@@ -33,19 +33,19 @@ class Orders:
     syncs: tuple[SyncOrder, ...] = ()
     commits: Literal["topic", "admin"] = "topic"
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    snapshot: Path | None = None  # what an earlier process knew, to be taken up and away
+    snapshot: Path | None = None  # state of an earlier process, to be restored and deleted
     topics: PatternList = field(default_factory=lambda: PatternList(EVERYTHING))
     topics_exclude: PatternList = field(default_factory=lambda: PatternList(""))
     longest_transaction_ms: int = LONGEST_MS
 
     def wanted(self, alias: str, group: str, topic: str | None) -> bool:
-        """Return whether to keep a group's offset on a topic, or on any: one that is told of, or a mirror's."""
+        """Return whether to keep a group's offset on a topic (None: any), for itself or for a mirror."""
         return not self.hidden(group, topic) or any(
             one.flow.source == alias and one.follows(group) for one in self.mirrors
         )
 
     def hidden(self, group: str, topic: str | None) -> bool:
-        """Return whether a group's offset on a topic is not told of."""
+        """Return whether a group's offset on a topic is not shown."""
         if not _lets_through(self.groups, group) or self.groups_exclude.matches(group):
             return True
         return topic is not None and (
@@ -54,7 +54,7 @@ class Orders:
 
 
 def _lets_through(patterns: PatternList, name: str) -> bool:
-    """Return whether a list names this; the default is all names, those with a line's end in them too."""
+    """Return whether a list matches this name; the default also matches names with line breaks."""
     return patterns.entries == (EVERYTHING,) or patterns.matches(name)
 
 
@@ -77,7 +77,7 @@ def write_orders(
     topics_exclude: str = "",
     longest_transaction_ms: int = LONGEST_MS,
 ) -> dict[str, Any]:
-    """Return the orders as JSON has them; the worker adds its socket."""
+    """Return the orders as a JSON object; the worker adds its socket."""
     return {
         "clients": {alias: dict(one.librdkafka) for alias, one in clients.items()},
         "burrow_names": dict(burrow_names),
@@ -99,7 +99,7 @@ def write_orders(
 
 
 def read_orders(told: Mapping[str, Any]) -> Orders:
-    """Return the orders that `write_orders` has written."""
+    """Return the orders from the JSON object of `write_orders`."""
     return Orders(
         socket=Path(told["socket"]),
         clients={alias: ClientSettings(one) for alias, one in told["clients"].items()},

@@ -1,6 +1,6 @@
-"""The ingest process: its orders on standard input, its answers at a socket. The one place that wires it.
+"""The ingest process: orders on standard input, answers at a socket. It wires all parts together.
 
-It ends when its standard input does: whoever started it is gone then.
+It ends when its standard input ends, as the service is gone then.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from runtime.process.channel import Answer
 
 LINGER_S = 8.0
-LEAVE_S = 2.0  # from the word to stop on; a question to a cluster that is away may take ten more
-NICER = 5  # than the service, whose taps time the canary
+LEAVE_S = 2.0  # after the signal to stop; a pending request may take ten more
+NICER = 5  # than the service, which times the canary
 
 
 async def serve(orders: Orders) -> None:
@@ -56,7 +56,7 @@ async def serve(orders: Orders) -> None:
     use_enough_threads()
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    # It may be for the service too, which asks what we know before it ends us.
+    # The signal may be for the service too, which requests our state before it ends us.
     loop.add_signal_handler(signal.SIGTERM, lambda: loop.call_later(LINGER_S, stopping.set))
     watches = [
         ClusterWatch(
@@ -108,7 +108,7 @@ async def serve(orders: Orders) -> None:
     async def answer(question: dict[str, Any]) -> Answer:
         return await answers.answer(question)
 
-    book = ComplaintBook()  # an empty sentence, before each try, takes nothing back
+    book = ComplaintBook()  # an empty sentence, before each attempt, clears nothing
 
     def warn(name: str, state: State, **about: str) -> None:
         saying = book.say(name, state.sentence, now=clock.wall_s()) if state.sentence else None
@@ -138,14 +138,14 @@ async def serve(orders: Orders) -> None:
                 )
             )
         await stopping.wait()
-        # Threads that wait for a cluster cannot be called off, and the service waits for us. There is nothing
-        # to lose: what we know was asked for before.
+        # Threads that wait for a cluster cannot be cancelled, and the service waits for us. Nothing is lost:
+        # the service has requested our state before.
         loop.call_later(LEAVE_S, os._exit, 0)
     server.close()
 
 
 def _leave_untold(_state: State) -> None:
-    """Return nothing: the same cluster's watch says it."""
+    """Do nothing: the watch of the same cluster reports it."""
 
 
 def _tell_of_offsets(reader: Source, warn: Callable[..., None], state: State) -> None:
@@ -179,7 +179,7 @@ def main() -> None:
     """Read the orders, one line of JSON, and serve."""
     line = _line()
     if not line.endswith(b"\n"):
-        return  # whoever started us is gone already
+        return  # the service is gone already
     orders = read_orders(json.loads(line))
     step_back()
     collect_rarely()
@@ -191,13 +191,13 @@ def main() -> None:
 
 
 def step_back() -> None:
-    """Leave the processor to the service where both want it; where that is refused, do without."""
-    with suppress(OSError):  # by a sandbox, such as the one of deploy/systemd
+    """Lower our priority below the service's, if that is permitted."""
+    with suppress(OSError):  # a sandbox such as that of deploy/systemd denies it
         os.nice(NICER)
 
 
 def _line() -> bytes:
-    """Read one line and not a byte more: the rest belongs to the event loop."""
+    """Read exactly one line: the rest belongs to the event loop."""
     found = bytearray()
     while not found.endswith(b"\n"):
         piece = os.read(0, 65536)

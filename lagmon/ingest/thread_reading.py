@@ -1,4 +1,4 @@
-"""Have a topic read on a thread until told to stop, or until the reading ends by itself."""
+"""Read a topic on a thread until it is stopped or ends by itself."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
-END_S = 15.0  # one that does not end within that is given up
+END_S = 15.0  # a reading that does not end within this time is abandoned
 
 
 async def read_on_thread(
     read: Callable[[int], None], partitions: int, *, stopping: asyncio.Event, ending: threading.Event
 ) -> None:
-    """Run `read`, which ends once `ending` is set; raises what it raises, unless told to stop before."""
+    """Run `read`, which ends once `ending` is set; raises its errors, unless stopped before."""
     reading = asyncio.create_task(asyncio.to_thread(read, partitions))
     stop = asyncio.create_task(stopping.wait())
     try:

@@ -1,4 +1,4 @@
-"""Watch one cluster's groups: read its commits, and again and again where its partitions begin and end."""
+"""Watch one cluster's groups: read its commits, and poll the positions of its partitions."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import WaitingClock
 
-LOOK_S = 10.0  # between two looks at the ends
-LEAST_LOOK_S = 5.0  # to a look because another cluster was looked at
-LEAST_PAUSE_S = 2.0  # to one that is wanted in any case; of many flows' such looks one is enough
-LOOKING_SHARE = 0.1  # of the time, for these, until they are LEAST_LOOK_S apart
-FLUSH_LOOK_S = 15.0  # between two looks because a mirror wrote its offsets
+LOOK_S = 10.0  # between two polls of log ends
+LEAST_LOOK_S = 5.0  # after the last poll, for a poll because another cluster was polled
+LEAST_PAUSE_S = 2.0  # after the last poll, for a poll that is required; one serves many flows
+LOOKING_SHARE = 0.1  # share of the time for these, until they are LEAST_LOOK_S apart
+FLUSH_LOOK_S = 15.0  # between two polls because a mirror wrote its offsets
 END_S = 15.0
 
 
 class ClusterWatch:
-    """What works at one cluster within the ingest process; `run` goes on until it fails or is told to end."""
+    """The work on one cluster in the ingest process; `run` continues until it fails or is stopped."""
 
     def __init__(
         self,
@@ -48,24 +48,25 @@ class ClusterWatch:
     ) -> None:
         self.alias = alias
         self.lag = lag
-        self.commits_from = commits_from  # topic | admin: what they are taken from at present
-        self.refusal = ""  # why they are not taken from the topic, although they should be
+        self.commits_from = commits_from  # topic | admin: the current source
+        self.refusal = ""  # why they are not read from the topic, although configured
         self.lock = threading.Lock()
         self.reader: CommitsReader | AdminRounds | None = None
-        self.problem = ""  # why the last look failed
+        self.problem = ""  # why the last poll failed
         self.failed_looks = self.failed_reads = 0
-        # Called after each look, on the loop's thread, with whether it was because a mirror wrote offsets.
+        # Called after each poll, on the loop's thread, with whether it was because a mirror wrote offsets.
         self.on_looked: Callable[[bool], None] | None = None
-        self.leaders: tuple[ClusterWatch, ...] = ()  # at other clusters, whose looks those here follow
+        self.leaders: tuple[ClusterWatch, ...] = ()  # watches of other clusters, whose polls ours follow
         self._soon = asyncio.Event()
-        self._flushed = self._looks_after_flush = False  # whether the next look, or this one, is for that
+        # whether the next poll, or this one, is after a flush
+        self._flushed = self._looks_after_flush = False
         self._flush_look_at: float | None = None  # epoch s
-        self._nothing_there: Progress | None = None  # where there are no commits to read
+        self._nothing_there: Progress | None = None  # if there are no commits to read
         self._settings = settings
         self._clock = clock
         self._random = random
         self._log = logs.get("ingest")
-        self._retry_s = retry_s  # between two tries to read the topic after all
+        self._retry_s = retry_s  # between two attempts to read the topic
         self._retry_at_ns = 0
         self._began_at: float | None = None  # epoch s
         self._ready_s: float | None = None
@@ -73,7 +74,7 @@ class ClusterWatch:
         self.tails = TailLooks(alias, settings, lag, self.lock, clock=clock)
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Watch until told to stop; raises our own error where the cluster is away or refuses."""
+        """Watch until stopped; raises UnavailableError or RefusedError from the cluster."""
         positions = Positions(
             self._settings, cluster=self.alias, name=f"{self.alias}-positions", clock=self._clock
         )
@@ -87,13 +88,13 @@ class ClusterWatch:
             await asyncio.to_thread(self.tails.close)
 
     def look_soon(self, *, in_any_case: bool = False) -> None:
-        """Look at the ends at once, unless that was just done; `in_any_case`, in a moment then."""
+        """Poll log ends at once, unless that was just done; with `in_any_case`, shortly after."""
         looked_at = self.looks.looked_at
         if in_any_case or (looked_at is not None and self._clock.wall_s() - looked_at >= LEAST_LOOK_S):
             self._soon.set()
 
     def look_after_flush(self) -> None:
-        """Look at the ends of copies once a mirror has written how far it is, also if that was just done."""
+        """Poll log ends of target topics after a mirror wrote its offsets, even soon after a poll."""
         now_s = self._clock.wall_s()
         if self._flush_look_at is None or not 0 <= now_s - self._flush_look_at < FLUSH_LOOK_S:
             self._flush_look_at = now_s
@@ -102,12 +103,12 @@ class ClusterWatch:
 
     @property
     def progress(self) -> Progress | None:
-        """Return how far the commits are read; None while that has not begun."""
+        """Return the reading progress; None before it starts."""
         return self._nothing_there if self.reader is None else self.reader.progress
 
     @property
     def ready_s(self) -> float | None:
-        """Return how long after the start of the process all groups were known first; None until then."""
+        """Return how long after the start of the process all groups were first known; None until then."""
         progress = self.progress
         if self._ready_s is None and self._began_at is not None and progress is not None:
             after_s = progress.ready_after_s
@@ -117,15 +118,12 @@ class ClusterWatch:
 
     @property
     def cycle_s(self) -> float | None:
-        """Return how long it takes to ask every group once; None if commits are read."""
+        """Return how long it takes to poll every group once; None if commits are read."""
         return self.reader.cycle_s if isinstance(self.reader, AdminRounds) else None
 
     @property
     def other_groups(self) -> dict[str, int]:
-        """Return how many groups commit no offsets, by kind: of the Admin API, consumers' and others.
-
-        The caller holds the lock.
-        """
+        """Return how many groups commit no offsets, by kind; the caller holds the lock."""
         if isinstance(self.reader, AdminRounds):
             counts = {OTHER: self.reader.others} if self.reader.others else {}
         else:
@@ -135,9 +133,9 @@ class ClusterWatch:
         return counts | {CONSUMER: silent} if silent else counts
 
     async def _follow(self, positions: Positions, stopping: asyncio.Event) -> None:
-        """Look again and again, and read commits as soon as there are any, until told to stop.
+        """Poll again and again, and read commits as soon as there are any, until stopped.
 
-        A look that fails is told and followed by the next one: what is read of the commits stays.
+        A failed poll is logged and followed by the next one: the commits read so far stay.
         """
         reading: asyncio.Task[None] | None = None
         try:
@@ -171,9 +169,9 @@ class ClusterWatch:
             await self._end(reading)
 
     async def _rest(self, stopping: asyncio.Event, reading: list[asyncio.Task[None]]) -> None:
-        """Wait until it is time for a look, for no longer than these go on."""
+        """Wait until a poll is due, or until one of `reading` ends."""
         wait_s = LOOK_S * (0.9 + 0.2 * self._random())
-        if self.leaders:  # it looks by itself only where theirs have not ended; of one that is away, as usual
+        if self.leaders:  # polls by itself only if theirs do not end; a leader that fails counts as usual
             took_s = max(0.0 if one.problem else one.looks.took_s for one in self.leaders)
             wait_s = min(1.1 * LOOK_S + took_s, 2 * LOOK_S)
         stop = asyncio.create_task(self._clock.wait(stopping, timeout_s=wait_s))
@@ -187,7 +185,7 @@ class ClusterWatch:
         self._looks_after_flush, self._flushed = self._flushed, False
 
     def _pause_s(self) -> float:
-        """Return how long the look that is wanted soon has to wait after the last one."""
+        """Return how long a requested poll has to wait after the last one."""
         looked_at = self.looks.looked_at
         if looked_at is None:
             return 0.0
@@ -195,7 +193,7 @@ class ClusterWatch:
         return max(0.0, least_s - max(0.0, self._clock.wall_s() - looked_at))
 
     async def _look_beside(self, positions: Positions) -> None:
-        """Look at the ends on a thread; raises our own error, and counts it, where that fails."""
+        """Poll log ends on a thread; counts and raises UnavailableError or RefusedError."""
         failure, refused = "", False
         try:
             await asyncio.to_thread(self._look, positions)
@@ -216,7 +214,7 @@ class ClusterWatch:
             self.reader = None
 
     def _falls_back(self, reading: asyncio.Task[None]) -> bool:
-        """Return whether the reading ended because it is refused, and go over to the Admin API then."""
+        """Return whether reading was denied, and change to the Admin API if so."""
         if self.commits_from != "topic" or not isinstance(reading.exception(), RefusedError):
             return False
         self._fall_back()
@@ -230,7 +228,7 @@ class ClusterWatch:
             self._log.warning(self.refusal, kafka_cluster=self.alias)
 
     async def _may_read_again(self) -> bool:
-        """Return whether the commits were refused and may be read now, and go back to them then."""
+        """Return whether denied commits are readable again, and change back if so."""
         if not self.refusal or self._clock.monotonic_ns() < self._retry_at_ns:
             return False
         self._retry_at_ns = self._clock.monotonic_ns() + int(self._retry_s * 1e9)
@@ -248,10 +246,10 @@ class ClusterWatch:
         self.problem = sentence
 
     async def _begin(self, positions: Positions) -> asyncio.Task[None] | None:
-        """Begin to read the commits; None if no group has ever committed and there is nothing to read."""
+        """Start to read commits; None if no group has ever committed and there is nothing to read."""
         if self.commits_from == "topic" and TOPIC not in self.looks.listed:
             try:
-                await asyncio.to_thread(positions.ids, [TOPIC])  # or it is only hidden from us
+                await asyncio.to_thread(positions.ids, [TOPIC])  # it may only be hidden
             except RefusedError:
                 self._fall_back()
         if self.commits_from == "admin":

@@ -1,8 +1,7 @@
-"""Read a topic in which a Connect worker keeps what it knows: all that it holds, then what comes.
+"""Read an internal topic of Connect workers, on a thread: all that it holds, then new records.
 
-The reading is on a thread. Such a topic takes nothing away from a flow but an explanation where it is not
-there or may not be read. Where it is another one by then, reading ends with our own error, so that it is
-opened anew.
+Without such a topic a flow lacks only an explanation. If the topic has changed, reading ends with
+UnavailableError, so that it is opened again.
 """
 
 from __future__ import annotations
@@ -28,33 +27,33 @@ if TYPE_CHECKING:
     from runtime.process.clock import WaitingClock
 
 WAIT_S = 0.5
-AWAY_S = 10.0  # between two looks for a topic that is not there
+AWAY_S = 10.0  # between two checks for a missing topic
 
 
 class Told(Protocol):
-    """What takes in the records of such a topic."""
+    """The receiver of the records of such a topic."""
 
     def take(self, key: bytes | None, value: bytes | None, at_ms: int) -> None:
-        """Take in a record that was written at this time by our clock; raises MalformedError."""
+        """Add a record that was written at this time by our clock; raises MalformedError."""
         ...
 
     def caught_up(self) -> None:
-        """Record that all is read that the topic held when its reading began."""
+        """Record that all initial records of the topic are read."""
         ...
 
     def ended(self) -> None:
-        """Record that the topic is not read any longer, or not for now."""
+        """Record that the topic is not read any longer, at least for now."""
         ...
 
     def forget(self) -> None:
-        """Know nothing: the topic is read anew."""
+        """Forget everything: the topic is read again."""
         ...
 
 
 class WorkerTopic:
-    """Reads one topic on a cluster, whose `lock` guards what `host` knows of it.
+    """Reads one topic on a cluster, whose `lock` guards `host`.
 
-    A worker's clock may be wrong, so what is read as it comes is of when it is read.
+    A worker's clock may be wrong, so records that are read live have the time at which they are read.
     """
 
     def __init__(
@@ -69,13 +68,13 @@ class WorkerTopic:
         clock: WaitingClock,
     ) -> None:
         self.cluster, self.topic = cluster, topic
-        self.turn = threading.Lock()  # guards what is told
+        self.turn = threading.Lock()  # guards the receiver
         self._settings = settings
         self._told = told
         self._host = host
         self._lock = lock
         self._clock = clock
-        self._backlog: set[int] = set()  # partitions that were not read to their end yet
+        self._backlog: set[int] = set()  # partitions that are not read to their end yet
         self._clocks = WriterClocks()
         self._malformed, self._sample = 0, ""
         self._notice = MalformedNotice("Kafka Connect")
@@ -86,14 +85,14 @@ class WorkerTopic:
 
     @property
     def name(self) -> str:
-        """Return what it is called in states and logs."""
+        """Return its name in states and logs."""
         return f"{self.cluster}: {self.topic}"
 
     def tell(self, problem: str) -> None:
         """Do nothing: a flow is judged without it."""
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Read until told to stop; raises our own error where the topic may not be read."""
+        """Read until stopped; raises RefusedError or UnavailableError from the cluster."""
         self._ending.clear()
         partitions = await self._find(stopping)
         if not partitions:
@@ -107,7 +106,7 @@ class WorkerTopic:
                 self._told.ended()
 
     async def _find(self, stopping: asyncio.Event) -> int:
-        """Return how many partitions the topic has once it is there, 0 when told to stop meanwhile."""
+        """Return the number of partitions once the topic exists, 0 if stopped before."""
         while not stopping.is_set():
             with self._lock:
                 known, found = bool(self._host.topics), self._host.topics.get(self.topic, 0)
@@ -152,11 +151,11 @@ class WorkerTopic:
             self._told.take(key, value, self._when(key, told_ms))
         except MalformedError as error:
             self._malformed += 1
-            # Without the value: it may say what nobody is to read.
+            # Without the value, which may be confidential.
             self._sample = self._sample or sample_of(str(error), key)
 
     def _when(self, key: bytes | None, told_ms: int) -> int:
-        """Return by our clock when a record was written that tells this time, -1 for none."""
+        """Return by our clock when a record with this time was written, -1 if unknown."""
         now_ms = int(self._clock.wall_s() * 1000)
         if told_ms < 0:
             return now_ms

@@ -1,25 +1,21 @@
-"""Positions of topic partitions: log start, end, last stable offset, and when the end was where. Pure.
+"""Positions of topic partitions: log start, end, last stable offset, and the history of the end. Pure.
 
-A *place* is one topic partition of one cluster: a row, claimed and released by its number. Offsets are
-int64, -1 is "not known". Times are epoch milliseconds by our wall clock. Arrays have a column for each age,
-contiguous over places, and grow by an eighth (not by more: with huge pages rows never claimed are in memory
-too). 232 bytes a place: looks with their times 24 times 8 (`logs/head_history.py` says which are kept), and
-five more offsets or times. Of a few places, what records from before all looks tell
-(`logs/record_times.py`).
+A *place* is a topic partition of one cluster: a row, claimed and released by its number. Offsets are int64,
+-1 is "not known". Times are epoch milliseconds by our wall clock. Arrays have a column for each age,
+contiguous over places, and grow by an eighth (more would use memory at once with huge pages). A place takes
+232 bytes: 24 polls with their times, 8 bytes each (`logs/head_history.py`), and five more offsets or times. A
+few places also have times of records from before all polls (`logs/record_times.py`).
 
-Looks are kept for a day, or for the last 2**31 - 1 records at least where more than that is written in one
-(25,000 a second, all day, into one partition; `logs/near_ends.py`). Of an offset before them a bound is
-told, as of any before all looks: written then or before.
+Polls are kept for a day, or for the last 2**31 - 1 records if more are written in a day (25,000 per second
+into one partition; `logs/near_ends.py`). An older offset has a bound: written then or before.
 
-An end that falls (truncation, an unclean election) takes all points above it down to itself: what lies below
-it was there when the end first passed it. One that falls below the log's start is of another log: where that
-begins is not known. A clock that is set back takes all later times down to its own:
-times never run backwards, and what happened in between counts as just now.
+If an end falls (truncation, unclean election), all higher points are lowered to it: what lies below was there
+when the end first passed it. If it falls below the log start, the log is another one, and its start is
+unknown. If our clock is set back, all later times are lowered to it.
 
-While nobody looked (`away`: we were not running) anything may have been written at any instant: what passed
-then counts as passed at the look that ended it, so that nobody stands for longer than is known. That time
-has a bracket only where we were away for no longer than looks lie apart anyway. Where it was one place
-that was not looked at, its own looks tell (`logs/head_history.py`).
+Records from a downtime of ours (`away`) count as written at the first poll after it, so that no group counts
+as idle for longer than is known. That time has a bracket only if the downtime was no longer than a usual gap
+between polls. A single place that was not polled is handled by its own history (`logs/head_history.py`).
 """
 
 from __future__ import annotations
@@ -48,7 +44,7 @@ MAX_AWAY = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadsState:
-    """What is known of places: `ends` and `times` with a column for each age, times from the origin."""
+    """The state of places: `ends` and `times` with a column for each age, times from the origin."""
 
     origin_ms: int
     ends: Int64s
@@ -62,16 +58,16 @@ class Heads:
     """The positions of all places of one cluster."""
 
     def __init__(self) -> None:
-        self.fallen = 0  # ends that fell, ever
-        self.fallen_below_start = 0  # of these, those that fell below where their logs began
+        self.fallen = 0  # number of ends that ever fell
+        self.fallen_below_start = 0  # of these, below their log start
         self.records = RecordTimes()
         self.starts = StartHistory()
-        self.away: list[tuple[int, int]] = []  # from the last look before to the first one after, newest last
-        self._left_ms = -1  # the last look before we were away, until the first one after
+        self.away: list[tuple[int, int]] = []  # downtimes of ours: the polls before and after, newest last
+        self._left_ms = -1  # the last poll before our downtime, until the first one after
         self._size = 0  # rows ever claimed
         self._free: list[int] = []
-        self._forgotten: list[Int32s] = []  # since the newest asking began
-        self._origin_ms = 0  # where the 32 bits of `_times` count from
+        self._forgotten: list[Int32s] = []  # since the newest `begin_asking`
+        self._origin_ms = 0  # origin of the 32-bit `_times`
         self._ends = NearEnds(POINTS, _FIRST_CAPACITY)
         self._times = np.empty((POINTS, _FIRST_CAPACITY), np.int32)
         self._start = np.empty(_FIRST_CAPACITY, np.int64)
@@ -91,7 +87,7 @@ class Heads:
         return heads
 
     def state(self, places: Int32s) -> HeadsState:
-        """Return a copy of what is known of these places: 312 bytes each."""
+        """Return a copy of the state of these places: 312 bytes each."""
         return HeadsState(
             origin_ms=self._origin_ms,
             ends=self._ends.whole(places),
@@ -102,7 +98,7 @@ class Heads:
         )
 
     def columns(self, places: Int32s) -> Iterator[Int64s | Int32s]:
-        """Yield the arrays of the state of these places in their order, a column at a time."""
+        """Yield the arrays of the state of these places, a column at a time."""
         for near in self._ends.near:
             yield self._ends.ends(places, near[places])
         for times in self._times:
@@ -111,7 +107,7 @@ class Heads:
             yield array[places]
 
     def take_up(self, places: Int32s, state: HeadsState) -> None:
-        """Know of these places, in their order, what was known before; call it before any look at them."""
+        """Restore the state of these places; call it before any poll of them."""
         if not len(places):
             return
         self._from_origin(state.origin_ms)
@@ -122,12 +118,12 @@ class Heads:
         self._start_at_ms[places] = state.start_at_ms
 
     def note_away(self) -> None:
-        """Record that nobody looked since the newest look that was taken up; call before the next one."""
+        """Record that polling stopped after the newest restored poll; call it before the next one."""
         self._left_ms = int(self.sampled_ms.max(initial=-1))
 
     @property
     def origin_ms(self) -> int:
-        """Return the instant that the times of a state count from."""
+        """Return the origin of the times of a state."""
         return self._origin_ms
 
     @property
@@ -137,7 +133,7 @@ class Heads:
 
     @property
     def start_at_ms(self) -> Int64s:
-        """Timestamps of the records at the log starts by place, as the records tell them."""
+        """Timestamps of the records at the log starts by place."""
         return self._start_at_ms[: self._size]
 
     @property
@@ -151,7 +147,7 @@ class Heads:
         return self._ends.newest[: self._size]
 
     def head(self, places: Int32s) -> Int64s:
-        """Return up to where each log can be read by everyone: no further than its last stable offset."""
+        """Return the end that every consumer can read: at most the last stable offset."""
         end, stable = self.end[places], self.stable[places]
         return np.where(stable >= 0, np.minimum(stable, end), end)
 
@@ -162,24 +158,24 @@ class Heads:
         return np.where(self.end >= 0, times, -1)
 
     def recent(self, places: Int32s) -> Int64s:
-        """Return the ends of the last ten looks, (places, 10), the newest in the last column.
+        """Return the ends of the last ten polls, (places, 10), the newest in the last column.
 
-        -1 is not known, as is one that more than 2**31 - 1 records came after (20,000,000 a second).
+        -1 is not known, or more than 2**31 - 1 records before the newest end (20,000,000 per second).
         """
         return self._ends.whole(places, AGED).T
 
     def oldest_recent(self, places: Int32s) -> Int64s:
-        """Return the ends of the oldest one of the last ten looks."""
+        """Return the ends of the oldest of the last ten polls."""
         return self._ends.ends(places, self._ends.near[AGED, places])
 
     def stood(self, looks: int) -> Flags:
-        """Return by place whether its last so many looks all found the same end."""
+        """Return by place whether its last `looks` polls all returned the same end."""
         first, last = self._ends.near[-looks, : self._size], self._ends.near[-1, : self._size]
-        stood: Flags = (first == last) & (first != UNKNOWN)  # none between is lower than the first
+        stood: Flags = (first == last) & (first != UNKNOWN)  # none in between is lower than the first
         return stood
 
     def claim(self, count: int) -> Int32s:
-        """Return that many places of which nothing is known; released ones come first."""
+        """Return this many places without state; released ones are reused first."""
         reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
         fresh = range(self._size, self._size + count - len(reused))
         self._grow(fresh.stop)
@@ -189,7 +185,7 @@ class Heads:
         return places
 
     def release(self, places: Int32s) -> None:
-        """Give places back: they are gone and their numbers may come again. Release each only once."""
+        """Free places for reuse. Release each only once."""
         self.forget(places)
         self._free += places.tolist()
 
@@ -205,15 +201,15 @@ class Heads:
                 array[rows] = -1
 
     def begin_asking(self) -> None:
-        """Keep from here on which places are forgotten: the logs that they were may answer still."""
+        """Record from here on which places are forgotten: answers about the old logs may still arrive."""
         self._forgotten = []
 
     def forgotten(self, places: Int32s) -> Flags:
-        """Return which of these were forgotten since the newest asking began."""
+        """Return which of these were forgotten since the newest `begin_asking`."""
         return np.isin(places, np.concatenate(self._forgotten) if self._forgotten else [])
 
     def note(self, places: Int32s, ends: Int64s, at_ms: int) -> None:
-        """Take the ends that were read at this instant, each place once; a negative end is no answer."""
+        """Add the ends that were read at this instant, each place once; a negative end is no answer."""
         known = ends >= 0
         if not known.all():
             places, ends = places[known], ends[known]
@@ -226,17 +222,17 @@ class Heads:
             self._note(rows, ends[part], now)
 
     def note_stable(self, places: Int32s, stables: Int64s) -> None:
-        """Take last stable offsets; a negative one is no answer."""
+        """Set last stable offsets; a negative one is no answer."""
         known = stables >= 0
         self._stable[places[known]] = stables[known]
 
     def note_starts(
         self, places: Int32s, starts: Int64s, at_ms: Int64s | None = None, *, read_ms: int = -1
     ) -> None:
-        """Take log starts, and the timestamps of the records there if they were read; negative is no answer.
+        """Set log starts, and the timestamps of the records there if they were read; negative is no answer.
 
-        A start that moves without a timestamp loses the one that it had. `read_ms` is when all had been
-        read, -1 if that is before whatever is judged by them.
+        A start that moves without a timestamp loses its old one. `read_ms` is when all had been read, -1 if
+        that is before all instants that are judged by them.
         """
         known = starts >= 0
         places, starts = places[known], starts[known]
@@ -248,17 +244,17 @@ class Heads:
             self._start_at_ms[places[told >= 0]] = told[told >= 0]
 
     def note_records(self, places: Int32s, firsts: Int64s, offsets: Int64s, at_ms: Int64s) -> None:
-        """Take timestamps of records, one of each place: at `offsets`, the first ones from `firsts` on."""
+        """Add timestamps of records, one for each place: at `offsets`, the first ones from `firsts` on."""
         self.records.note(places, firsts, offsets, at_ms)
         start = self._start[places]
         at_start = (firsts <= start) & (start <= offsets) & (at_ms >= EARLIEST_MS)
         self._start_at_ms[places[at_start]] = at_ms[at_start]
 
     def passed_ms(self, places: Int32s, offsets: Int64s) -> tuple[Int64s, Flags]:
-        """Return when each end passed its offset, and whether two looks bracket that.
+        """Return when each end passed its offset, and whether two polls bracket that.
 
-        That is when the record at the offset was written. -1 if the end has not passed it, where nothing
-        is known and for a negative offset. A time without a bracket is a bound: written then or before.
+        That is when the record at the offset was written. -1 if the end has not passed it, if nothing is
+        known and for a negative offset. A time without a bracket is a bound: written then or before.
         """
         times = np.empty(len(places), np.int64)
         exact = np.empty(len(places), np.bool_)
@@ -275,7 +271,7 @@ class Heads:
         return times, exact
 
     def end_at(self, places: Int32s, at_ms: Int64s) -> Int64s:
-        """Return where each end was at its instant, -1 before the oldest look and after the newest."""
+        """Return each end at its instant, -1 before the oldest poll and after the newest."""
         found = np.empty(len(places), np.int64)
         for part in parts(len(places)):
             here = places[part]
@@ -284,19 +280,19 @@ class Heads:
         return found
 
     def look_until(self, place: int, at_ms: int) -> tuple[int, int]:
-        """Return end and instant of a place's newest look of the last ten that is no later, -1 for none."""
+        """Return end and time of a place's newest poll up to an instant, of the last ten; -1 for none."""
         ends, times = self._points(place, AGED)
         known = np.flatnonzero((ends >= 0) & (times <= at_ms))
         return (int(ends[known[-1]]), int(times[known[-1]])) if len(known) else (-1, -1)
 
     def bounds_at(self, place: int, at_ms: int) -> tuple[int, int]:
-        """Return a place's ends at the looks around an instant, -1 if there was none before, or after."""
+        """Return a place's ends at the polls around an instant, -1 if there was none before, or after."""
         ends, times = self._points(place)
         before, after = (ends[(ends >= 0) & there] for there in (times <= at_ms, times >= at_ms))
         return (int(before[-1]) if len(before) else -1), (int(after[0]) if len(after) else -1)
 
     def oldest_ms(self, places: Int32s) -> tuple[Int64s, Int64s]:
-        """Return the oldest point that is kept of each place: its end and its time, -1 if none is."""
+        """Return the oldest kept point of each place: its end and its time, -1 if there is none."""
         ends, times = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
         for part in parts(len(places)):
             rows = places[part]
@@ -307,7 +303,7 @@ class Heads:
         return ends, times
 
     def _points(self, place: int, first: int = 0) -> tuple[Int64s, Int64s]:
-        """Return the ends and instants of one place from a column on."""
+        """Return the ends and times of one place from a column on."""
         ends = self._ends.whole(np.array([place], np.int32), first)[:, 0]
         return ends, self._times[first:, place] + np.int64(self._origin_ms)
 
@@ -317,7 +313,7 @@ class Heads:
         aged, leaving, following = (near[column, rows] for column in (AGED - 1, AGED, AGED + 1))
         ages = (leaving != UNKNOWN) & ((aged != leaving) | (leaving != following))
         times, later = self._times[AGED, rows], self._times[AGED + 1, rows]
-        if ages.mean() > 0.5:  # in place costs less than leaving rows out
+        if ages.mean() > 0.5:  # in place is faster than leaving rows out
             self._age(rows, (leaving, times), now, where=ages)
         elif ages.any():
             self._age(places_of(rows)[ages], (leaving[ages], times[ages]), now, where=ages[ages])
@@ -331,7 +327,7 @@ class Heads:
         self._times[-1, rows] = now
 
     def _mend(self, rows: Rows, ends: Int64s, now: int) -> None:
-        """Bring what is known of these rows below an end that fell and before a clock that was set back."""
+        """Lower the history of these rows to an end that fell, and to a clock that was set back."""
         fell = ends < self._ends.newest[rows]
         if fell.any():
             places, to = places_of(rows)[fell], ends[fell]
@@ -339,7 +335,7 @@ class Heads:
             self._stable[places] = np.minimum(self._stable[places], to)
             self.records.fall(places, to)
             self.fallen += len(places)
-            anew = places[to < self._start[places]]  # the log began there: it is another one
+            anew = places[to < self._start[places]]  # below the log start: another log
             self._start[anew] = self._start_at_ms[anew] = -1
             self.starts.forget(anew)
             self.fallen_below_start += len(anew)
@@ -349,14 +345,14 @@ class Heads:
             self._times[:, places] = np.minimum(self._times[:, places], np.int32(now))
 
     def _age(self, rows: Rows, point: tuple[Int32s, Int32s], now: int, *, where: Flags) -> None:
-        """Let a point of each row, the oldest of the recent looks, pass on to the aged ones."""
+        """Move a point of each row, the oldest of the recent polls, to the aged ones."""
         ends, times = self._ends.near[:AGED, rows], self._times[:AGED, rows]
         age(ends, times, *point, now=now, where=where)
-        if not isinstance(rows, slice):  # what an index array gives is a copy
+        if not isinstance(rows, slice):  # an index array returns a copy
             self._ends.near[:AGED, rows], self._times[:AGED, rows] = ends, times
 
     def _from_origin(self, at_ms: int) -> int:
-        """Tell an instant from the origin, which moves to it when it is too far away for 32 bits."""
+        """Return an instant relative to the origin, which moves to it if 32 bits are not enough."""
         at_ms = min(max(int(at_ms), 0), LAST_MS)
         away = at_ms - self._origin_ms
         if not -SPAN_MS < away < SPAN_MS:
@@ -371,7 +367,7 @@ class Heads:
         if needed <= capacity:
             return
         capacity = max(needed, capacity + capacity // 8)
-        # One array after the other, so that only one is there twice.
+        # One array after the other, so that at most one is in memory twice.
         self._ends.grow(capacity, self._size)
         self._times = grown(self._times, capacity, self._size)
         self._start = grown(self._start, capacity, self._size)

@@ -1,9 +1,9 @@
-"""The positions of all places as bytes, to be taken up again after a restart. Pure.
+"""Positions of places as bytes, restored after a restart. Pure.
 
-Layout, little-endian: "MWheads", the version (one byte), the number of rows (4 bytes), the instant that times
-count from (8, epoch ms), a CRC-32 of all that follows (4); then by row of the array: ends (24 columns of
-int64), times (24 of int32), log starts, their timestamps and last stable offsets (int64 each). Which place is
-which topic partition stands elsewhere, in the same order.
+Layout, little-endian: "MWheads", the version (1 byte), the number of rows (4 bytes), the origin of times (8
+bytes, epoch ms), a CRC-32 of all that follows (4 bytes); then the rows of the arrays: ends (24 columns of
+int64), times (24 of int32), log starts, their timestamps and last stable offsets (int64 each). The topic
+partitions of the places are stored elsewhere, in the same order.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _ROW_BYTES = POINTS * (8 + 4) + 3 * 8
 
 
 def snapshot(heads: Heads, places: Int32s) -> bytearray:
-    """Return what is known of these places, in their order: 312 bytes each and a few.
+    """Return the state of these places as bytes: 312 each, and a header.
 
-    Written in place, a column at a time: a second copy of all would not fit in what ingest may take.
+    Written in place, a column at a time: a second copy would exceed the memory limit of the ingest process.
     """
     payload = bytearray(_HEADER.size + len(places) * _ROW_BYTES)
     at = _HEADER.size
@@ -45,12 +45,12 @@ def snapshot(heads: Heads, places: Int32s) -> bytearray:
 
 
 def restore(payload: bytes | bytearray, count: int) -> Heads:
-    """Return the positions in a snapshot, as places 0 to count - 1; raises MalformedError for other bytes."""
+    """Return the positions in a snapshot, as places 0 to count - 1; raises MalformedError."""
     return Heads.of(read_state(payload, count))
 
 
 def read_state(payload: bytes | bytearray, count: int) -> HeadsState:
-    """Return what a snapshot says of so many places in their order; raises MalformedError for other bytes."""
+    """Return the state of this many places from a snapshot; raises MalformedError."""
     if len(payload) < _HEADER.size:
         raise MalformedError(
             f"The snapshot of positions has {len(payload)} bytes, fewer than its own header."
@@ -91,7 +91,7 @@ def _read(payload: bytes | bytearray, rows: int, origin_ms: int) -> HeadsState:
 
 
 def _check(state: HeadsState) -> None:
-    """Raise MalformedError for what no snapshot of ours says."""
+    """Raise MalformedError for impossible values."""
     if not 0 <= state.origin_ms <= LAST_MS:
         raise MalformedError(f"The snapshot of positions counts its times from {state.origin_ms}, no date.")
     for name in ("ends", "start", "start_at_ms", "stable"):

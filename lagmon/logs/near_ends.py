@@ -1,10 +1,10 @@
-"""The ends of each place at some looks, by how far they lie from one near them: in 32 bits. Pure.
+"""Log ends of each place at some polls as 32-bit distances from an anchor. Pure.
 
-A place has an anchor, and a column for each age that says in 32 bits how far from it the end was. A newest
-end that does not fit moves the anchor to itself; ends that then lie more than 2**31 - 1 records before it are
-let go. As ends never fall along a row these are its oldest, and any two that stay are less than 2**32 apart.
+A place has an anchor, and a column for each age with the 32-bit distance of the end from it. A newest end
+that does not fit becomes the anchor; ends more than 2**31 - 1 records before it are dropped. As ends never
+fall along a row, these are the oldest, and the others are less than 2**32 apart.
 
-A row is searched by its distances; only those that are told are made ends again.
+Searches compare distances; only results are converted to offsets.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ FARTHEST = (1 << 31) - 1
 
 
 class NearEnds:
-    """The ends of places, in columns, the newest last; -1 is "not known"."""
+    """Log ends of places, in columns, the newest last; -1 is "not known"."""
 
     def __init__(self, columns: int, capacity: int) -> None:
         self.near = np.empty((columns, capacity), np.int32)  # from the anchor
-        self.newest = np.empty(capacity, np.int64)  # once more: it is read far more often than all others
+        self.newest = np.empty(capacity, np.int64)  # also as offsets, as they are read most often
         self._anchor = np.empty(capacity, np.int64)
 
     def grow(self, capacity: int, size: int) -> None:
-        """Reserve room for so many places, of which so many were claimed."""
-        # One array after the other, so that only one is there twice.
+        """Grow to this many places, of which `size` were claimed."""
+        # One array after the other, so that at most one is in memory twice.
         self.near = grown(self.near, capacity, size)
         self.newest = grown(self.newest, capacity, size)
         self._anchor = grown(self._anchor, capacity, size)
 
     def forget(self, rows: Rows) -> None:
-        """Forget these."""
+        """Forget these rows."""
         self.near[:, rows] = UNKNOWN
         self.newest[rows] = -1
         self._anchor[rows] = 0
 
     def take(self, places: Int32s, ends: Int64s) -> None:
-        """Have these ends, by column and place, instead of those that are there."""
+        """Replace the ends of these places, by column and place."""
         self.newest[places] = newest = ends[-1]
         far = ((ends >= 0) & (ends < newest - FARTHEST)).any(axis=0)
-        # What was kept of a place is kept again: all of it is less than 2**32 apart.
+        # Ends that were kept once fit again: they are less than 2**32 apart.
         self._anchor[places] = anchors = np.maximum(newest - np.where(far, FARTHEST, 0), 0)
         for column, found in zip(self.near, ends, strict=True):
             column[places] = _near(found, anchors)
@@ -61,25 +61,25 @@ class NearEnds:
         return ends
 
     def ends(self, places: Int32s, near: Int32s) -> Int64s:
-        """Return distances as the ends that they stand for, one of each place."""
+        """Return the ends for these distances, one for each place."""
         ends = self._anchor[places] + near
         ends[near == UNKNOWN] = -1
         return ends
 
     def distances(self, places: Int32s, offsets: Int64s) -> Int32s:
-        """Return how far offsets lie from their places' anchors, to be compared with ends.
+        """Return the distances of offsets from their places' anchors, to be compared with ends.
 
-        What is before all that is kept is told as before it, what is after it as after; one below 0 is no
-        offset, and told as one that no end has passed.
+        Offsets before or after all kept ends are cut off to a value before or after them. A negative offset
+        becomes one that no end has passed.
         """
         apart: Int64s = np.clip(offsets - self._anchor[places], UNKNOWN, FARTHEST)
         apart[offsets < 0] = FARTHEST
         return apart.astype(np.int32)
 
     def reach(self, rows: Rows, ends: Int64s) -> Int32s:
-        """Return how far new ends of rows lie from their anchors, moved where that is too far; write none.
+        """Return the distances of new ends, without storing them; move anchors that are too far away.
 
-        Where an anchor is moved down, what lies above the end is taken down to it.
+        If an anchor is moved down, higher ends are lowered to the new end.
         """
         apart = ends - self._anchor[rows]
         if len(apart) and (apart.max() > FARTHEST or apart.min() < -FARTHEST):
@@ -89,7 +89,7 @@ class NearEnds:
         return apart.astype(np.int32)
 
     def lower(self, places: Int32s, ends: Int64s) -> None:
-        """Take what lies above an end that fell down to it, the newest too."""
+        """Lower the ends above one that fell, the newest included."""
         near = self.reach(places, ends)
         for column in self.near:
             column[places] = np.minimum(column[places], near)
@@ -103,7 +103,7 @@ class NearEnds:
 
 
 def _near(ends: Int64s, anchors: Int64s) -> Int32s:
-    """Return how far ends lie from their anchors, `UNKNOWN` where they are too far before them."""
+    """Return the distances of ends from their anchors, `UNKNOWN` if they are too far before them."""
     apart = ends - anchors
     apart[(ends < 0) | (apart < -FARTHEST)] = UNKNOWN
     return apart.astype(np.int32)

@@ -1,7 +1,8 @@
-"""Looks at copies' ends soon after a mirror wrote its offsets, and at sources' ends right after those.
+"""Polls of target topics after a mirror wrote its offsets, and of the source right after those.
 
-What was copied between two of them is what is not known of where a copy's end and the mirror's offset lie to
-each other (`mirror_distance`): with looks each ten seconds and offsets each minute, so many seconds' records.
+What was replicated between these two polls is the uncertainty of the distance between the target's log end
+and the mirror's offset (`lagmon/mirrors/distance.py`). Independent polls every ten seconds, with offsets
+every minute, would leave that many seconds of records uncertain.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ def pair_looks(
     *,
     on_loop: Callable[..., object],
 ) -> None:
-    """Let looks at targets lead those at their sources; `on_loop` calls from any thread on the loop's.
+    """Let polls of targets trigger those of their sources; `on_loop` calls a function on the loop's thread.
 
-    Where two clusters mirror from each other, one of them leads.
+    If two clusters mirror from each other, one of them leads.
     """
     watched = {watch.alias: watch for watch in watches}
     leads: set[tuple[str, str]] = set()

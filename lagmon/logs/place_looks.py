@@ -1,4 +1,4 @@
-"""Where the log of one place ended at the looks that are kept, as a document has it. Pure."""
+"""The polled log ends of one partition as a document. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def looks_of(heads: Heads, place: int) -> list[dict[str, int]]:
-    """Return the looks, oldest first: all of late, fewer with age."""
+    """Return the polls, oldest first: all recent ones, fewer with age."""
     kept = heads.state(np.array([place], np.int32))
     ends, times = kept.ends[:, 0].tolist(), kept.times[:, 0].tolist()
     return [

@@ -1,4 +1,4 @@
-"""Look at one cluster's positions: which topics there are, their ids, where logs begin and end. It blocks."""
+"""Poll one cluster's positions: topics, their ids, log starts and ends. Blocking."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from runtime.kafka.positions import Listed, Positions
     from runtime.process.clock import Clock
 
-TOPICS_EVERY = 6  # looks: at the list of topics, and at log starts
-STARTS_AT_ONCE = 5_000  # partitions, of those that mirrors read; asking for 1,000 takes about 10 ms of CPU
+TOPICS_EVERY = 6  # polls: then also topics and log starts
+STARTS_AT_ONCE = 5_000  # partitions that mirrors read; requesting 1,000 takes about 10 ms of CPU
 
 
 class PositionLooks:
-    """The looks at one cluster, one after the other; `lock` guards what they are taken into."""
+    """The polls of one cluster; `lock` guards the state that they are added to."""
 
     def __init__(self, alias: str, lag: ClusterLag, lock: threading.Lock, *, clock: Clock) -> None:
         self._alias = alias
@@ -37,27 +37,27 @@ class PositionLooks:
         self.listed: dict[str, Listed] = {}
         self.looked_at: float | None = None  # when all ends were read last, epoch s
         self.took_s = 0.0
-        # Called with the cluster's id and its topics as soon as they are listed, before any look at them.
+        # Called with the cluster's id and its topics as soon as they are listed, before the first poll.
         self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
-        # Called with ids and when they were asked for, without the lock: mirrors have to hear of them first.
+        # Called with ids and when they were requested, without the lock: mirrors must get them first.
         self.note_ids: Callable[[dict[str, str], int], None] = self._note_ids
         self._given = GivenNames()
         self._count = 0
         self._places = np.zeros(0, np.int32)  # of the partitions with a leader
         self._partitions = Partitions()  # and their names, in the same order
-        self._led_of: dict[str, Listed] = {}  # the list that these are of
-        self._lacking: set[str] = set()  # topics that the last list was the first in a row to lack
-        self._unanswered = False  # whether a partition did not answer at the last look
+        self._led_of: dict[str, Listed] = {}  # the list of topics that these are from
+        self._lacking: set[str] = set()  # topics missing in the last list, but not in the one before
+        self._unanswered = False  # whether a partition did not answer the last poll
 
     def look(self, positions: Positions, expect: Callable[[Mapping[int, int], int], bool] | None) -> None:
-        """Read the ends of all partitions; now and then, what topics there are and where logs begin.
+        """Read the ends of all partitions; now and then, also topics, ids and log starts.
 
-        `expect` is told of the ends of TOPIC's partitions, and when those were looked at; it tells whether
-        TOPIC may be another one by these. Raises our own error where the cluster is away or refuses.
+        `expect` is called with the ends of TOPIC's partitions and the time of the poll; it returns whether
+        TOPIC may have been re-created. Raises RefusedError or UnavailableError from the cluster.
         """
         began_at = self._clock.wall_s()
         rarely, back = self._count % TOPICS_EVERY == 0, False
-        # Those that no list ever showed wait for their turn: they may be hidden for good.
+        # Topics that were never listed may be hidden for good: they wait for their turn.
         lacking = not self._lacking.isdisjoint(self._lag.topics)
         if rarely or self._unanswered or lacking or self._lag.list_awaited or TOPIC not in self.listed:
             self.listed = positions.topics()
@@ -67,16 +67,17 @@ class PositionLooks:
                 self.on_reached(self._alias, positions.cluster_id, partitions)
             back = bool(self._lacking & partitions.keys())  # perhaps as another topic of the same name
             with self._lock:
-                # A broker that has just begun may tell of none, and a topic be newer than the list: what
-                # groups have read is only forgotten once a second list lacks the topic too.
+                # A broker that has just started may list no topics, and a topic may be newer than the list:
+                # commits
+                # are forgotten only after a second list without the topic.
                 self._lacking = self._lag.lacking(partitions) - self._lacking
                 self._lag.note_topics(partitions, int(began_at * 1000), lacking=self._lacking)
             self._places, self._partitions, self._led_of = *self._asked(), self.listed
         places, asked = self._places, self._partitions
-        # What does not answer has another leader, or the client still knows it under an old epoch: it learns
-        # that from metadata alone, which it asks for by itself every five minutes.
+        # Without an answer the leader may have changed, or the client knows it by an old epoch: only metadata
+        # shows that, which the client requests by itself every five minutes.
         self._unanswered = True
-        # Before, not after: what is committed while ends are read may be past an end, and no contradiction.
+        # Before, not after: a commit during the poll may be beyond an end without a contradiction.
         at_ms = self._begin_asking()
         ends = np.array(positions.read(asked, Which.END), np.int64)
         stables = self._read_stables(positions, ends, everywhere=rarely)
@@ -86,18 +87,18 @@ class PositionLooks:
             late, fallen = heads.forgotten(places), heads.fallen_below_start
             ends[late] = stables[late] = -1
             self._lag.note_looked(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
-            fell = heads.fallen_below_start > fallen  # of a topic re-created start and id are soon known too
-        self._count += 1  # what fails from here on is asked again in its turn, and holds up nothing else
+            fell = heads.fallen_below_start > fallen  # re-created: its start and id are needed soon
+        self._count += 1  # what fails from here on is repeated in its turn, and delays nothing else
         lost = expect is not None and expect(_of_commits(asked, ends.tolist()), at_ms)
-        # Ids first: what they tell of a topic re-created, its starts are to be known after.
+        # Ids first: log starts must be read after a re-creation is known.
         self._look_at_ids(positions, everywhere=rarely or back or fell or lost)
         self._look_at_starts(positions, places, asked, everywhere=rarely or fell)
         self.looked_at = self._clock.wall_s()
         self.took_s = self.looked_at - began_at
-        give_back()  # each step leaves holes of a tenth of all that we hold
+        give_back()  # each step fragments a tenth of our memory
 
     def _begin_asking(self) -> int:
-        """Have kept of which places all is forgotten while they are asked about; return the instant."""
+        """Start to record which places are forgotten during the poll; return the instant."""
         with self._lock:
             self._lag.heads.begin_asking()
         return int(self._clock.wall_s() * 1000)
@@ -105,9 +106,9 @@ class PositionLooks:
     def _read_stables(
         self, positions: Positions, ends: NDArray[np.int64], *, everywhere: bool
     ) -> NDArray[np.int64]:
-        """Read the last stable offsets; of a log that does not grow and ended there before, that is its end.
+        """Read the last stable offsets; a log that has not grown and was stable keeps its end.
 
-        Everywhere now and then: a topic that was re-created may end where the old one did.
+        Now and then all are read: a re-created topic may have the same end as the old one.
         """
         places, asked = self._places, self._partitions
         with self._lock:
@@ -129,9 +130,9 @@ class PositionLooks:
         *,
         everywhere: bool,
     ) -> None:
-        """Read where logs begin: everywhere, or those that mirrors read, which retention may overtake.
+        """Read log starts: of all partitions, or of mirrored ones, whose records may expire.
 
-        Of more than STARTS_AT_ONCE of these, some at each look in turn.
+        Of more than STARTS_AT_ONCE of these, a part at each poll.
         """
         if not everywhere:
             with self._lock:
@@ -149,7 +150,7 @@ class PositionLooks:
                 self._lag.heads.note_starts(places, starts, read_ms=int(self._clock.wall_s() * 1000))
 
     def _look_at_ids(self, positions: Positions, *, everywhere: bool) -> None:
-        """Read the ids of TOPIC and of those that groups read: of all, or where none is known yet."""
+        """Read the ids of TOPIC and of topics with commits: of all, or of those without a known id."""
         membership = self._lag.membership
         with self._lock:
             watched = [one for one in sorted({*self._lag.watched_topics(), TOPIC}) if one in self.listed]
@@ -174,7 +175,7 @@ class PositionLooks:
     def _asked(self) -> tuple[NDArray[np.int32], Partitions]:
         """Return the places of the partitions with a leader, and their names."""
         asked = self._partitions
-        if self.listed != self._led_of:  # else they stay what they are: who is asked again keeps in mind how
+        if self.listed != self._led_of:  # an unchanged list keeps its offsets request in the client
             asked = Partitions(
                 (name, number)
                 for name, topic in self.listed.items()

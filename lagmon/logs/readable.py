@@ -1,26 +1,25 @@
-"""Where the end of a log holds nothing that a consumer would ever see: which ends to look at, what was found.
+"""Log tails without a record that a consumer would see: which to check, and the results. Pure.
 
-Markers of transactions, aborted records and what compaction took away leave offsets behind the last record
-that nobody ever reads away: a reader that has all there is seems to lag for ever. So where a reader stands
-shortly before an end that does not move either, the log is read from there on (runtime/kafka/gaps.py). What
-is known of a *place* afterwards, one topic partition of one cluster:
+Transaction markers, aborted records and compaction leave offsets after the last record that no consumer ever
+commits: a consumer that has read everything seems to have lag forever. So if a consumer is idle shortly
+before an end that does not move either, the log is read from its offset on (runtime/kafka/gaps.py). The
+result for a *place* (a topic partition):
 
-- a *gap*: between two offsets there is nothing to read. A reader within it is as far as its end;
-- whether there is a record where a gap ends: who stands there, or in the gap, has something to read. A
-  reader that stands before a record has a gap of no offsets.
+- a *gap*: offsets without a record. A consumer within it is as far as its end;
+- whether there is a record at the end of the gap: then consumers in the gap or at its end have something to
+  read. A consumer directly before a record has an empty gap.
 
-Readers of one place stand where they stand, each perhaps in a gap of its own: `MOST_GAPS` of a place are
-kept, those nearest to the end. A reader further back than all of them is not looked at, or its gap and
-theirs would take turns for ever; what it has to read is told by offsets alone.
+Each consumer of a place may be in a gap of its own; the `MOST_GAPS` nearest to the end are kept. Consumers
+further back than all of them are not checked, as their gap would displace another; their lag is counted in
+offsets.
 
-A group shortly before an end that moves has something to read, and so has one far before an end. Other
-readers say of themselves that this is not certain (`far`): thousands of aborted records may be next, and a
-mirror is called behind only where a record was read. Those are looked at wherever they are. How long that
-takes is bounded, so it is tried only every few minutes where it had no answer.
+Groups far before an end, or shortly before one that moves, have something to read. Mirrors may not (`far`):
+thousands of aborted records may be next, and a mirror counts as late only if a record was read. They are
+checked wherever they are, for a limited time and only every few minutes if there was no result.
 
-A gap is good for as long as the log is the same: where its end falls or the topic is re-created, all is
-forgotten. It is used until the end moves, and a record is looked at anew after `AGAIN_MS`, since compaction
-may have taken it. Pure.
+Gaps are valid as long as the log is the same: if its end falls or the topic is re-created, they are dropped.
+They are used until the end moves. A record is checked again after `AGAIN_MS`, as compaction may have removed
+it.
 """
 
 from __future__ import annotations
@@ -43,16 +42,16 @@ if TYPE_CHECKING:
     Int32s = NDArray[np.int32]
     Flags = NDArray[np.bool_]
 
-MOST_OFFSETS = 1000  # between reader and end: what is further behind has something to read, or is read soon
-STANDS_MS = 20_000  # readers that move are left alone
-FAR_AGAIN_MS = 300_000  # after which a look that told nothing of who stands far before an end is tried again
+MOST_OFFSETS = 1000  # before the end; further behind there is something to read, or it is read soon
+STANDS_MS = 20_000  # consumers that move are not checked
+FAR_AGAIN_MS = 300_000  # a far check without a result is repeated after this
 AGAIN_MS = 1_800_000
-MOST_PLACES = 500  # that are looked at together
+MOST_PLACES = 500  # checked together
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Offsets of a place to look at, the last not included."""
+    """Offsets of a place to check, the last not included."""
 
     place: int
     first: int
@@ -61,18 +60,18 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Readers that may be looked at, an entry each: where they are, and since when at least."""
+    """Consumers that may be checked, an entry each: their offsets, and at least how long they are idle."""
 
     places: Int32s
     offsets: Longs
     heads: Longs  # up to where they can read, -1 not known
     standing_ms: Longs
-    far: Flags  # whether to be looked at however far behind, and while the end moves
+    far: Flags  # to be checked at any distance, and while the end moves
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Readers that may be looked at next: from where on, up to where, and whether that is a short way."""
+    """Consumers that may be checked next: start and end of the check, and whether it is short."""
 
     places: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
     first: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -94,20 +93,20 @@ class _Candidates:
 
 
 class Readable:
-    """What is known of the places of one cluster, as far as they were looked at.
+    """Results of checks for the places of one cluster.
 
-    Gaps are (as many as any place has, places), in any order and -1 throughout where there is none.
+    Gaps are (as many as any place has, places), unordered; missing ones are -1 throughout.
     """
 
     def __init__(self) -> None:
         self._first = np.full((1, 0), -1, np.int64)
         self._end = np.full((1, 0), -1, np.int64)
-        self._record_ms = np.full((1, 0), -1, np.int64)  # when one was seen at the end, -1 none was
-        self._looked_ms = np.full(0, -1, np.int64)  # with or without an answer
-        self._tried: dict[tuple[int, int], int] = {}  # when, far before ends: by place, and from where
+        self._record_ms = np.full((1, 0), -1, np.int64)  # when a record was seen at the end, -1 if none was
+        self._looked_ms = np.full(0, -1, np.int64)  # of the last check, with or without a result
+        self._tried: dict[tuple[int, int], int] = {}  # when far checks were made, by place and offset
 
     def readable_from(self, places: Int32s, offsets: Longs) -> Longs:
-        """Return for each reader where there may be something again, -1 if no gap is known around it."""
+        """Return the end of the gap around each consumer, -1 if none is known."""
         found = np.full(len(places), -1, np.int64)
         known = np.flatnonzero(places < len(self._looked_ms))
         known = known[self._looked_ms[places[known]] >= 0]  # a few of many
@@ -118,7 +117,7 @@ class Readable:
         return found
 
     def has_record(self, places: Int32s, offsets: Longs) -> Flags:
-        """Return which readers have a record to read, at their offset or behind it, that was seen."""
+        """Return which consumers have a record to read, at their offset or after it, that was seen."""
         found = np.zeros(len(places), np.bool_)
         known = np.flatnonzero(places < len(self._looked_ms))
         at, offset = places[known], offsets[known]
@@ -135,13 +134,12 @@ class Readable:
         most: int = MOST_PLACES,
         without: Collection[int] = (),
     ) -> list[Stretch]:
-        """Return what to look at next, those first that were not looked at for longest.
+        """Return the checks to make next, those first that were not made for longest.
 
-        `settled` tells of each place whether its end has stood for a while. Of several readers of a place
-        that are to be looked at, the one nearest to the end comes first, and the others after it. `without`
-        are places that cannot be read.
+        `settled` marks places whose end has not moved for a while. Of several consumers of a place, the one
+        nearest to the end comes first. `without` are places that cannot be read.
         """
-        # Of each that are told of together the foremost, and of these again: so that few are held at once.
+        # The foremost of each part, then of all parts, to need little memory.
         chosen = _Candidates()
         out = np.fromiter(without, np.int64, len(without))
         for one in readers:
@@ -155,7 +153,7 @@ class Readable:
         return list(map(Stretch, *(column.tolist() for column in columns)))
 
     def _candidates(self, readers: Readers, settled: Flags, now_ms: int) -> _Candidates:
-        """Return the readers before ends, or far before them, of which a look would tell more."""
+        """Return the consumers for which a check would have a new result."""
         places = readers.places
         first = np.maximum(readers.offsets, self.readable_from(places, readers.offsets))
         left = readers.heads - first
@@ -168,26 +166,26 @@ class Readable:
         return _Candidates(places[rows], first[rows], readers.heads[rows], near[rows])
 
     def _foremost(self, among: _Candidates, most: int) -> _Candidates:
-        """Return those to be looked at first, one of each place and so many at most, in their order."""
+        """Return those to check first, at most one of each place and `most` in total, in their order."""
         looked_ms = self._looked_ms[among.places]
         order = np.lexsort((-among.first, among.places, looked_ms))
         _, nearest = np.unique(among.places[order], return_index=True)
         return among.at(order[np.sort(nearest)][:most])
 
     def note_asked(self, places: Iterable[int], now_ms: int) -> None:
-        """Record that these are looked at, so that others come before them the next time."""
+        """Record that these are checked now, so that others come first next time."""
         at = np.fromiter(places, np.int64)
         self._hold(int(at.max(initial=-1)) + 1)
         self._looked_ms[at] = now_ms
 
     def note(self, seen: Iterable[Seen]) -> None:
-        """Add what was seen of places, at the instant at which `note_asked` was told of them."""
+        """Add the results of the last check."""
         for one in seen:
             gaps = with_seen(self._gaps(one.place), one, int(self._looked_ms[one.place]))
             self._keep(one.place, gaps)
 
     def gaps(self, places: Int32s) -> list[list[Gap]]:
-        """Return what is known of each of these places, as `take_up` takes it."""
+        """Return the gaps of each of these places, to be restored by `take_up`."""
         found: list[list[Gap]] = [[] for _ in range(len(places))]
         known = np.flatnonzero(places < len(self._looked_ms))
         for first, end, record_ms in zip(self._first, self._end, self._record_ms, strict=True):
@@ -198,13 +196,13 @@ class Readable:
         return found
 
     def take_up(self, place: int, gaps: Sequence[Gap], at_ms: int) -> None:
-        """Know these again, as `gaps` gave them at an instant; call before any look at the place."""
+        """Restore gaps as of an instant; call it before any check of the place."""
         if gaps:
             self.note_asked([place], at_ms)
             self._keep(place, gaps)
 
     def note_ends(self, places: Int32s, ends: Longs) -> None:
-        """Forget what lies behind ends that fell; a negative one is no answer."""
+        """Drop results beyond ends that fell; a negative end is no answer."""
         known = (places < len(self._looked_ms)) & (ends >= 0)
         at, end = places[known], ends[known]
         beyond = (self._end[:, at] > end) | ((self._record_ms[:, at] >= 0) & (self._end[:, at] >= end))
@@ -221,12 +219,12 @@ class Readable:
             array[:, at] = -1
 
     def _was_tried(self, places: Int32s, first: Longs, now_ms: int) -> Flags:
-        """Return for which readers a look from so far back did not answer a short while ago."""
+        """Return for which consumers a far check had no result a short while ago."""
         self._tried = {one: at_ms for one, at_ms in self._tried.items() if 0 <= now_ms - at_ms < FAR_AGAIN_MS}
         return np.array([one in self._tried for one in _pairs(places, first)], np.bool_)
 
     def _answered(self, places: Int32s, first: Longs, now_ms: int) -> Flags:
-        """Return for which readers no look would tell more: a record is next, or they are too far back."""
+        """Return for which consumers a check is useless: a record is next, or they are too far back."""
         answered = np.zeros(len(places), np.bool_)
         full = np.full(len(places), len(self._end) == MOST_GAPS)
         furthest_back = np.full(len(places), np.iinfo(np.int64).max)
@@ -260,12 +258,12 @@ class Readable:
 
     def _grow(self, by: tuple[tuple[int, int], tuple[int, int]]) -> None:
         """Make room for more gaps of each place, or for more places."""
-        # One after the other, so that only one is there twice.
+        # One after the other, so that at most one is in memory twice.
         self._first = np.pad(self._first, by, constant_values=-1)
         self._end = np.pad(self._end, by, constant_values=-1)
         self._record_ms = np.pad(self._record_ms, by, constant_values=-1)
 
 
 def _pairs(places: Int32s, offsets: Longs) -> Iterator[tuple[int, int]]:
-    """Give place and offset of each."""
+    """Yield place and offset of each."""
     return zip(places.tolist(), offsets.tolist(), strict=True)

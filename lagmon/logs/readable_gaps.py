@@ -1,7 +1,7 @@
-"""Gaps of one place, a topic partition: stretches of its log without a record, and one behind them. Pure.
+"""Gaps of one place (a topic partition): offsets without a record, with one record after them. Pure.
 
-Gaps of a place neither overlap nor touch, but for a record that stands between two: the first ends there,
-and the second begins behind it. What was seen last is believed where it contradicts what was known.
+Gaps of a place neither overlap nor touch, except that one may end at a record with which the next begins. The
+newest result wins over earlier ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MOST_GAPS = 4  # of one place
 
 
 class Seen(NamedTuple):
-    """What was seen of a place from an offset on: nothing before `end`; there, perhaps, a record."""
+    """The result of reading a place from an offset on: nothing before `end`, and if a record is there."""
 
     place: int
     first: int
@@ -24,7 +24,7 @@ class Seen(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Offsets without a record, `end` not included; none at all where a record is the first of them."""
+    """Offsets without a record, `end` not included; empty if a record is the first of them."""
 
     first: int = -1
     end: int = -1
@@ -32,16 +32,16 @@ class Gap(NamedTuple):
 
 
 def with_seen(gaps: Iterable[Gap], seen: Seen, at_ms: int) -> list[Gap]:
-    """Return the gaps that are known with what was seen at an instant: those nearest to the log's end.
+    """Return the known gaps with a new result added; the ones nearest to the log end are kept.
 
-    A record that ended a gap, and lies within what was seen, is there no more: compaction took it.
+    A record that ended a gap and lies within the new result no longer exists: compaction removed it.
     """
     apart, joined = [], Gap(seen.first, seen.end, at_ms if seen.is_record else -1)
     if joined.record_ms < 0 and seen.end <= seen.first:
         return list(gaps)  # nothing was seen
     for gap in gaps:
         if seen.is_record and gap.first <= seen.end < gap.end:
-            continue  # it cannot be one with a record in it
+            continue  # a gap cannot contain a record
         if gap.first > seen.end or gap.end < seen.first:
             apart.append(gap)
         elif gap.end > seen.end:

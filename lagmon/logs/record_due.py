@@ -1,12 +1,12 @@
-"""Which records to look at for their timestamps: of readers that stand before all looks at a log. Pure.
+"""Records whose timestamps to read: those before which consumers are, older than all polls of the log. Pure.
 
-A reader is a group or a mirror at an offset. It is looked at where two looks at the end do not bracket when
-its next record was written, and no mark (logs/record_times.py) tells. Each again only when it has left the
-stretch that its mark stands for: an eighth of the way to the next point that is known, so that a reader that
-works a backlog off is looked at ever more rarely in records, and some tens of times in all. At most `MOST`
-places at a time, those first where most is to be read, each not again within `AGAIN_MS`.
+A consumer is a group or a mirror at an offset. Its next record is read if no two polls bracket its time and
+no mark (logs/record_times.py) covers it. It is read again only after the consumer has left the stretch of its
+mark: an eighth of the way to the next known point. So a consumer that works off a backlog causes some tens of
+reads in total. At most `MOST` places are read at a time, the largest lag first, each not again within
+`AGAIN_MS`.
 
-Readers shortly before the end are left to the looks there (logs/readable.py), which tell timestamps too.
+Consumers shortly before the end are left to the tail checks (logs/readable.py), which return timestamps too.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 MOST = 100  # places at a time
 AGAIN_MS = 60_000
-STALE_MS = 60_000  # of a log whose end was not read for so long nothing would answer
-WAY = 8  # a reader has left a mark's stretch after this part of it
+STALE_MS = 60_000  # a log whose end was not read for this long would not answer
+WAY = 8  # part of the stretch after which a consumer has left its mark
 
 
 @dataclass(frozen=True, slots=True)
 class OldReaders:
-    """Readers of one cluster that may be looked at, an entry each."""
+    """Consumers of one cluster whose records may be read, an entry each."""
 
     places: Int32s
-    offsets: Longs  # the next to be read
-    to_end: bool = False  # also shortly before the end, where no other look comes by
+    offsets: Longs  # the next offset to read
+    to_end: bool = False  # also shortly before the end, where no tail check is made
 
 
 class RecordDue:
-    """Which places were asked about of late."""
+    """Which places were read recently."""
 
     def __init__(self) -> None:
         self._asked_ms: dict[int, int] = {}
@@ -55,9 +55,9 @@ class RecordDue:
     def due(
         self, readers: Iterable[OldReaders], heads: Heads, *, now_ms: int, without: Collection[int] = ()
     ) -> list[tuple[int, int]]:
-        """Return place and offset to look at, and let go of the marks that none of these readers is near.
+        """Return place and offset to read, and drop marks without a consumer nearby.
 
-        `without` are places that may not be read.
+        `without` are places that cannot be read.
         """
         self._asked_ms = {place: at for place, at in self._asked_ms.items() if 0 <= now_ms - at < AGAIN_MS}
         places, offsets, left, may = _before_all_looks(readers, heads, now_ms)
@@ -82,10 +82,10 @@ class RecordDue:
 def _before_all_looks(
     readers: Iterable[OldReaders], heads: Heads, now_ms: int
 ) -> tuple[Int32s, Longs, Longs, Flags]:
-    """Return readers with something to read that no two looks bracket.
+    """Return consumers with lag whose next record no two polls bracket.
 
-    And how many offsets each has left, and whether it may be looked at. One whose next records are deleted
-    stands at the start of the log.
+    Also how many offsets each has left, and whether it may be read. If its next records are deleted, it is at
+    the log start.
     """
     none = np.zeros(0, np.int64)
     found = [(np.zeros(0, np.int32), none, none, np.zeros(0, np.bool_))]
@@ -95,8 +95,8 @@ def _before_all_looks(
         offsets = np.maximum(one.offsets, heads.start[places])
         left = heads.head(places) - offsets
         oldest_recent = heads.oldest_recent(places)
-        # What came within the last ten looks has one on either side: few of many are left to be searched for,
-        # and what came while nobody looked is among these ten looks later.
+        # Records from within the last ten polls are bracketed, so few of many are left to search for. Records
+        # from a downtime of ours become older than these ten polls later.
         old = (one.offsets >= 0) & (left > 0) & ((oldest_recent < 0) | (offsets < oldest_recent))
         rows = np.flatnonzero(old & fresh[places])
         passed_ms, exact = heads.passed_ms(places[rows], offsets[rows])
@@ -113,9 +113,9 @@ def _before_all_looks(
 
 
 def _has_left(around: Around, heads: Heads, places: Int32s, offsets: Longs, there: Rows) -> Flags:
-    """Return which readers no mark stands for; `there` is how many of all are at each mark.
+    """Return which consumers no mark covers; `there` is the number of consumers at each mark.
 
-    Where a place is full, one that is not alone at its mark is left there: they would take turns.
+    If a place is full, a consumer that shares its mark keeps it: otherwise they would replace each other's.
     """
     oldest_end, _ = heads.oldest_ms(places)
     next_point = np.where(offsets < oldest_end, oldest_end, heads.end[places])

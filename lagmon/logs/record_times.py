@@ -1,15 +1,16 @@
-"""Timestamps of records that were written before all looks at their logs, as the records tell them. Pure.
+"""Timestamps of records that were written before all polls of their logs. Pure.
 
-Where a reader stands before all that `logs/heads.py` remembers, the record that it reads next is looked at
-(logs/record_due.py says which, logs/tail_looks.py looks). A *mark* is what was found: looked for from
-`first` on, the record stands at `last`, and there is no other in between. Who has not read a record has not
-read those after it either: a mark counts as no later than the marks behind it on the same place.
+If a consumer is before all that `logs/heads.py` knows, its next record is read (logs/record_due.py plans,
+logs/tail_looks.py reads). The result is a *mark*: read from `first` on, the first record is at `last`. A
+consumer that has not read a record has not read later ones either, so a mark counts as no later than those
+after it.
 
-Timestamps are taken as they stand, CreateTime (a producer's word) or LogAppendTime (the broker's). One before
-the year 2000 is no fact: it is seconds told as milliseconds, or none at all, which is 0 or -1. Nor is one
-that is later than a look at which the record was there, but that is for logs/time_lag.py to see.
+Timestamps are CreateTime (by a producer) or LogAppendTime (by the broker). One before the year 2000 is
+ignored: it is in seconds instead of milliseconds, or missing (0 or -1). logs/time_lag.py ignores those later
+than a poll at which the record existed.
 
-At most `MOST_MARKS` of a place and `MOST_IN_ALL`, 36 bytes each; `keep` lets go those that no reader is near.
+At most `MOST_MARKS` of a place and `MOST_IN_ALL` are kept, 36 bytes each; `keep` drops those without a
+consumer nearby.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
 MOST_MARKS = 4  # of one place
 MOST_IN_ALL = 100_000
 EARLIEST_MS = 946_684_800_000  # 2000-01-01
-NO_FACT_MS = np.iinfo(np.int64).max  # later than any look, so that nobody believes it
+NO_FACT_MS = np.iinfo(np.int64).max  # later than any poll, and so ignored
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """Of each reader the mark at or before it and the one behind it; -1 if there is none."""
+    """For each consumer the mark at or before it and the next one; -1 if there is none."""
 
     first: Longs
     last: Longs
@@ -59,10 +60,10 @@ class RecordTimes:
         return len(self._place)
 
     def note(self, places: Int32s, firsts: Longs, lasts: Longs, at_ms: Longs) -> None:
-        """Take what was found of some places, each once: looked at from `firsts` on, records at `lasts`.
+        """Add results for some places, each once: read from `firsts` on, records at `lasts`.
 
-        What is known within is left out for it. Of a place that is full goes the mark that the reader came
-        from, or, of one that stands before all, the one furthest ahead.
+        A result replaces marks within it. In a full place it replaces the mark that the consumer came from,
+        or else the last one.
         """
         if not len(places):
             return
@@ -82,7 +83,7 @@ class RecordTimes:
         )
 
     def around(self, places: Int32s, offsets: Longs) -> Around:
-        """Return what is known around each reader."""
+        """Return the marks around each consumer."""
         count = len(self)
         begin = np.searchsorted(self._place, places, side="left")
         row, behind = np.full((2, len(places)), -1, np.intp)
@@ -106,7 +107,7 @@ class RecordTimes:
         )
 
     def keep(self, places: Int32s, offsets: Longs) -> None:
-        """Let go all marks but those around these readers."""
+        """Drop all marks except those around these consumers."""
         wanted = np.zeros(len(self), np.bool_)
         for part in parts(len(places)):
             around = self.around(places[part], offsets[part])
@@ -115,7 +116,7 @@ class RecordTimes:
         self._leave(~wanted)
 
     def readers(self, places: Int32s, offsets: Longs) -> NDArray[np.intp]:
-        """Return how many of these readers are at each mark, by `Around.row`; the last of all at none."""
+        """Return the number of consumers at each mark, by `Around.row`; last: those without a mark."""
         found = np.zeros(len(self) + 1, np.intp)
         for part in parts(len(places)):
             row = self.around(places[part], offsets[part]).row
@@ -128,7 +129,7 @@ class RecordTimes:
             self._leave(np.isin(self._place, places))
 
     def fall(self, places: Int32s, ends: Longs) -> None:
-        """Forget records that are not there any more: each of these logs ends here now."""
+        """Forget records that no longer exist: each of these logs now ends here."""
         if len(self):
             order = np.argsort(places)
             at = np.minimum(np.searchsorted(places[order], self._place), len(places) - 1)

@@ -1,8 +1,8 @@
-"""Where logs began a while ago: who is known as of then is judged by no later start. Pure.
+"""Earlier log start offsets: a group known as of an instant is not judged by a later log start. Pure.
 
-A group may have read what was deleted, and committed so since we asked it or read its commits last: that the
-log starts behind the newest offset that we know of says nothing until that is known as of a later instant.
-Instants are epoch milliseconds by our clock.
+A group may have read the deleted records and committed since its commits were last read. So a log start
+beyond its newest known offset proves nothing until its commits are known as of a later instant. Instants are
+epoch milliseconds by our clock.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from lagmon.arrays.place_rows import Int32s
 
 _UNCHANGED = -1
-MOST_MOVES = 64  # readings at which any start had moved: of more the two oldest become one
+MOST_MOVES = 64  # polls with a moved log start; with more, the two oldest are joined
 
 
 @dataclass(slots=True)
 class _Moves:
-    """Places whose start had moved when it was read, and where it had been before."""
+    """Places with a moved log start at one poll, and their starts before."""
 
     read_ms: int
     places: Int32s
@@ -30,13 +30,13 @@ class _Moves:
 
 
 class StartHistory:
-    """The moves of log starts by place, the oldest first."""
+    """Moves of log starts by place, the oldest first."""
 
     def __init__(self) -> None:
         self._moves: list[_Moves] = []
 
     def note(self, places: Int32s, before: Int64s, starts: Int64s, read_ms: int) -> None:
-        """Take starts that had been read at an instant, and what each was before, -1 not known."""
+        """Record log starts read at an instant, and those before, -1 not known."""
         moved = (before >= 0) & (starts > before)
         if not moved.any():
             return
@@ -45,7 +45,7 @@ class StartHistory:
             oldest, next_one = self._moves[:2]
             both = np.concatenate((oldest.places, next_one.places))
             joined, first = np.unique(both, return_index=True)
-            # What was before the older move is below what was before the next.
+            # The start before the older move is lower than that before the next.
             before = np.concatenate((oldest.before, next_one.before))[first]
             self._moves[:2] = [_Moves(next_one.read_ms, joined, before)]
 
@@ -56,11 +56,11 @@ class StartHistory:
             one.places, one.before = one.places[stays], one.before[stays]
 
     def let_go(self, before_ms: int) -> None:
-        """Forget what was read up to an instant: nobody is judged as of an earlier one."""
+        """Forget moves up to an instant: no verdict is as of an earlier one."""
         self._moves = [one for one in self._moves if one.read_ms > before_ms]
 
     def as_of(self, at: Int32s, starts: Int64s, known_ms: Int64s) -> Int64s:
-        """Return where the logs at these places began at these instants; `starts` are those known now."""
+        """Return the log starts of these places at these instants; `starts` are the current ones."""
         found = starts
         for one in reversed(self._moves):
             if not len(one.places):

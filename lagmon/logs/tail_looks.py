@@ -1,7 +1,7 @@
-"""Look at records for the sake of readers that stand before them. On the watch's thread.
+"""Read records before which consumers are idle. On the watch's thread.
 
-At ends of logs, whether anything is to be read; of records older than all looks at a log, when they were
-written; and at single offsets, whether a record stands there.
+Three kinds: tails of logs (whether anything is left to read), records older than all polls of a log (when
+they were written), and single offsets (whether they hold a record).
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
-LEAST_S = 0.2  # of one look, or it is left to the next time
-IDLE_LOOKS = 6  # without anything to look at, after which the client is let go
-REFUSED_S = 600.0  # until a topic that may not be read is tried again
-MOST_TOLD = 100  # topics of one cluster that are told of one by one: whoever reads that knows what is missing
+LEAST_S = 0.2  # for one read, or it is left to the next time
+IDLE_LOOKS = 6  # the client is closed after this many turns without work
+REFUSED_S = 600.0  # until a topic without permission is tried again
+MOST_TOLD = 100  # topics of one cluster that are logged one by one
 
 
 @dataclass(slots=True)
 class _Kind:
     committed: bool
     gaps: Gaps
-    idle: int = 0  # looks, one after the other
-    failed: bool = False  # the newest look
+    idle: int = 0  # turns in sequence
+    failed: bool = False  # the newest turn
 
 
 class TailLooks:
-    """Looks for one cluster; `problem` says what may not be read, and which right is missing."""
+    """Reads of one cluster; `problem` names topics that may not be read, and the missing permission."""
 
     def __init__(
         self,
@@ -66,20 +66,20 @@ class TailLooks:
         self._told: set[str] = set()
 
     def look(self) -> None:
-        """Look at what is due, for a second or little more with each kind of client."""
+        """Read what is due, for about a second with each kind of client."""
         failed = [self._look_on(kind) for kind in self._kinds]
         if not self._refused_until and not any(failed):
             self.problem = ""
 
     def close(self) -> None:
-        """Let the clients go."""
+        """Close the clients."""
         for kind in self._kinds:
             kind.gaps.close()
 
     def _look_on(self, kind: _Kind) -> bool:
-        """Look with one kind of client until nothing is due or a second is over; return whether that failed.
+        """Read with one kind of client until nothing is due or a second is over; return if that failed.
 
-        Several thousand partitions that become due together, as after a start, are so read within a minute.
+        So several thousand partitions that become due together, as after a start, are read within a minute.
         """
         began_s, left_s = self._clock.wall_s(), LONGEST_S
         while self._look(kind, longest_s=left_s):
@@ -89,7 +89,7 @@ class TailLooks:
         return kind.failed
 
     def _look(self, kind: _Kind, *, longest_s: float) -> bool:
-        """Look once with one kind of client; return whether more may be due."""
+        """Read once with one kind of client; return whether more may be due."""
         now_s = self._clock.wall_s()
         now_ms, kind.failed = int(now_s * 1000), False
         with self._lock:
@@ -97,7 +97,7 @@ class TailLooks:
             wanted = [
                 one
                 for one in self._lag.tails_due(now_ms, committed=kind.committed, without=without)
-                if self._lag.places.name(one.place)[0]  # the place of a topic that were removed has no name
+                if self._lag.places.name(one.place)[0]  # the place of a removed topic has no name
             ]
             questions = self._lag.tails.questions[kind.committed]
             firsts = questions.due(lambda place: self._may_read(self._lag.places.name(place)[0], now_s))
@@ -121,7 +121,7 @@ class TailLooks:
         with self._lock:
             readable = self._lag.readable if kind.committed else self._lag.readable_uncommitted
             readable.note_asked((one.place for one in wanted), now_ms)
-            # A topic that were removed meanwhile has given its places back.
+            # A topic that was removed meanwhile has freed its places.
             still = {place for place, name in names.items() if self._lag.places.name(place) == name}
             readable.note(_seen([one for one in wanted if one.place in still], names, found))
             self._note_times({place: firsts[place] for place in still}, names, found)
@@ -134,7 +134,7 @@ class TailLooks:
         return {place for topic in refused for place in self._lag.places.of(topic)}
 
     def _records_due(self, now_s: float, without: set[int]) -> dict[int, int]:
-        """Return of old records, whose timestamps tell how old they are, place and offset to look at."""
+        """Return place and offset of old records whose timestamps to read."""
         due = self._lag.records_due(int(now_s * 1000), without=without)
         return {place: first for place, first in due if self._lag.places.name(place)[0]}
 
@@ -149,11 +149,11 @@ class TailLooks:
             )
 
     def _may_read(self, topic: str, now_s: float) -> bool:
-        # The place of a topic that were removed has no name.
+        # The place of a removed topic has no name.
         return topic != "" and self._refused_until.get(topic, 0.0) <= now_s
 
     def _note_refused(self, found: Found, now_s: float) -> None:
-        # Reported again where it was granted and is taken back; what is gone is no topic to report.
+        # Log again after a permission was granted and revoked; forget topics that no longer exist.
         answered = {topic for topic, _ in (*found.records, *found.empty_to)}
         self._told -= answered
         self._told &= self._lag.topics.keys()
@@ -192,9 +192,9 @@ def _seen(asked: list[Stretch], names: dict[int, tuple[str, int]], found: Found)
 def _answers(
     firsts: dict[int, int], names: dict[int, tuple[str, int]], found: Found
 ) -> dict[int, tuple[int, int]]:
-    """Return by place from where its log was looked at, and where a record, or the end behind, was found.
+    """Return by place the offset read from, and the offset of its first record or of a later log end.
 
-    A log that ends where it was looked at does not tell: the record that was there may come yet, or is lost.
+    If the log ends at that offset there is no result: its record may still come, or was lost.
     """
     told = {}
     for place, first in firsts.items():

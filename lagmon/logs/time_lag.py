@@ -1,14 +1,17 @@
-"""How old the oldest record is that a reader at an offset has not read, in seconds. Pure.
+"""The age of the oldest record that a consumer at an offset has not read, in seconds. Pure.
 
-In order: nothing known of the place or a negative offset, no answer; at the newest end or past it, 0;
-between two looks at the end, the line between them. What is older than all looks, or passed while nobody
-looked: the timestamp of the record there, where it was read (logs/record_times.py); between two points that
-are known so, the first of which may be the log's start and the last our oldest look, the line between them;
-below the log start, at least as old as the record at the start, because what was to be read is gone;
-otherwise as old as the next point that is known, at least.
+The first that applies:
+- nothing known of the place, or a negative offset: no answer;
+- at the newest end or beyond it: 0;
+- between two polls of the end: interpolated;
+- older than all polls, or from a downtime of ours: the timestamp of the record, if it was read
+  (logs/record_times.py); between two points with known timestamps (the log start and the oldest poll count):
+  interpolated;
+- below the log start: at least the age of the record at the start;
+- otherwise: at least the age of the next known point.
 
-A record's timestamp is a producer's word, or its broker's. It is believed where it is not later than our
-look at which the record was there. Whether an offset past the end makes sense is for the evaluator to say.
+Timestamps come from producers or brokers. They are used only if they are not later than a poll at which the
+record existed.
 """
 
 from __future__ import annotations
@@ -30,22 +33,21 @@ NO_ANSWER_S = -1.0
 
 
 class LagKind(IntEnum):
-    """What a time lag is worth."""
+    """The kind of a time lag."""
 
     NONE = 0  # no answer
-    EXACT = 1  # between two looks at the end, or 0
+    EXACT = 1  # between two polls of the end, or 0
     AT_LEAST = 2
-    ESTIMATE = 3  # by the timestamps of records: of the next one itself, or of such around it
+    ESTIMATE = 3  # by timestamps of records: its own or those around it
 
 
 def lag_s(
     heads: Heads, places: Int32s, offsets: Int64s, now_ms: int, *, passed: tuple[Int64s, Flags] | None = None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
-    """Return the seconds by which each reader is behind, and their kinds.
+    """Return the seconds by which each consumer is behind, and their kinds.
 
-    An offset is the next one to be read. Seconds are -1 if there is no answer, never negative otherwise,
-    never infinite or NaN. `passed` is what the heads say of when these offsets were passed, where that was
-    asked already; it is written over.
+    An offset is the next one to read. Seconds are -1 if there is no answer, otherwise finite and never
+    negative. `passed` is the result of `Heads.passed_ms` for these offsets, if known; it is overwritten.
     """
     written_ms, kinds = _written(heads, places, offsets, passed or heads.passed_ms(places, offsets))
     seconds = np.maximum(min(max(now_ms, 0), LAST_MS) - written_ms, 0) / 1000.0
@@ -58,7 +60,7 @@ def lag_s(
 
 
 def written(heads: Heads, places: Int32s, offsets: Int64s) -> tuple[Int64s, npt.NDArray[np.uint8]]:
-    """Return when the records at these offsets were written, epoch ms, and what each of that is worth.
+    """Return when the records at these offsets were written, epoch ms, and the kind of each time.
 
     -1 and NONE if there is no such record yet, or nothing is known. AT_LEAST: written then or before.
     """
@@ -80,13 +82,13 @@ def _written(
 def _by_records(
     heads: Heads, places: Int32s, offsets: Int64s, latest_ms: Int64s
 ) -> tuple[Int64s, npt.NDArray[np.uint8]]:
-    """Return when records were written that no two looks bracket, at `latest_ms` at the latest, and the kind.
+    """Return times, at most `latest_ms`, and kinds of records that no two polls bracket.
 
-    Times never fall from one point to the next: what is known of a record bounds those before it.
+    Times never fall from one point to the next: the time of a record bounds those before it.
     """
     oldest_end, _ = heads.oldest_ms(places)
     start, start_ms = heads.start[places], heads.start_at_ms[places]
-    before = offsets < oldest_end  # all looks; else it was written while nobody looked
+    before = offsets < oldest_end  # all polls; otherwise it was written during a downtime of ours
     next_there = np.where(before & (start < oldest_end), np.maximum(offsets, start), offsets)
     around = heads.records.around(places, next_there)
     by_start: Flags = (start_ms >= 0) & (start <= next_there) & (around.last < start)

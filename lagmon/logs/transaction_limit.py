@@ -1,6 +1,6 @@
-"""For how long brokers let a transaction be open, where nobody says otherwise.
+"""The brokers' default for the longest transaction.
 
-Apart from `logs/hanging.py`, which judges by it, so that the service, which passes it on, loads no NumPy.
+Separate from `logs/hanging.py`, so that the service does not load NumPy for it.
 """
 
-LONGEST_MS = 900_000  # the brokers' own default of `transaction.max.timeout.ms`
+LONGEST_MS = 900_000  # the default of `transaction.max.timeout.ms`

@@ -1,10 +1,10 @@
-"""The clocks of those who write records, against ours: told by records that are read as they come. Pure.
+"""Clocks of producers, compared with ours by records that are read live. Pure.
 
-A record is read a moment after it was written, or later where reading is held up. By how much its own time is
-behind our clock then is that moment and the difference of the clocks. What one writer wrote yesterday another
-may write today, with another clock, and any record may tell an absurd time. So of each thing that is written
-again and again, by one writer at a time, the last three are asked: the middle one tells whose clock it is.
-The least of what was seen lately close to it, of whatever was written, is taken for the difference.
+A record is read a moment after it was written, or later if reading is delayed. The difference between our
+clock and its timestamp is that moment plus the difference of the clocks. What one producer wrote yesterday
+another may write today, with another clock, and any record may have an absurd time. So for each key, which
+one producer writes at a time, the last three records count: the middle one identifies the clock. The smallest
+recent difference close to it, over all keys, is the difference of the clocks.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
 _ASKED = 3
-_CLOSE_MS = 10_000  # by so much reading may be held up; clocks that differ by less are taken for one
+_CLOSE_MS = 10_000  # reading may be delayed by this; clocks that differ by less count as one
 _LATELY_MS = 3_600_000
-_MOST_CLOSE = 256  # absurd times are all over the place
+_MOST_CLOSE = 256  # absurd times would fill the table
 
 
 @dataclass(slots=True)
 class WriterClocks:
-    """What is known of the clocks of all who write to one place."""
+    """What is known of the clocks of all producers of one topic."""
 
-    _behind_ms: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)  # of each, the last
-    _least_ms: dict[int, tuple[int, int]] = field(default_factory=dict)  # by whole _CLOSE_MS; and when seen
+    _behind_ms: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)  # the last ones of each key
+    # by multiples of _CLOSE_MS, with the time
+    _least_ms: dict[int, tuple[int, int]] = field(default_factory=dict)
     _read_ms: int = 0
 
     def note_all(self, told: Iterable[tuple[Hashable, int]], read_ms: int) -> None:
-        """Record what was just read, as it came: about what each record is, and its time (-1: none)."""
+        """Record live records: the key (`what`) and time of each (-1: none)."""
         newest = {what: told_ms for what, told_ms in told if told_ms >= 0}
         for what, told_ms in newest.items():
             self.note(what, told_ms, read_ms)
 
     def note(self, what: Hashable, told_ms: int, read_ms: int) -> None:
-        """Record the newest record about `what` of what was just read, as it came."""
+        """Record the newest of the live records about `what`."""
         behind_ms, self._read_ms = read_ms - told_ms, read_ms
         self._behind_ms[what] = (*self._behind_ms.get(what, ())[1 - _ASKED :], behind_ms)
         close = behind_ms // _CLOSE_MS
@@ -47,7 +48,7 @@ class WriterClocks:
             self._least_ms[close] = behind_ms, read_ms
 
     def difference_ms(self, what: Hashable) -> int:
-        """Return by how much our clock is ahead of that of the writer of `what`, 0 if nothing tells."""
+        """Return by how much our clock is ahead of that of the producer of `what`, 0 if unknown."""
         seen_ms = sorted(self._behind_ms.get(what, ()))
         if not seen_ms:
             return 0
@@ -61,11 +62,11 @@ class WriterClocks:
         return min(one for one in (*seen_ms, *others_ms) if usual_ms - _CLOSE_MS <= one <= usual_ms)
 
     def at_ms(self, what: Hashable, told_ms: int, read_ms: int) -> int:
-        """Return by our clock when a record was written that tells this time, -1 for none."""
+        """Return by our clock when a record with this time was written, -1 for none."""
         if told_ms < 0:
             return read_ms
         return max(0, min(told_ms + self.difference_ms(what), read_ms))
 
     def forget(self, what: Hashable) -> None:
-        """Forget what was seen of it: nobody writes it any more."""
+        """Forget a key that is no longer written."""
         self._behind_ms.pop(what, None)

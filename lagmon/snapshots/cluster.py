@@ -1,8 +1,8 @@
-"""What one cluster's topics cannot give back, as frames: where logs ended when, and the ids of topics. Pure.
+"""State of one cluster that its topics do not hold: history of log ends, and topic ids. Pure.
 
-The first frame tells whose it is, and when it or we were away; each further one a few thousand partitions, as
-they were at one instant. What is read back is believed only of the same cluster (by the id that it gives
-itself), and where logs ended only for as long as it can be of use.
+The first frame names the cluster and the downtimes; each further one has a few thousand partitions as of one
+instant. On reading, the state is used only for the same cluster (by its id), and log ends only while they are
+recent enough.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from lagmon.cluster.state import ClusterLag
     from lagmon.logs.heads import HeadsState
 
-PLACES_AT_ONCE = 4096  # that are copied under the lock: about 3 ms
-MAX_TOPIC = 249  # characters, by Kafka's own rule
+PLACES_AT_ONCE = 4096  # copied under the lock: about 3 ms
+MAX_TOPIC = 249  # characters, Kafka's limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class _Topics:
 
 @dataclass(frozen=True, slots=True)
 class KeptCluster:
-    """What was known of a cluster at an instant."""
+    """The state of a cluster at an instant."""
 
     cluster_id: str
     taken_ms: int
     away: tuple[tuple[int, int], ...]
-    absence: list[int] | None  # None: an earlier program kept none
+    absence: list[int] | None  # None: stored by an older version
     topics: tuple[_Topics, ...]
 
     @property
@@ -64,7 +64,7 @@ class KeptCluster:
 def frames_of(
     lag: ClusterLag, lock: AbstractContextManager[Any], *, cluster_id: str, now_ms: int
 ) -> Iterator[bytes]:
-    """Yield the frames of a cluster; the lock is held only while some partitions are copied."""
+    """Yield the frames of a cluster; the lock is held only while a block of partitions is copied."""
     with lock:
         away, absence = list(lag.heads.away), lag.absence.state()
     yield seal(
@@ -95,7 +95,7 @@ def frames_of(
 
 
 def read_cluster(payload: bytes) -> KeptCluster:
-    """Return what was kept of a cluster; raises MalformedError, in words, for anything else."""
+    """Return the stored state of a cluster; raises MalformedError with a sentence."""
     frames = unseal(payload)
     head, _ = next(frames)
     if head.get("kind") != "cluster":
@@ -121,9 +121,9 @@ def read_cluster(payload: bytes) -> KeptCluster:
 
 
 def take_up(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[str, int], now_ms: int) -> int:
-    """Know of a cluster again what was kept, and return of how many topics.
+    """Restore the state of a cluster, and return the number of topics.
 
-    Of no other partitions than those that it has now; call it before any look at them.
+    Only partitions that it has now are restored; call it before any poll of them.
     """
     if now_ms - kept.taken_ms <= HORIZON_MS:
         lag.heads.away = list(kept.away)
@@ -135,7 +135,7 @@ def take_up(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[str, int]
 
 
 def take_up_topics(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[str, int], now_ms: int) -> int:
-    """Know again what was kept of these topics alone, and return of how many; before any look at them."""
+    """Restore the state of these topics only, and return their number; call it before any poll of them."""
     found = 0
     heads_too = now_ms - kept.taken_ms <= HORIZON_MS
     for part in kept.topics:

@@ -1,7 +1,7 @@
-"""The parts of a snapshot in one file: from the service to the lag monitor's process as it starts. Pure.
+"""The parts of a snapshot in one file, from the service to the lag monitor's process at its start. Pure.
 
-Layout, little-endian: "MWparts", the version (one byte), the number of parts (4 bytes); of each part the size
-of its name (2 bytes), the name (UTF-8), the size of its bytes (4), its bytes, which are frames.
+Layout, little-endian: "MWparts", the version (1 byte), the number of parts (4 bytes); for each part the size
+of its name (2 bytes), the name (UTF-8), the size of its frames (4 bytes), the frames.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def pack(parts: Mapping[str, bytes]) -> bytes:
 
 
 def unpack(content: bytes) -> dict[str, bytes]:
-    """Return the parts of a file by name; raises MalformedError, in words, for anything else."""
+    """Return the parts of a file by name; raises MalformedError with a sentence."""
     try:
         magic, version, count = _HEADER.unpack_from(content)
         if (magic, version) != (_MAGIC, _VERSION) or count > MAX_PARTS:

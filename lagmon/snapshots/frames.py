@@ -1,8 +1,8 @@
-"""A part of what is kept over a restart, as bytes: frames one behind the other. Pure.
+"""A part of a snapshot as bytes: a sequence of frames. Pure.
 
-A frame is a small document and bytes. Layout, little-endian: "MWlag", the version (one byte), the size of its
-content (4 bytes), the size of that compressed (4), a CRC-32 of what follows (4); then the content, compressed
-(zlib): the size of the document (4), the document (JSON), the bytes.
+A frame is a small document and bytes. Layout, little-endian: "MWlag", the version (1 byte), the size of its
+content (4 bytes), the compressed size (4 bytes), a CRC-32 of what follows (4 bytes); then the content,
+compressed (zlib): the size of the document (4 bytes), the document (JSON), the bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_CONTENT_BYTES = 1 << 29
 _MAGIC = b"MWlag"
 _HEADER = struct.Struct("<5sBIII")
 _SIZE = struct.Struct("<I")
-_LEVEL = 1  # more takes twice as long for a few per cent
+_LEVEL = 1  # higher levels take twice as long for a few per cent
 
 
 def seal(document: Mapping[str, Any], body: bytes | bytearray = b"") -> bytes:
@@ -37,13 +37,13 @@ def seal(document: Mapping[str, Any], body: bytes | bytearray = b"") -> bytes:
 
 
 def check(payload: bytes) -> None:
-    """Raise MalformedError, in words, unless these bytes are whole frames of this version."""
+    """Raise MalformedError with a sentence unless these bytes are whole frames of this version."""
     for _ in _frames(payload):
         pass
 
 
 def unseal(payload: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield document and bytes of each frame; raises MalformedError, in words, for other bytes."""
+    """Yield document and bytes of each frame; raises MalformedError with a sentence."""
     for size, packed in _frames(payload):
         try:
             content = zlib.decompressobj().decompress(packed, size + 1)
@@ -56,7 +56,7 @@ def unseal(payload: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
 
 
 def _frames(payload: bytes) -> Iterator[tuple[int, memoryview]]:
-    """Yield of each frame the size of its content, and that compressed."""
+    """Yield for each frame the size of its content, and the compressed content."""
     at, whole = 0, memoryview(payload)
     if not payload:
         raise MalformedError("What was kept over the restart is empty.")

@@ -1,6 +1,6 @@
-"""What is kept of single partitions of a cluster beside where their logs ended: marks and gaps. Pure.
+"""State of single partitions of a cluster besides their log ends: re-creations, transactions, gaps. Pure.
 
-In a document a row for each that there is, which begins with the partition's number within its frame.
+In a document a row for each entry, which begins with the partition's number within its frame.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is known of some partitions, in order."""
+    """The state of some partitions, in order."""
 
     remade_ms: list[int]  # when the topic was re-created
-    held: list[tuple[int, int, int]]  # when a transaction held up readers last, at which offset, since when
-    gaps: list[list[Gap]]  # what holds nothing that a consumer would see
+    held: list[tuple[int, int, int]]  # the last blocking transaction: last seen, offset, first seen
+    gaps: list[list[Gap]]  # offsets without a record that a consumer would see
 
     @classmethod
     def of(cls, lag: ClusterLag, places: Sequence[int]) -> Marks:
-        """Copy those of these places; call it under the cluster's lock."""
+        """Copy the state of these places; call it under the cluster's lock."""
         remade_ms, held = lag.marks(places)
         return cls(remade_ms, held, lag.readable.gaps(np.array(places, np.int32)))
 
     def document(self) -> dict[str, Any]:
-        """Return what is to be kept."""
+        """Return the document to store."""
         return {
             "remade": [(row, at_ms) for row, at_ms in enumerate(self.remade_ms) if at_ms >= 0],
             "held": [(row, *one) for row, one in enumerate(self.held) if one != NEVER],
@@ -46,12 +46,12 @@ class Marks:
 
 
 def read_marks(document: Mapping[str, Any], count: int) -> Marks:
-    """Return what was kept of so many partitions; raises MalformedError, in words, for anything else."""
+    """Return the stored state of this many partitions; raises MalformedError with a sentence."""
     found = Marks([-1] * count, [NEVER] * count, [[] for _ in range(count)])
     for row, (at_ms,) in _told(document, "remade", count, least=1, most=1):
         found.remade_ms[row] = instant(at_ms)
     for row, (at_ms, *more) in _told(document, "held", count, least=1, most=3):
-        # An earlier program did not tell from which offset on: from any, until that look; nor since when.
+        # An older version stored no offset (then any counts, until that poll) and no first time.
         stable, since_ms = (*more, *(0, at_ms)[len(more) :])
         found.held[row] = instant(at_ms), number(stable, least=0, most=MOST_LONG), instant(since_ms)
     for row, told in _told(document, "gaps", count, least=3, most=3):
@@ -71,7 +71,7 @@ def _gap(told: Sequence[object]) -> Gap:
 def _told(
     document: Mapping[str, Any], name: str, count: int, *, least: int, most: int
 ) -> Iterator[tuple[int, list[object]]]:
-    """Yield partition and values of each row; an earlier program told nothing of gaps."""
+    """Yield partition and values of each row; an older version stored no gaps."""
     told = document.get(name)
     for one in told if isinstance(told, list) else ():
         row, *values = entries(one, least=1 + least, most=1 + most)

@@ -1,4 +1,4 @@
-"""Values of a document that was kept over a restart, each checked before it is believed. Pure."""
+"""Checked values of a stored document. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHORT = 1000
 
 
 def text(value: object, *, most: int) -> str:
-    """Return a text of at most so many characters; raises MalformedError for anything else."""
+    """Return a text of at most this many characters; raises MalformedError for anything else."""
     if not isinstance(value, str) or len(value) > most:
         raise MalformedError(
             f"What was kept over the restart has no text of at most {most} where one stands."
@@ -44,12 +44,12 @@ def instant(value: object) -> int:
 
 
 def numbers(value: object, *, count: int, least: int, most: int) -> list[int]:
-    """Return a list of so many whole numbers; raises MalformedError for anything else."""
+    """Return a list of this many whole numbers; raises MalformedError for anything else."""
     return [number(one, least=least, most=most) for one in rows(value, most=count, least=count)]
 
 
 def rows(value: object, *, most: int, least: int = 0) -> list[object]:
-    """Return a list of so many entries; raises MalformedError for anything else."""
+    """Return a list of this many entries; raises MalformedError for anything else."""
     if not isinstance(value, list) or not least <= len(value) <= most:
         raise MalformedError(
             f"What was kept over the restart has no list of at most {most} where one stands."
@@ -58,5 +58,5 @@ def rows(value: object, *, most: int, least: int = 0) -> list[object]:
 
 
 def table(found: Mapping[str, Any], name: str, width: int, *, most: int = MOST_ROWS) -> list[list[Any]]:
-    """Return the rows of a document's table, each with so many entries; raises MalformedError otherwise."""
+    """Return the rows of a document's table, each with this many entries; raises MalformedError otherwise."""
     return [rows(row, least=width, most=width) for row in rows(found.get(name), most=most)]

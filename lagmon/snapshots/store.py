@@ -1,7 +1,6 @@
-"""What the lag monitor's process knew, in the store: one generation for each replica, whole or not at all.
+"""Snapshots of the lag monitor's process in the store: one generation for each replica, complete or absent.
 
-A generation is the parts of one snapshot, each cut into pieces; it takes the place of the one before within
-one transaction.
+A generation is the parts of one snapshot, cut into pieces; it replaces the one before in one transaction.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PIECE_BYTES = 1 << 22
-KEPT_S = 30 * 86_400.0  # of a replica that writes no more
+KEPT_S = 30 * 86_400.0  # of a replica that has stopped writing
 
 _METADATA = sa.MetaData()
 
@@ -38,7 +37,7 @@ MIGRATIONS = (Migration("lag-snapshots", 1, "what the lag monitor knew", create(
 
 
 def keep(connection: sa.Connection, replica: str, parts: Mapping[str, bytes], *, now_at: float) -> None:
-    """Write a generation in the place of this replica's last one, and take away what is very old."""
+    """Replace this replica's generation, and delete very old ones."""
     old = (SNAPSHOTS.c.replica == replica) | (SNAPSHOTS.c.taken_at < now_at - KEPT_S)
     connection.execute(sa.delete(SNAPSHOTS).where(old))
     pieces = [
@@ -54,9 +53,9 @@ def keep(connection: sa.Connection, replica: str, parts: Mapping[str, bytes], *,
 
 
 def kept(connection: sa.Connection, replica: str) -> dict[str, bytes]:
-    """Return the parts of this replica's generation by name, none where there is none.
+    """Return the parts of this replica's generation by name, empty if there is none.
 
-    Raises MalformedError, in words, for one that is not whole or larger than any that is written.
+    Raises MalformedError with a sentence for one that is incomplete or too large.
     """
     here = SNAPSHOTS.c.replica == replica
     size = connection.execute(

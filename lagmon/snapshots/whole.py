@@ -1,9 +1,9 @@
-"""What the lag monitor's process takes up of the one before it, and what it hands on to the next.
+"""Restore the state of an earlier lag monitor's process, and return the current one.
 
-Each cluster and each flow is a part of its own. A cluster's is taken up when its topics are listed first,
-before any look at a log, and what that list lacks with the second one: a broker that has just begun may not
-tell of all. A flow's is taken up once both of its clusters are there. Until then a part is handed on as it
-came: a cluster that is away for the whole life of a process loses nothing.
+Each cluster and each flow is a part. A cluster is restored when its topics are first listed, before any poll
+of a log; topics that are missing in that list, with the second list (a broker that has just started may list
+too few). A flow is restored once both of its clusters are. Until then a part is passed on unchanged, so that
+a cluster that is down for the whole life of a process loses nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _EMPTY = "everything begins anew: what was known before is found out again by lo
 
 
 class Snapshots:
-    """Keeps what was handed over until it is taken up, and tells what is to be handed on."""
+    """Keeps earlier parts until they are restored, and returns the current ones."""
 
     def __init__(
         self, watches: Sequence[ClusterWatch], mirrors: MirrorAnswers, *, clock: Clock, log: Logger
@@ -45,15 +45,15 @@ class Snapshots:
         self._clock = clock
         self._log = log
         self._former: dict[str, bytes] = {}
-        self._cluster_ids: dict[str, str] = {}  # of those whose topics were listed
-        # By cluster, what was kept, and the topics that the first list lacked: until there is a second one.
+        self._cluster_ids: dict[str, str] = {}  # of clusters whose topics were listed
+        # By cluster, its state and the topics that the first list lacked, until the second list.
         self._rest: dict[str, tuple[KeptCluster, set[str]]] = {}
-        self._turn = threading.Lock()  # guards both, and comes before the locks of watches and flows
+        self._turn = threading.Lock()  # guards both; acquired before the locks of watches and flows
         for watch in watches:
             watch.looks.on_reached = self.reached
 
     def load(self, path: Path) -> None:
-        """Read what was handed over and take the file away; what is not whole is refused, and told."""
+        """Read and delete the file; a part that is not whole is dropped and logged."""
         try:
             try:
                 size = path.stat().st_size
@@ -65,14 +65,14 @@ class Snapshots:
             for payload in parts.values():
                 check(payload)
         except FileNotFoundError:
-            return  # nothing was ever kept
+            return  # nothing was stored
         except (OSError, MalformedError) as error:
             self._log.warning(f"{_sentence(error)} So {_EMPTY}")
             return
         self._former = parts
 
     def reached(self, alias: str, cluster_id: str, partitions: Mapping[str, int]) -> None:
-        """Take up what was known of a cluster, and of its flows, now that its topics are listed."""
+        """Restore a cluster and its flows, now that its topics are listed."""
         with self._turn:
             if alias in self._cluster_ids:
                 self._take_up_rest(alias, partitions)
@@ -90,7 +90,7 @@ class Snapshots:
                     self._take_up_flow(flow, ids, payload)
 
     async def answer(self, question: dict[str, Any]) -> Answer:
-        """Answer with one part's bytes, or with the names of all where none is named."""
+        """Answer with one part's bytes, or with the names of all parts."""
         part = str(question.get("part", ""))
         if not part:
             names = [*map(_cluster, self._watches), *map(_flow, self._mirrors.flows)]
@@ -107,7 +107,7 @@ class Snapshots:
         watch = self._watches[alias]
         with self._turn:
             cluster_id, former = self._cluster_ids.get(alias), self._former.get(_cluster(alias))
-        if former is not None:  # it is not, or not all of it, taken up yet
+        if former is not None:  # it is not, or not completely, restored yet
             return [former]
         if cluster_id is None:
             return []
@@ -154,7 +154,7 @@ class Snapshots:
             self._rest[alias] = kept, lacking
 
     def _take_up_rest(self, alias: str, partitions: Mapping[str, int]) -> None:
-        """Take up, with a cluster's second list, what was kept of topics that the first one lacked."""
+        """Restore, with a cluster's second list, the topics that the first one lacked."""
         if alias not in self._rest:
             return
         kept, lacking = self._rest.pop(alias)

@@ -1,4 +1,4 @@
-"""What the ingest process answers about offset syncs: those of a flow from a number on."""
+"""Answers of the ingest process about offset syncs: those of a flow from a number on."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ MOST_IDS = 1000  # in one answer
 
 
 class SyncAnswers:
-    """Answers from what the readers have waiting."""
+    """Answers from the queues of the readers."""
 
     def __init__(self, readers: Iterable[SyncReader], *, clock: Clock) -> None:
         self._readers = {reader.flow: reader for reader in readers}
         self._clock = clock
 
     def ids(self, question: dict[str, Any]) -> Answer:
-        """Answer with ids of a flow's topics and when each was read, those behind the topic and side `after`.
+        """Answer with ids of a flow's topics and when each was read, those after the topic and side `after`.
 
-        Rows are topic (its name on the source), side, id and epoch ms, in the order of the first two.
+        Rows are topic (its name on the source), side, id and epoch ms, ordered by the first two.
         """
         reader = self._readers[question["flow"]]
         with reader.turn:
@@ -40,9 +40,9 @@ class SyncAnswers:
         return Answer({"more": len(behind) > MOST_IDS}, [json.dumps(rows).encode()])
 
     def answer(self, question: dict[str, Any]) -> Answer:
-        """Answer with the syncs of a flow from the number `since` on, if that is of the topic `topic_id`.
+        """Answer with the syncs of a flow from the number `since` on, if it belongs to the topic `topic_id`.
 
-        Of another topic than that, those from its start on. What comes before is forgotten.
+        Otherwise with those from the current topic's start on. Earlier ones are forgotten.
         """
         reader = self._readers[question["flow"]]
         now_ms = int(self._clock.wall_s() * 1000)

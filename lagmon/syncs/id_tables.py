@@ -1,8 +1,8 @@
-"""Which topics, by their ids, the pairs of offset syncs are about: from when to when each id was seen.
+"""Ids of the topics that offset syncs are about: when each id was seen.
 
-A topic that was re-created leaves no trace in offsets: the syncs of the old and the new one look like one
-line. So a pair is of a topic only where it was written between two instants at which that topic was seen;
-between the last look at an old topic and the first at a new one it is not known.
+Offsets do not show that a topic was re-created: the syncs of the old and the new one look like one series. So
+a pair belongs to a topic only if it was written between two instants at which that topic was seen; between
+the last poll of an old topic and the first of the new one it belongs to none.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SeenId(NamedTuple):
 
 
 def ids_of(connection: sa.Connection, flow: str, topic: str | None = None) -> list[SeenId]:
-    """Return every id of a flow's topics, or of one of them, those seen last behind the others."""
+    """Return every id of a flow's topics, or of one of them, those seen last at the end."""
     columns = [TOPIC_IDS.c[name] for name in SeenId._fields]
     wanted = sa.select(*columns).where(TOPIC_IDS.c.flow == flow)
     if topic is not None:
@@ -53,10 +53,10 @@ def ids_of(connection: sa.Connection, flow: str, topic: str | None = None) -> li
 
 
 def write_ids(connection: sa.Connection, flow: str, seen: Iterable[SeenId]) -> None:
-    """Write these whole, in the place of what there is of the same ids."""
+    """Write these completely, replacing entries of the same ids."""
     replace_rows(connection, TOPIC_IDS, [{"flow": flow, **one._asdict()} for one in seen])
 
 
 def forget_ids(connection: sa.Connection, *, before_ms: int) -> None:
-    """Delete what was not seen since then: no pair is kept that it could be about, but for a last one."""
+    """Delete ids not seen since then: no kept pair belongs to them, except perhaps a last one."""
     connection.execute(sa.delete(TOPIC_IDS).where(TOPIC_IDS.c.last_ms < before_ms))

@@ -1,7 +1,7 @@
-"""Take records of a topic of offset syncs in, each counted as what it was. Pure.
+"""Count and filter records of a topic of offset syncs. Pure.
 
-One topic may hold the syncs of two flows: those of A->B and, where these are kept at the target, of B->A.
-A record names a topic and no flow; it is taken for every flow that mirrors a topic of that name.
+One topic may hold the syncs of two flows: those of A->B and, if they are stored at the target, of B->A. A
+record names a topic and no flow; it counts for every flow that mirrors a topic of that name.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _SAMPLE_BYTES = 200
 
 @dataclass(slots=True)
 class SyncsTaken:
-    """What was taken in: every record is counted in exactly one of these."""
+    """Counters of records: every record counts in exactly one of these."""
 
     syncs: int = 0
     resets: int = 0  # records without a value
     others: int = 0  # of topics that the flow does not mirror
     malformed: int = 0
     beyond: int = 0  # of more partitions than are followed
-    sample: str = ""  # of what was malformed, the first
+    sample: str = ""  # of the first malformed record
 
 
 @dataclass(slots=True)
 class SyncIntake:
-    """Takes in the syncs of one flow; `mirrored` tells whether it mirrors a topic, `note` is told of each."""
+    """Processes the syncs of one flow; `mirrored` selects its topics, `note` is called for each sync."""
 
     queue: SyncQueue
     mirrored: Callable[[str], bool]
@@ -63,9 +63,9 @@ class SyncIntake:
         read_ms: int,
         live: bool,
     ) -> None:
-        """Take in records in the order in which they were read, with their own timestamps (-1: none).
+        """Add records in the order in which they were read, with their own timestamps (-1: none).
 
-        The mirror's clock may be wrong, and each partition may be copied by another worker.
+        The mirror's clock may be wrong, and each partition may be replicated by another worker.
         """
         found = list(self._records(zip(keys, values, offsets, times_ms, strict=True), self.taken))
         if live:
@@ -84,7 +84,7 @@ class SyncIntake:
         read_ms: int,
         position: int,
     ) -> None:
-        """Take in for the store alone what was left to the topic; it is counted and noted already."""
+        """Return skipped syncs for the store only; they are already counted and noted."""
         found = self._records(zip(keys, values, offsets, times_ms, strict=True), SyncsTaken())
         self.queue.regain(self._by_our_clock(found, read_ms), position)
 
@@ -94,7 +94,7 @@ class SyncIntake:
             yield WaitingSync(number, *place, record.upstream_offset, record.downstream_offset, at_ms)
 
     def _records(self, records: Iterable[_Record], taken: SyncsTaken) -> Iterator[_Found]:
-        """Give the syncs among these records, each record counted in `taken`."""
+        """Yield the syncs among these records, and count each record in `taken`."""
         for key, value, number, told_ms in records:
             try:
                 record = _decoded(key, value)
@@ -122,7 +122,7 @@ class SyncIntake:
         return known
 
     def _place(self, topic: str, partition: int) -> tuple[str, int] | None:
-        """Return topic and partition, always the same objects for the same; None beyond what is followed."""
+        """Return topic and partition, always the same objects; None beyond the limit of partitions."""
         place = self._places.get((topic, partition))
         if place is None and len(self._places) < MOST_PARTITIONS:
             place = self._places[topic, partition] = topic, partition

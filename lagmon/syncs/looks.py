@@ -1,4 +1,4 @@
-"""Where logs ended at the last look of a cluster's watch, for who reads offset syncs; under its lock."""
+"""Polled log ends of a cluster, for readers of offset syncs; under its lock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def newest_look_ms(watch: ClusterWatch) -> int:
-    """Return when any end was read last, -1 never."""
+    """Return when any end was last read, -1 never."""
     with watch.lock:
         return int(watch.lag.heads.sampled_ms.max(initial=-1))
 
@@ -21,7 +21,7 @@ def newest_look_ms(watch: ClusterWatch) -> int:
 def looked(
     watch: ClusterWatch, partitions: Sequence[tuple[str, int]]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return end, last stable offset and time of the last look at each, -1 for what is not known."""
+    """Return end, last stable offset and time of the last poll of each place, -1 if not known."""
     with watch.lock:
         heads = watch.lag.heads
         of = {topic: watch.lag.places.of(topic) for topic, _ in partitions}

@@ -1,4 +1,4 @@
-"""Where a flow's mirror writes its offset syncs, as the ingest process is told of it. Pure."""
+"""The topic of a flow's offset syncs, as an order to the ingest process. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SyncOrder:
-    """A flow by its name, and the topic of its offset syncs with the cluster that it is on."""
+    """A flow by its name, and the topic of its offset syncs with its cluster."""
 
     flow: str
     kafka_cluster: str
@@ -25,7 +25,7 @@ class SyncOrder:
 def sync_orders(flows: Iterable[Flow], lag_from: Mapping[str, str]) -> list[SyncOrder]:
     """Return an order for each flow whose mirror writes offset syncs; `lag_from` is by the flow's name.
 
-    Only MirrorMaker 2 writes them: the mirrors that are followed by a group or by equal offsets do not.
+    Only MirrorMaker 2 writes them, not the mirrors that are followed by a group or by equal offsets.
     """
     found = []
     for flow in flows:
@@ -37,10 +37,10 @@ def sync_orders(flows: Iterable[Flow], lag_from: Mapping[str, str]) -> list[Sync
 
 
 def write_sync(order: SyncOrder) -> dict[str, Any]:
-    """Return the order as JSON has it."""
+    """Return the order as a JSON object."""
     return asdict(order)
 
 
 def read_sync(told: Mapping[str, Any]) -> SyncOrder:
-    """Return the order that `write_sync` has written."""
+    """Return the order from the JSON object of `write_sync`."""
     return SyncOrder(told["flow"], told["kafka_cluster"], told["topic"])

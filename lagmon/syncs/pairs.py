@@ -1,12 +1,12 @@
-"""Offset syncs of one partition, and what they tell of where a source offset is on the target. Pure.
+"""Offset syncs of one partition, and the target offset of a source offset. Pure.
 
-A pair is exact: the record at `upstream` on the source has its copy at `downstream` on the target. Pairs
-stand in the order in which the mirror wrote them. From one to the next both offsets grow; where one does
-not, the mirror *began anew*: it copied again what it had copied, or the target's topic was re-created.
+A pair is exact: the record at `upstream` on the source is at `downstream` on the target. Pairs are in the
+order in which the mirror wrote them. Both offsets grow from pair to pair; if one does not, the mirror
+*restarted*: it replicated records again, or the target topic was re-created.
 
-A *segment* is a run of pairs within which the mirror did not begin anew and downstream - upstream only falls
-(markers of transactions, compacted offsets, records that were not copied) or only rises (copies made twice,
-records of others on the target). The difference is constant where nothing of the kind happened.
+A *segment* is a run of pairs without a restart in which downstream - upstream only falls (transaction
+markers, compacted offsets, records that were not replicated) or only rises (duplicates, foreign records on
+the target). Without these the difference is constant.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class SyncPair(NamedTuple):
     """One offset sync.
 
-    `number` is the record's offset in the topic of syncs, and `era` which topic of that name it was, so that
-    the two give the order; `at_ms` is when it was written (epoch ms by our clock).
+    `number` is the record's offset in the topic of syncs, `era` the ordinal of that topic among those of the
+    same name; together they give the order. `at_ms` is when it was written (epoch ms by our clock).
     """
 
     era: int
@@ -32,12 +32,12 @@ class SyncPair(NamedTuple):
 
     @property
     def difference(self) -> int:
-        """Return how far ahead of the source's offset the target's is."""
+        """Return by how much the target's offset is ahead of the source's."""
         return self.downstream - self.upstream
 
 
 def begins_anew(before: SyncPair, after: SyncPair) -> bool:
-    """Return whether the mirror went back between two pairs; one that is told twice is no step back."""
+    """Return whether the mirror restarted between two pairs; an equal pair is no restart."""
     if (before.upstream, before.downstream) == (after.upstream, after.downstream):
         return False
     return after.upstream <= before.upstream or after.downstream <= before.downstream
@@ -63,10 +63,10 @@ def segments(pairs: Sequence[SyncPair]) -> list[tuple[int, int]]:
 
 
 def translate(pairs: Sequence[SyncPair], upstream: int) -> int | None:
-    """Return the target's offset from which a reader at this source offset misses nothing, or None.
+    """Return the target offset from which a consumer at this source offset misses nothing, None if unknown.
 
-    As MirrorMaker does (OffsetSyncStore of Kafka 4.3): of the newest pair at or before it, its copy, or the
-    record behind that. Only pairs since the mirror last began anew are asked; None is "not known".
+    As MirrorMaker translates (OffsetSyncStore of Kafka 4.3): of the newest pair at or before it, the
+    downstream offset, or the one after. Only pairs since the last restart are used.
     """
     for index in range(len(pairs) - 1, -1, -1):
         pair = pairs[index]

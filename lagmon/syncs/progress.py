@@ -1,14 +1,13 @@
-"""How far a mirror is by its offset syncs, where nothing else may be read (`lag_from: offset-syncs`). Pure.
+"""How far a mirror is by its offset syncs, without other sources (`lag_from: offset-syncs`). Pure.
 
-A sync says exactly where the mirror was when it was written: the record at `upstream` is copied. Between two
-syncs the target's end tells more: as many records as it has behind `downstream` were copied since, and so
-at least as many offsets of the source passed. That is an estimate. It holds where downstream - upstream is
-constant, and is the least that was copied where it falls (markers and compacted offsets of the source have no
-copy). Where it rises, somebody else writes to the target's topic or copies are made twice: then there is no
-estimate until STEADY syncs in turn show no rise, and only the syncs count.
+A sync is exact: the record at `upstream` was replicated when it was written. Between two syncs the target's
+log end adds an estimate: as many records as it has after `downstream` were replicated since, so at least as
+many source offsets passed. It is exact if downstream - upstream is constant, and a lower bound if that falls
+(markers and compacted offsets of the source have no record on the target). If it rises, the target has
+foreign records or duplicates: then only syncs count until STEADY of them in sequence show no rise.
 
-An estimate that a later sync shows to have been too high is never told as a step back: the mirror went back
-only where a sync's own offset is not past the one before.
+An estimate that a later sync proves too high is no step back: the mirror went back only if a sync's own
+offset is not past the one before.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from lagmon.syncs.queue import WaitingSync
 
 STEADY = 3
-MOST_OFFSET = 1 << 62  # beyond it an offset is none: what is counted on from it would not fit
+MOST_OFFSET = 1 << 62  # larger offsets are invalid: sums would overflow
 
 NOTE = (
     "How far it is between two offset syncs is an estimate: so many records as the target's end has moved on"
@@ -36,20 +35,20 @@ class _Known:
     upstream: int
     downstream: int
     at_ms: int
-    steady: int  # syncs in turn without a rise, up to STEADY
-    next_offset: int  # as the windows were told
+    steady: int  # syncs in sequence without a rise, up to STEADY
+    next_offset: int  # as passed to the windows
 
 
 class SyncProgress:
     """Feeds the windows of one flow."""
 
     def __init__(self, windows: MirrorWindows, estimated: set[tuple[str, int]]) -> None:
-        self.estimated = estimated  # partitions of which the windows' newest offset is an estimate
+        self.estimated = estimated  # partitions whose newest offset in the windows is an estimate
         self._windows = windows
         self._known: dict[tuple[str, int], _Known] = {}
 
     def note(self, sync: WaitingSync, *, live: bool) -> None:
-        """Take in a sync; `live` where it is read as it comes."""
+        """Add a sync; `live` if it is read when it is written."""
         if max(sync.upstream, sync.downstream) >= MOST_OFFSET:
             return
         place = sync.topic, sync.partition
@@ -68,16 +67,16 @@ class SyncProgress:
             self.estimated.discard(place)
 
     def partitions(self) -> Iterable[tuple[str, int]]:
-        """Return topic and partition of each of which a sync is known."""
+        """Return the partitions with a known sync."""
         return self._known.keys()
 
     def estimate(
         self, topic: str, partition: int, *, target_end: int, at_ms: int, source_end: int, source_at_ms: int
     ) -> None:
-        """Take in where the copy's log ended at an instant, and the source's when it was looked at next.
+        """Add the target's log end at an instant, and the source's at its next poll.
 
-        An end of -1 is not known. A source that was not looked at since then does not bound the estimate, so
-        there is none yet.
+        An end of -1 is not known. Without a poll of the source since then the estimate has no upper bound, so
+        there is none.
         """
         known = self._known.get((topic, partition))
         if known is None or known.steady < STEADY or not known.at_ms < at_ms <= source_at_ms:

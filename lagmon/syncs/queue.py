@@ -1,13 +1,12 @@
-"""Offset syncs of one flow on their way to the store: read here, and asked for by who writes them. Pure.
+"""Offset syncs of one flow that wait for the store: read here, and requested by the writer. Pure.
 
-Each has a number, the offset of its record in the topic of syncs. Who asks names the number that it wants
-next, and so says that all before it is written.
+Each has a number, the offset of its record in the topic of syncs. A request names the next wanted number,
+which confirms that all before it are written.
 
-A mirror is judged by what is read, so reading does not wait for the store. A queue that is full *leaves* what
-comes to the topic and notes from which number on; once there is room, that is read again from there. What is
-new joins only when nothing is left any more: so each is handed over behind those before it, and what is
-written never passes what is left. The topic is compacted: what it has no more by then is gone, and counted.
-Of each partition it has the newest.
+Verdicts on the mirror do not wait for the store. A full queue *skips* new syncs and records from which number
+on; once there is room, the topic is read again from there. New ones are queued again only when none is
+skipped, so the order is kept. The topic is compacted: skipped syncs that it no longer has are counted as
+gone. It always has the newest of each partition.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MOST_WAITING = 50_000
-MOST_HANDED = 1000  # in one answer: what takes it in does so between other things
-# A mirror that syncs each record writes many more for one partition within seconds than are to stay. What
-# is too old is for the store to tell.
+MOST_HANDED = 1000  # in one answer, so that the event loop is not blocked
+# A mirror that syncs each record writes many more for one partition within seconds than are kept.
+# The store decides what is too old.
 CROWDED = Thinning(keep_ms=1 << 60)
 
 
 class WaitingSync(NamedTuple):
-    """One offset sync that waits."""
+    """One waiting offset sync."""
 
     number: int
     topic: str
@@ -40,7 +39,7 @@ class WaitingSync(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """What is handed over: the syncs, the number after the last of those looked at, and if more wait."""
+    """An answer: the syncs, the number after the last one considered, and whether more wait."""
 
     syncs: list[WaitingSync]
     next_number: int
@@ -48,17 +47,17 @@ class Handed(NamedTuple):
 
 
 class SyncQueue:
-    """Holds what one topic of syncs, known by its id, gave for one flow."""
+    """The waiting syncs of one topic (by its id) for one flow."""
 
     def __init__(self) -> None:
         self.topic_id = ""  # "" if it is not known
-        self.gone = 0  # syncs that were read and never handed over, as their topic had them no more
+        self.gone = 0  # syncs that were skipped and then compacted away
         self._waiting: deque[WaitingSync] = deque()
-        self._wanted = 0  # all before it is written
-        self._handed = 0  # all before it was handed over
+        self._wanted = 0  # all before it are written
+        self._handed = 0  # all before it were handed over
         self._newest = -1  # of those that were read
-        self._left_from: int | None = None  # what was read from there on is left to the topic
-        self._left = 0  # how many of it have numbers behind `_uncounted`
+        self._left_from: int | None = None  # syncs from this number on were skipped
+        self._left = 0  # number of skipped syncs after `_uncounted`
         self._uncounted = -1
 
     def __len__(self) -> int:
@@ -67,32 +66,32 @@ class SyncQueue:
 
     @property
     def whole(self) -> bool:
-        """Return whether nothing is left to the topic."""
+        """Return whether no sync is skipped."""
         return self._left_from is None
 
     @property
     def read_again_from(self) -> int | None:
-        """Return the number from which on the topic is to be read again, None while that is not so."""
+        """Return the number from which to read the topic again, None while there is no need or room."""
         return self._left_from if len(self._waiting) < MOST_WAITING else None
 
     def begin(self, topic_id: str) -> None:
-        """Begin at the start of a topic; what waited comes again, or is of another topic that is gone."""
+        """Start at the beginning of a topic; waiting syncs come again, or belong to an older topic."""
         if topic_id != self.topic_id:
             self.gone += self._left + sum(one.number >= self._handed for one in self._waiting)
             self._wanted, self._handed, self._newest = 0, 0, -1
             self._left_from, self._left, self._uncounted = None, 0, -1
         elif self._left_from is None:
             self._newest = -1
-        elif self._waiting:  # it is left as well, so that each is still counted once
+        elif self._waiting:  # skipped as well, so that each is counted once
             self._left_from = self._waiting[0].number
             self._left += sum(one.number > self._uncounted for one in self._waiting)
         self.topic_id = topic_id
         self._waiting.clear()
 
     def add(self, sync: WaitingSync) -> None:
-        """Take in one that was read, or leave it to the topic; numbers grow from one to the next."""
+        """Add a sync, or skip it; numbers grow."""
         if sync.number <= self._newest:
-            return  # left before the topic was begun again
+            return  # skipped before the topic was started again
         self._newest = sync.number
         if sync.number < self._wanted:
             return
@@ -104,9 +103,9 @@ class SyncQueue:
         self._left += 1
 
     def regain(self, syncs: Iterable[WaitingSync], position: int) -> None:
-        """Add what the topic still has of what was left, read on up to and not including `position`.
+        """Add skipped syncs that the topic still has, read up to `position` (not included).
 
-        So many at once may be more than there is room for.
+        There may not be room for all of them.
         """
         if self._left_from is None:
             return
@@ -120,12 +119,12 @@ class SyncQueue:
             self._left_from, self._left = None, 0
 
     def hand(self, since: int, *, now_ms: int) -> Handed:
-        """Return what comes at this number and after it; all before it is forgotten."""
+        """Return the syncs from this number on; all before it are forgotten."""
         self._wanted = since
         while self._waiting and self._waiting[0].number < since:
             self._waiting.popleft()
         if self._left_from is not None and since > self._left_from:
-            # Written before a restart, or by another process. How many are left behind it was not counted.
+            # Written before a restart or by another process: the number of skipped syncs after it is unknown.
             self._left_from = since if since <= self._newest else None
             self._left, self._uncounted = 0, self._newest
         looked_at = [sync for sync, _ in zip(self._waiting, range(MOST_HANDED), strict=False)]

@@ -1,13 +1,13 @@
-"""Read a flow's topic of offset syncs: all that it holds, then what comes. It is read on a thread of its own.
+"""Read a flow's topic of offset syncs, on a thread: all that it holds, then new records.
 
-MirrorMaker writes them to partition 0 alone. The id of the topic is looked at now and then: a consumer of a
-topic that was re-created reads nothing, and the numbers of its records begin again.
+MirrorMaker writes only to partition 0. The topic id is polled, as a consumer of a re-created topic reads
+nothing, and the offsets of its records start again.
 
-A mirror is judged by what is read, whether the store takes it or not. What the queue has no room for is read
-once more when it has, by a second client beside the first.
+Verdicts on the mirror do not wait for the store. Syncs without room in the queue are read again later, by a
+second client.
 
-A thread that does not end in time is given up, and another reads by then. So each has a `_Reading` of its
-own, and one that was told to end changes nothing any more, whenever it notices.
+A thread that does not end in time is abandoned while another one starts. So each has a `_Reading`, and
+changes nothing after that was ended.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     from runtime.process.clock import WaitingClock
 
 WAIT_S = 0.5
-ID_S = 30.0  # between two looks at the topic's id
+ID_S = 30.0  # between two polls of the topic's id
 END_S = 15.0
 PARTITION = 0
 
 
 @dataclass(slots=True)
 class _Reading:
-    """How far one thread has read one topic; it is ended before another begins."""
+    """The state of one thread; it is ended before another thread starts."""
 
     ending: threading.Event = field(default_factory=threading.Event)
     live: bool = False
     position: int = 0
     first_end: int = -1
-    estimated_ms: tuple[int, int] = (-1, -1)  # by which looks at the source and the target
+    estimated_ms: tuple[int, int] = (-1, -1)  # times of the polls of source and target in the last estimate
 
 
 class SyncReader:
-    """Reads the syncs of one flow, for the store, and for its windows where it is followed by them.
+    """Reads the syncs of one flow, for the store, and for its windows if its lag comes from them.
 
-    `host` watches the cluster with the topic, `source` and `target` those of the flow. `mirrored` tells which
-    topics the flow mirrors, None if no other flow has its syncs in the same topic.
+    `host` watches the cluster with the topic, `source` and `target` those of the flow. `mirrored` selects the
+    flow's topics, None if no other flow has its syncs in the same topic.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class SyncReader:
         clock: WaitingClock,
     ) -> None:
         self.flow, self.cluster, self.topic = order.flow, order.kafka_cluster, order.topic
-        self.turn = threading.Lock()  # guards queue, intake, windows, and what is told of the reading
+        self.turn = threading.Lock()  # guards queue, intake, windows, and the state of reading
         self.queue = SyncQueue()
-        self.refused = ""  # what right is missing to read them
+        self.refused = ""  # the missing permission to read them
         self._followed = flow.order.lag_from == OFFSET_SYNCS
         self._progress = SyncProgress(flow.windows, flow.estimated)
         self.intake = SyncIntake(self.queue, mirrored or _any, self._note)
@@ -91,20 +91,20 @@ class SyncReader:
         self._target = target
         self._clock = clock
         self._reading = _Reading()  # that of the newest thread
-        self._noted = -1  # the number of the newest sync that was noted
+        self._noted = -1  # the number of the newest noted sync
 
     @property
     def name(self) -> str:
-        """Return what it is called in states and logs."""
+        """Return its name in states and logs."""
         return f"{self.cluster}: {self.topic} ({self.flow})"
 
     def tell(self, problem: str) -> None:
-        """Record why the syncs are not read; an empty text that they are."""
+        """Record why the syncs are not read; "" if they are."""
         if self._followed:
             self.mirror.problem = problem
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Read until told to stop; raises our own error where the cluster is away."""
+        """Read until stopped; raises UnavailableError from the cluster."""
         admin = ClusterAdmin(self._settings, cluster=self.cluster)
         await admin.open()
         try:
@@ -135,7 +135,7 @@ class SyncReader:
         return None if found is None else found.topic_id
 
     async def _read_one(self, admin: ClusterAdmin, topic_id: str, stopping: asyncio.Event) -> None:
-        """Read the topic of this id until told to stop, or until it is another one."""
+        """Read the topic with this id until stopped, or until it is re-created."""
         of_it = self._begin(topic_id)
         reading = asyncio.create_task(asyncio.to_thread(self._read, of_it))
         reading.add_done_callback(_heard)
@@ -156,7 +156,7 @@ class SyncReader:
         try:
             return await self._find(admin) != topic_id
         except MirrorwatchError:
-            return False  # the reader itself tells what is wrong
+            return False  # the reader itself reports the error
 
     def _begin(self, topic_id: str) -> _Reading:
         with self.turn:
@@ -212,7 +212,7 @@ class SyncReader:
                     read_ms=int(self._clock.wall_s() * 1000),
                     live=reading.live,
                 )
-            if batch.keys or batch.ends:  # it may be read, even where nothing is in it
+            if batch.keys or batch.ends:  # it can be read, even if it is empty
                 self.tell("")
                 self.refused = ""
             for fault in batch.faults:
@@ -222,7 +222,7 @@ class SyncReader:
         reading.position = max(_position(bulk, batch), reading.position)
 
     def _take_again(self, bulk: Bulk, reading: _Reading) -> None:
-        """Add what was left to the topic. What is wrong with it, the other reading tells."""
+        """Add skipped syncs; errors are left to the other client."""
         batch = bulk.take(wait_s=WAIT_S)
         with self.turn:
             if not reading.ending.is_set():
@@ -237,7 +237,7 @@ class SyncReader:
 
     def _note(self, sync: WaitingSync) -> None:
         if sync.number <= self._noted:
-            return  # what is read again is no step back
+            return  # a repeated read is no step back
         self._noted = sync.number
         if self._alone:
             self.mirror.syncs.note(
@@ -251,7 +251,7 @@ class SyncReader:
             self._progress.note(sync, live=self._reading.live)
 
     def _advance(self, reading: _Reading) -> None:
-        """Find out up to when every sync that was written is read, and what the target's end adds."""
+        """Compute up to when all syncs are read, and the estimate from the target's log end."""
         end, stable, sampled_ms = (int(found[0]) for found in looked(self._host, [(self.topic, PARTITION)]))
         to = stable if stable >= 0 else end
         if to < 0:
@@ -268,7 +268,7 @@ class SyncReader:
                     self.mirror.read_to_ms = min(sampled_ms, looked_ms[1])
 
     def _estimate(self, reading: _Reading) -> None:
-        """Tell the flow's progress where the copies' logs ended at the last look."""
+        """Pass the last polled log ends to the flow's progress."""
         remote = self.mirror.topics.remote
         with self.turn:
             known = [place for place in self._progress.partitions() if place[0] in remote]
@@ -291,7 +291,7 @@ class SyncReader:
 
 
 def _position(bulk: Bulk, batch: Batch) -> int:
-    """Return the offset behind all that was read, 0 where that is nothing yet."""
+    """Return the offset after all that was read, 0 at the start."""
     return max((*bulk.positions().values(), *batch.ends.values()), default=0)
 
 
@@ -300,6 +300,6 @@ def _any(_topic: str) -> bool:
 
 
 def _heard(reading: asyncio.Task[None]) -> None:
-    """Record how a thread ended: nobody may be waiting for one that was given up."""
+    """Retrieve how an abandoned thread ended."""
     if not reading.cancelled():
         reading.exception()

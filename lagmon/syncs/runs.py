@@ -1,10 +1,9 @@
-"""Runs of a mirror's offset syncs that tell the same distance from its offset to its copy's end. Pure.
+"""Runs of offset syncs with the same distance from the mirror's offset to the target's log end. Pure.
 
-A sync is exact: when the record at `upstream` was copied, the copy ended behind `downstream`. MirrorMaker
-writes one every `offset.lag.max` records of the copy, and one at each record that follows a gap in the
-source's offsets (OffsetSyncWriter). So what a log's start has passed stands between two syncs, and from the
-one to the other the distance falls by just so many records as are missing. A marker of a transaction is a gap
-too, and ends a run.
+A sync is exact: when the record at `upstream` was replicated, the target's log ended after `downstream`.
+MirrorMaker writes one every `offset.lag.max` records, and one at each record after a gap in the source's
+offsets (OffsetSyncWriter). So a loss by retention lies between two syncs, and the distance falls by the
+number of lost records. A transaction marker is a gap too, and ends a run.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from lagmon.mirrors.partitions.steps_back import MOST_STEPS, StepBack
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MOST_RUNS = 4  # of a partition: what was lost is looked for soon
-MOST_OFFSET = 1 << 62  # beyond it an offset is none
+MOST_RUNS = 4  # of a partition: a loss is searched soon
+MOST_OFFSET = 1 << 62  # larger offsets are invalid
 
 
 class SyncRun(NamedTuple):
-    """Syncs in turn of one distance, in records; `first` and `last` are the mirror's next offsets then."""
+    """Syncs in sequence with one distance, in records; `first` and `last` are the mirror's next offsets."""
 
     distance: int
     first: int
@@ -31,7 +30,7 @@ class SyncRun(NamedTuple):
 
 
 class SyncPassage(NamedTuple):
-    """The first sync behind a log's start, and the run before: the mirror's next offset, its copy's end."""
+    """The first sync after a log start, and the run before: the mirror's next offset, the target's end."""
 
     run: SyncRun
     at: int
@@ -40,7 +39,7 @@ class SyncPassage(NamedTuple):
 
 @dataclass(slots=True)
 class _Watched:
-    """A log's start, of which the first sync behind it is waited for."""
+    """A log start that waits for the first sync after it."""
 
     start: int
     after: SyncPassage | None = None
@@ -52,13 +51,14 @@ class SyncRuns:
 
     _runs: dict[tuple[str, int], tuple[SyncRun, ...]] = field(default_factory=dict)
     _fresh: set[tuple[str, int]] = field(default_factory=set)
-    _back: set[tuple[str, int]] = field(default_factory=set)  # of which one was of before the last
-    _steps: list[StepBack] = field(default_factory=list)  # of those that were read as they came
+    _back: set[tuple[str, int]] = field(default_factory=set)  # partitions with a sync before the last
+    _steps: list[StepBack] = field(default_factory=list)  # of live syncs
     _watched: dict[tuple[str, int], _Watched] = field(default_factory=dict)
-    _gapped: set[tuple[str, int]] = field(default_factory=set)  # of which fewer records came than offsets
+    # partitions to which fewer records came than offsets passed
+    _gapped: set[tuple[str, int]] = field(default_factory=set)
 
     def note(self, topic: str, partition: int, *, upstream: int, downstream: int, live: bool) -> None:
-        """Take in a sync, in the order in which they were written; `live` where it is read as it comes."""
+        """Add a sync, in the order in which they were written; `live` if it is read when it is written."""
         if not (0 <= upstream < MOST_OFFSET and 0 <= downstream < MOST_OFFSET):
             return
         runs = self._runs.get((topic, partition), ())
@@ -83,7 +83,7 @@ class SyncRuns:
             self._fresh.add((topic, partition))
 
     def forget(self, is_gone: Callable[[str], bool]) -> None:
-        """Forget topics that are gone, or were re-created on either side."""
+        """Forget topics that were removed or re-created on either side."""
         self._runs = {place: runs for place, runs in self._runs.items() if not is_gone(place[0])}
         self._watched = {place: one for place, one in self._watched.items() if not is_gone(place[0])}
         self._back = {place for place in self._back if not is_gone(place[0])}
@@ -91,32 +91,32 @@ class SyncRuns:
         self._gapped = {place for place in self._gapped if not is_gone(place[0])}
 
     def watch(self, topic: str, partition: int, start: int) -> None:
-        """Keep the first sync behind a log's start when it comes: others may soon follow it."""
+        """Keep the first sync after a log start when it comes, as others may soon replace it."""
         watched = self._watched.get((topic, partition))
         if watched is None or watched.after is None or watched.after.at <= start:
             self._watched[topic, partition] = _Watched(start)
 
     def unwatch(self, topic: str, partition: int) -> None:
-        """Keep no such sync any more."""
+        """Stop watching."""
         self._watched.pop((topic, partition), None)
 
     def take_fresh(self) -> set[tuple[str, int]]:
-        """Return partitions of which a sync was read, as it came, since this was asked last."""
+        """Return partitions with a live sync since the last call."""
         fresh, self._fresh = self._fresh, set()
         return fresh
 
     def take_back(self) -> set[tuple[str, int]]:
-        """Return partitions of which a sync was of before the last one, since this was asked last."""
+        """Return partitions with a sync before the last one, since the last call."""
         back, self._back = self._back, set()
         return back
 
     def take_steps_back(self) -> list[StepBack]:
-        """Return where syncs went back since this was asked last; when, they do not tell."""
+        """Return steps back of syncs since the last call; their times are unknown."""
         steps, self._steps = self._steps, []
         return steps
 
     def has_gaps(self, topic: str, partition: int) -> bool:
-        """Return whether fewer records came to a copy than offsets were passed, while nothing was deleted."""
+        """Return whether fewer records were replicated than offsets passed, while nothing was deleted."""
         return (topic, partition) in self._gapped
 
     def newest(self, topic: str, partition: int) -> SyncRun | None:
@@ -125,12 +125,12 @@ class SyncRuns:
         return runs[-1] if runs else None
 
     def before(self, topic: str, partition: int, start: int) -> SyncRun | None:
-        """Return the newest run that began before the log did there."""
+        """Return the newest run that began before this log start."""
         runs = self._runs.get((topic, partition), ())
         return next((run for run in reversed(runs) if run.first <= start), None)
 
     def after(self, topic: str, partition: int, start: int) -> SyncPassage | None:
-        """Return how the mirror passed a log's start by its syncs; None if these do not tell."""
+        """Return how the mirror passed a log start, by its syncs; None if these do not show it."""
         watched = self._watched.get((topic, partition))
         if watched is not None and watched.after is not None and watched.after.at > start:
             return watched.after

@@ -24,10 +24,10 @@ def sync_readers(
     watched: Mapping[str, ClusterWatch],
     clock: WaitingClock,
 ) -> list[SyncReader]:
-    """Make a reader for each order.
+    """Return a reader for each order.
 
-    Where two flows keep their syncs in one topic (A->B at its source, B->A at its target), each takes those
-    of topics that it mirrors; a topic's only flow takes them all.
+    If two flows have their syncs in one topic (A->B at its source, B->A at its target), each takes those of
+    its mirrored topics; the only flow of a topic takes all.
     """
     by_name = {flow.order.name: flow for flow in flows}
     sharing = Counter((order.kafka_cluster, order.topic) for order in orders)

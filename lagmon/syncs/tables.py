@@ -1,9 +1,8 @@
-"""What the store keeps of offset syncs: pairs by partition, and up to where each topic of them is written.
+"""Offset syncs in the store: pairs by partition, and up to where each topic of syncs is written.
 
-Both are written in one transaction, so that a sync is there once: what comes again, after a restart or from
-another process on the same store, is before the number that is wanted next. A topic that was re-created (its
-id is another) begins a new *era*: its numbers begin again, and its pairs stand behind those of the one
-before.
+Both are written in one transaction, so that each sync is stored once: repeated ones, after a restart or from
+another process, are before the next wanted number. A re-created topic of syncs (with another id) begins a new
+*era*: its numbers start again, and its pairs come after the older ones.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ MIGRATIONS = (Migration("offset-syncs", 1, "offset syncs of each flow", create(C
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Up to where a flow's topic of syncs is written: the number that is wanted next, of which topic."""
+    """Up to where a flow's topic of syncs is written: the next wanted number, and the topic's id."""
 
     era: int = 0
     topic_id: str = ""
@@ -69,7 +68,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a write did: the cursor after it, places that are new, and how many syncs came to each place."""
+    """The result of a write: the cursor after it, new places, and the number of syncs by place."""
 
     cursor: Cursor
     places: Mapping[tuple[str, int], int]
@@ -92,9 +91,9 @@ def write_syncs(
     next_number: int,
     known: Mapping[tuple[str, int], int],
 ) -> Written:
-    """Write what is not written yet of a topic's syncs up to, and not including, `next_number`.
+    """Write the syncs of a topic that are not written yet, up to `next_number` (not included).
 
-    `known` are places by topic and partition; those that are not among them are looked up, or made.
+    `known` are places by topic and partition; others are looked up or created.
     """
     cursor = cursor_of(connection, flow)
     if cursor.topic_id not in ("", topic_id):
@@ -131,7 +130,7 @@ def write_syncs(
 
 
 def pairs_of(connection: sa.Connection, flow: str, topic: str, partition: int) -> list[SyncPair]:
-    """Return what is kept of one partition of a flow, by its name on the source, in the mirror's order."""
+    """Return the pairs of one partition of a flow, by its name on the source, in the mirror's order."""
     here = PLACES.c.flow == flow, PLACES.c.topic == topic, PLACES.c.partition == partition
     place = connection.execute(sa.select(PLACES.c.place).where(*here)).scalar()
     return [] if place is None else _pairs(connection, place)
@@ -143,7 +142,7 @@ def last_place(connection: sa.Connection) -> int:
 
 
 def crowded(connection: sa.Connection, places: range, *, more_than: int, before_ms: int) -> list[int]:
-    """Return those of these places with more pairs than that, or with one older than it is to be kept."""
+    """Return the places with too many pairs, or with one that is too old."""
     count = sa.func.count()
     wanted = (
         sa.select(SYNCS.c.place)
@@ -155,7 +154,7 @@ def crowded(connection: sa.Connection, places: range, *, more_than: int, before_
 
 
 def thin_places(connection: sa.Connection, places: Iterable[int], *, now_ms: int, rules: Thinning) -> int:
-    """Delete what need not stay of these places; return how many pairs that was."""
+    """Delete pairs that are not to be kept of these places; return their number."""
     gone = []
     for place in places:
         pairs = _pairs(connection, place)
@@ -184,7 +183,7 @@ def _pairs(connection: sa.Connection, place: int) -> list[SyncPair]:
 def _find_places(
     connection: sa.Connection, flow: str, wanted: set[tuple[str, int]]
 ) -> dict[tuple[str, int], int]:
-    """Return the places of these topics' partitions, making those that are missing."""
+    """Return the places of these topics' partitions; missing ones are created."""
     found = _known_places(connection, flow, wanted)
     missing = sorted(wanted - found.keys())
     if missing:

@@ -1,19 +1,18 @@
-"""Which offset syncs of a partition stay: ever fewer with age, and what a later answer hangs on. Pure.
+"""Which offset syncs of a partition are kept: fewer with age, without changing later answers. Pure.
 
-What stays, by these rules:
+Kept are:
 - the newest pair, always;
 - of the last hour the newest 256;
 - the first and the last pair of each segment (`syncs/pairs.py`);
-- in each window of time the newest. A window is 10 s long, or the longest of twice, four times ... that which
-  is no more than a 32nd of its own age. So windows only ever join into longer ones, and what thinning all at
-  once keeps is still there where it was thinned before;
-- in a window in which downstream - upstream changes once or twice, the pairs on both sides of each change.
-  Where it changes with every transaction, one window holds many, and no single one of them tells anything.
+- in each window of time the newest. A window is 10 s long, or the longest power of two times that which is at
+  most a 32nd of its own age. So windows only ever join, and the result does not depend on when thinning runs;
+- in a window in which downstream - upstream changes once or twice, the pairs on both sides of each change. If
+  it changes with every transaction, a window holds many changes, and no single one matters.
 
-What is older than the keep time goes, but for the newest pair. Beyond 2,000 pairs the oldest go: only a
-mirror that begins anew again and again has as many. In both cases it is a beginning that goes, never a hole.
+Pairs older than the keep time are deleted, except the newest. Beyond 2,000 pairs the oldest are deleted: only
+a mirror that restarts again and again has that many. Both delete from the beginning, never in the middle.
 
-So what `translate` says with fewer pairs is what it said with all of them, or an earlier offset, or nothing.
+So `translate` returns the same with fewer pairs as with all, or an earlier offset, or None.
 """
 
 from __future__ import annotations
@@ -34,19 +33,19 @@ KEEP_MS = 30 * 86_400_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinning:
-    """How much stays."""
+    """Limits of what is kept."""
 
     keep_ms: int = KEEP_MS
     whole_ms: int = 3_600_000
     whole_pairs: int = 256
     shortest_ms: int = 10_000
-    share: int = 32  # a longer window than the shortest is at most this part of its age
+    share: int = 32  # windows longer than the shortest are at most this part of their age
     lone_changes: int = 2
     most: int = 2000
 
 
 def thin(pairs: Sequence[SyncPair], *, now_ms: int, rules: Thinning) -> list[SyncPair]:
-    """Return those of one partition's pairs that stay, in their order."""
+    """Return the pairs of one partition that are kept, in their order."""
     first = _first_young(pairs, now_ms - rules.keep_ms)
     young = pairs[first:]
     stay: set[int] = set()
@@ -60,19 +59,19 @@ def thin(pairs: Sequence[SyncPair], *, now_ms: int, rules: Thinning) -> list[Syn
 
 
 def window_of(at_ms: int, now_ms: int, rules: Thinning) -> tuple[int, int]:
-    """Return length and number of the window that an instant is in at present."""
+    """Return length and number of the window of an instant at present."""
     doublings = (max(0, now_ms - at_ms) // (rules.share * rules.shortest_ms)).bit_length()
     length = rules.shortest_ms << max(0, doublings - 1)
-    # How long a window may be hangs on its own end, so that all that is in it agrees.
+    # The length depends on the window's own end, so that all of its pairs agree.
     while length > rules.shortest_ms and now_ms - (at_ms // length + 1) * length < rules.share * length:
         length //= 2
     return length, at_ms // length
 
 
 def _first_young(pairs: Sequence[SyncPair], before_ms: int) -> int:
-    """Return the index of the first pair that is not too old, that of the newest where all are.
+    """Return the index of the first pair that is not too old, that of the newest if all are.
 
-    One that claims to be older than those before it keeps its place: it may be the side of a step back.
+    A pair that is older than those before it keeps its place: it may be at a restart.
     """
     for index, pair in enumerate(pairs):
         if pair.at_ms >= before_ms:
