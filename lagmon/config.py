@@ -99,7 +99,7 @@ class LagConfig(Section):
     def _matching(cls, text: str, info: ValidationInfo) -> str:
         if not any(PatternList(text).entries):
             raise ValueError(
-                f"is empty, which lets nothing through: leave it out to watch all {info.field_name}, or write"
+                f"must not be empty; leave it out to watch all {info.field_name}, or write"
                 f" {info.field_name}_exclude: '.*' to watch none"
             )
         return text

@@ -171,7 +171,7 @@ def _found(message: str, key: str, content: object, request: dict[str, str]) -> 
 
 def _not_yet(cluster: BurrowCluster, what: str, request: dict[str, str]) -> Answer:
     """Answer that groups or topics are not read yet: an empty list would mean that there are none."""
-    message = f"the {what} of {cluster.name} are not known yet: {cluster.unread}"
+    message = f"the {what} of {cluster.name} are not read yet: {cluster.unread}"
     return HTTPStatus.SERVICE_UNAVAILABLE, error_document(message, request)
 
 

@@ -35,8 +35,8 @@ class HandedOver:
             read_to = self._to.get(partition, 0)
             if offset < read_to:
                 return (
-                    f"{self._where} goes back from {read_to} to {offset} in partition {partition}: it has"
-                    " lost its end or was made anew, and is read again from its start"
+                    f"{self._where}: partition {partition} went back from {read_to} to {offset}: it was"
+                    " truncated or re-created; reading the topic again from its start"
                 )
         return ""
 

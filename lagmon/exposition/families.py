@@ -33,7 +33,7 @@ class Exposition:
         names = [family.series.full_name for family in families]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"{', '.join(twice)} would be told twice: make one family for each metric")
+            raise ValueError(f"{', '.join(twice)}: duplicate metric; use one family for each")
         self._families = tuple(families)
         self._capped = tuple(family for family in families if family.max_series is not None)
         self._dropped = Family(SERIES_DROPPED_TOTAL)

@@ -82,15 +82,15 @@ class Family:
         """
         if len(labels) != len(self.series.labels):
             raise ValueError(
-                f"{self.series.full_name} has the labels {', '.join(self.series.label_names)}: "
-                f"{len(labels)} values cannot be theirs"
+                f"{self.series.full_name}: {len(labels)} label values for the labels "
+                f"{', '.join(self.series.label_names)}"
             )
         if row < 0:
-            raise ValueError(f"{row} is no row for a series of {self.series.full_name}: rows count from 0")
+            raise ValueError(f"{self.series.full_name}: invalid row {row}; rows count from 0")
         if row >= len(self._place):
             self._place = _grown(self._place, row + 1, -1)
         if self._place[row] >= 0:
-            raise ValueError(f"row {row} of {self.series.full_name} has a series: drop it before another")
+            raise ValueError(f"{self.series.full_name}: row {row} already has a series; drop it first")
         if self._filled == len(self._order):
             self._order = _grown(self._order, self._filled + 1, -1)
             self._columns = [_grown(column, self._filled + 1, 0) for column in self._columns]
@@ -138,8 +138,8 @@ class Family:
             rows = self._order[places]
             if rows.size and int(rows.max()) >= len(values):
                 raise ValueError(
-                    f"{self.series.full_name} has a series at row {int(rows.max())}, and values for rows "
-                    f"below {len(values)} only: grow the values with the rows"
+                    f"{self.series.full_name}: a series at row {int(rows.max())}, but only {len(values)} "
+                    "values; extend the values with the rows"
                 )
             seen = values[rows]
             mask = known(seen)

@@ -82,7 +82,7 @@ def header(series: Series, form: Form) -> bytes:
     Raises ValueError for a histogram.
     """
     if series.kind is Kind.HISTOGRAM:
-        raise ValueError(f"{series.full_name} is a histogram: tell it by the client library, not from arrays")
+        raise ValueError(f"{series.full_name}: a histogram; export it with the client library")
     name, told = series.full_name, series.help.replace("\\", r"\\").replace("\n", r"\n")
     unit = ""
     if form is Form.OPENMETRICS:

@@ -20,26 +20,25 @@ TRY_S = 15.0
 def refusal_sentence(cluster: str, retry_s: float) -> str:
     """Return which permission is missing on the commits, and what happens instead."""
     return (
-        f"cluster {cluster}: the principal may not read {TOPIC}, so where groups stand is asked for by the "
-        "Admin API instead, which does not tell when they committed; grant the principal the right Read on "
-        f"the topic {TOPIC}, which is tried again every {duration_text(retry_s)}, or set "
-        "`lag: {commits: admin}`"
+        f"cluster {cluster}: no permission to read {TOPIC}; polling offsets with the Admin API instead, "
+        f"without times of commits. Grant the principal Read on the topic {TOPIC} (checked every "
+        f"{duration_text(retry_s)}), or set `lag: {{commits: admin}}`"
     )
 
 
 def hidden_sentence(cluster: str) -> str:
     """Return which permission is missing if the Admin API lists no group."""
     return (
-        f"cluster {cluster}: the Admin API shows no group, because the principal may not describe any: grant "
-        "it the right Describe on groups (on the cluster it shows them, and does not tell where they stand)"
+        f"cluster {cluster}: no permission to describe any group; grant the principal Describe on its groups "
+        "(Describe on the cluster lists them, but returns no offsets)"
     )
 
 
 def all_denied_sentence(why: str) -> str:
     """Return which permission is missing if no group returns its offsets; `why` is one error."""
     return (
-        "none of the groups that the Admin API shows tells where it stands, for which the principal needs "
-        f"the right Describe on groups; of one: {why}"
+        "the Admin API returns offsets of no group; grant the principal Describe on groups (first error: "
+        f"{why})"
     )
 
 

@@ -150,9 +150,7 @@ class AdminRounds:
         """Request the list of groups if it is due and none is pending."""
         waits_s = 0.0 if self._list_asked_s is None else now_s - self._list_asked_s
         if waits_s > LIST_PATIENCE_S:
-            self._without_list = (
-                f"cluster {self._cluster}: which groups there are was not told within {LIST_PATIENCE_S:g} s"
-            )
+            self._without_list = f"cluster {self._cluster}: no list of groups within {LIST_PATIENCE_S:g} s"
         if now_s >= self._list_due_s and (self._list_asked_s is None or waits_s > LOST_AFTER_S):
             self._list_due_s = now_s + max(LIST_S, self._plan.groups / LISTED_PER_S)
             self._list_asked_s = now_s
@@ -251,7 +249,7 @@ class AdminRounds:
         if self.failing:
             count, why = len(self.failing), next(iter(self.failing.values()))
             groups = "1 group" if self._plan.groups == 1 else f"{self._plan.groups:,} groups"
-            return f"of {groups} {count:,} did not tell where they stand; of one: {why}"
+            return f"the Admin API returned no offsets of {count:,} of {groups} (first error: {why})"
         return ""
 
     def _now_s(self) -> float:

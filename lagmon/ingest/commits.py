@@ -116,7 +116,7 @@ class CommitsReader:
             return True
         if not self._lag.positions_lost or self._behind:
             return False
-        self._log.info("topics are shown again: all commits are read anew", kafka_cluster=self._cluster)
+        self._log.info("removed topics are back; reading all commits again", kafka_cluster=self._cluster)
         return True
 
     def expect(self, ends: Mapping[int, int], at_ms: int) -> bool:
@@ -159,9 +159,7 @@ class CommitsReader:
             self.progress.problem = ""
         unknown = [partition for partition, end in self._first_ends.items() if end < 0]
         if unknown:
-            self.progress.problem = (
-                f"Partition {unknown[0]} of {TOPIC} is not there to be read: see its leader."
-            )
+            self.progress.problem = f"Partition {unknown[0]} of {TOPIC} cannot be read; check its leader."
         self._behind = not self._is_level()
         if not self._behind and not unknown and self.progress.ready_after_s is None:
             self.progress.ready_after_s = self._clock.wall_s() - self.progress.began_at

@@ -36,8 +36,8 @@ class Faults:
     def note(self, what: str, error: Exception, **about: str) -> None:
         """Log an error: `what` is the failed operation, `about` are further fields."""
         text = fault_text(error)
-        said = f"{what}: {text}; please report that, with what --log-level debug tells"
+        said = f"{what}: {text}; please report this with the output of --log-level debug"
         saying = self._book.say(f"{what}: {text}", said, now=self._clock.wall_s())
         if saying is not None:
             self._log.error(saying.sentence, **about)
-            self._log.debug(f"where {text} came from", exc_info=error, **about)
+            self._log.debug(f"traceback of {text}", exc_info=error, **about)

@@ -45,8 +45,8 @@ class MalformedNotice:
             return ""
         more, self._told, self._told_ms = count - self._told, count, now_ms
         what = "1 record of this topic" if count == 1 else f"{count:,} records of this topic"
-        since = f", {more:,} of them since this was last said" if again else ""
+        since = f" ({more:,} since the last message)" if again else ""
         return (
-            f"{what} could not be read{since}: what {'it tells' if count == 1 else 'they tell'} is missing"
-            f" here. Where nobody but {self.writer} writes there, please report that with the sample"
+            f"cannot read {what}{since}; {'its' if count == 1 else 'their'} content is missing here. If only "
+            f"{self.writer} should write to it, please report this with the sample"
         )

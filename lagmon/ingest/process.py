@@ -96,7 +96,7 @@ async def serve(orders: Orders) -> None:
     faults = Faults(log, clock=clock)
 
     def wrong_at(flow: str, error: Exception) -> None:
-        faults.note(f"{flow} cannot be judged by its offsets", error, flow=flow)
+        faults.note(f"{flow}: no verdict from offsets", error, flow=flow)
 
     told = MirrorAnswers(flows, locks, clock=clock, wrong=wrong_at)
     syncs = SyncAnswers((one for one in readers if isinstance(one, SyncReader)), clock=clock)
@@ -115,9 +115,7 @@ async def serve(orders: Orders) -> None:
         if saying is not None:
             log.warning(saying.sentence, **about)
 
-    server = await channel.listen(
-        orders.socket, answer, wrong=partial(faults.note, "a question could not be answered")
-    )
+    server = await channel.listen(orders.socket, answer, wrong=partial(faults.note, "a request failed"))
     async with asyncio.TaskGroup() as group:
         group.create_task(_end_with_input(stopping))
         group.create_task(collect_now_and_then(stopping, clock))

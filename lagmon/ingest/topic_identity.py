@@ -40,11 +40,11 @@ class TopicIdentity:
         now = self._host.ids.get(self._topic)
         self._id = self._id or now
         if now not in (None, self._id):
-            return f"{self._where} was made anew: it is read again from its start"
+            return f"{self._where}: re-created; reading it again from its start"
         count = self._host.topics.get(self._topic, self._partitions)
         if not self._partitions or count in {0, self._partitions}:  # 0 in a list means not known
             return ""
         return (
-            f"{self._where} has {count} partitions now, and not {self._partitions}: it is read again from"
-            " its start"
+            f"{self._where}: {count} partitions instead of {self._partitions}; reading it again from its"
+            " start"
         )

@@ -237,7 +237,7 @@ class ClusterWatch:
         )
         if may:
             self.commits_from, self.refusal = "topic", ""
-            self._log.info("the commits of groups may be read now, and are", kafka_cluster=self.alias)
+            self._log.info("commits of groups are readable again; reading them", kafka_cluster=self.alias)
         return may
 
     def _note_problem(self, sentence: str) -> None:

@@ -52,27 +52,19 @@ def restore(payload: bytes | bytearray, count: int) -> Heads:
 def read_state(payload: bytes | bytearray, count: int) -> HeadsState:
     """Return the state of this many places from a snapshot; raises MalformedError."""
     if len(payload) < _HEADER.size:
-        raise MalformedError(
-            f"The snapshot of positions has {len(payload)} bytes, fewer than its own header."
-        )
+        raise MalformedError(f"snapshot of positions: {len(payload)} bytes, fewer than its header")
     magic, version, rows, origin_ms, checksum = _HEADER.unpack_from(payload)
     if magic != _MAGIC:
-        raise MalformedError("The snapshot of positions does not begin as one does.")
+        raise MalformedError("snapshot of positions: invalid header")
     if version != _VERSION:
-        raise MalformedError(
-            f"The snapshot of positions is of version {version}; this program reads {_VERSION}."
-        )
+        raise MalformedError(f"snapshot of positions: version {version}; this program reads {_VERSION}")
     if rows > MAX_ROWS or rows != count:
-        raise MalformedError(
-            f"The snapshot of positions has {rows} rows where {count} were to be, of at most {MAX_ROWS}."
-        )
+        raise MalformedError(f"snapshot of positions: {rows} rows instead of {count}, at most {MAX_ROWS}")
     expected = _HEADER.size + rows * _ROW_BYTES
     if len(payload) != expected:
-        raise MalformedError(
-            f"The snapshot of positions has {len(payload)} bytes; {rows} rows take {expected} bytes."
-        )
+        raise MalformedError(f"snapshot of positions: {len(payload)} bytes; {rows} rows require {expected}")
     if zlib.crc32(memoryview(payload)[_HEADER.size :]) != checksum:
-        raise MalformedError("The snapshot of positions is damaged: its checksum differs.")
+        raise MalformedError("snapshot of positions: damaged: its checksum differs")
     state = _read(payload, rows, origin_ms)
     _check(state)
     return state
@@ -93,13 +85,13 @@ def _read(payload: bytes | bytearray, rows: int, origin_ms: int) -> HeadsState:
 def _check(state: HeadsState) -> None:
     """Raise MalformedError for impossible values."""
     if not 0 <= state.origin_ms <= LAST_MS:
-        raise MalformedError(f"The snapshot of positions counts its times from {state.origin_ms}, no date.")
+        raise MalformedError(f"snapshot of positions: invalid origin of times {state.origin_ms}")
     for name in ("ends", "start", "start_at_ms", "stable"):
         if (getattr(state, name) < -1).any():
-            raise MalformedError(f"The snapshot of positions has a number below -1 in {name}.")
+            raise MalformedError(f"snapshot of positions: a number below -1 in {name}")
     if (state.ends[1:] < state.ends[:-1]).any():
-        raise MalformedError("The snapshot of positions has an end that is lower than an older one.")
+        raise MalformedError("snapshot of positions: an end is lower than an older one")
     if ((state.times < -SPAN_MS) | (state.times >= SPAN_MS)).any():
-        raise MalformedError("The snapshot of positions has a time that is too far from its origin.")
+        raise MalformedError("snapshot of positions: a time is too far from its origin")
     if (state.times[1:] < state.times[:-1]).any():
-        raise MalformedError("The snapshot of positions has times that run backwards.")
+        raise MalformedError("snapshot of positions: times run backwards")

@@ -166,9 +166,9 @@ class TailLooks:
             if topic not in self._told and len(self._told) < MOST_TOLD:
                 self._told.add(topic)
                 self._tell(
-                    f"{why} Grant READ on the topic {topic}: without it Mirrorwatch cannot tell transaction "
-                    "markers behind the last record from records (they count as lag of groups, and leave lag "
-                    "of mirrors unknown), nor how old records are that were there before its first look."
+                    f"{why} Grant READ on the topic {topic}: without it, transaction markers after the last "
+                    "record count as lag of groups and leave the lag of mirrors unknown, and the age of "
+                    "records from before Mirrorwatch's start is unknown."
                 )
         self._refused_until = {topic: until for topic, until in self._refused_until.items() if until > now_s}
 

@@ -99,10 +99,10 @@ def read_cluster(payload: bytes) -> KeptCluster:
     frames = unseal(payload)
     head, _ = next(frames)
     if head.get("kind") != "cluster":
-        raise MalformedError("What was kept over the restart is not of a cluster where one was to be.")
+        raise MalformedError("snapshot: not of a cluster")
     away = head.get("away")
     if not isinstance(away, list) or len(away) > MAX_AWAY:
-        raise MalformedError("What was kept over the restart tells wrongly when we were away.")
+        raise MalformedError("snapshot: invalid list of downtimes")
     spans = [numbers(one, count=2, least=0, most=LAST_MS) for one in away]
     absence = head.get("absence")
     topics, rows = [], 0
@@ -110,7 +110,7 @@ def read_cluster(payload: bytes) -> KeptCluster:
         topics.append(_read_topics(document, body))
         rows += sum(topics[-1].counts)
         if rows > MAX_ROWS:
-            raise MalformedError(f"What was kept over the restart has more than {MAX_ROWS} partitions.")
+            raise MalformedError(f"snapshot: more than {MAX_ROWS} partitions")
     return KeptCluster(
         text(head.get("cluster_id"), most=1000),
         instant(head.get("taken_ms")),
@@ -164,11 +164,11 @@ def take_up_topics(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[st
 def _read_topics(document: Mapping[str, Any], body: bytes) -> _Topics:
     names, ids = document.get("names"), document.get("ids")
     if not isinstance(names, list) or not isinstance(ids, list) or len(ids) != len(names):
-        raise MalformedError("What was kept over the restart has topics without names or ids.")
+        raise MalformedError("snapshot: topics without names or ids")
     counts = numbers(document.get("counts"), count=len(names), least=0, most=MAX_ROWS)
     rows = sum(counts)
     if rows > MAX_ROWS:
-        raise MalformedError(f"What was kept over the restart has more than {MAX_ROWS} partitions.")
+        raise MalformedError(f"snapshot: more than {MAX_ROWS} partitions")
     return _Topics(
         [text(name, most=MAX_TOPIC) for name in names],
         counts,

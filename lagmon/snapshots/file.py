@@ -36,7 +36,7 @@ def unpack(content: bytes) -> dict[str, bytes]:
     try:
         magic, version, count = _HEADER.unpack_from(content)
         if (magic, version) != (_MAGIC, _VERSION) or count > MAX_PARTS:
-            raise MalformedError("What was kept over the restart is no file of this version.")
+            raise MalformedError("snapshot: unknown file version")
         at, parts = _HEADER.size, {}
         for _ in range(count):
             (size,) = _NAME.unpack_from(content, at)
@@ -48,7 +48,7 @@ def unpack(content: bytes) -> dict[str, bytes]:
             parts[name] = content[at : at + size]
             at += size
     except (struct.error, UnicodeDecodeError) as error:
-        raise MalformedError("What was kept over the restart is cut off.") from error
+        raise MalformedError("snapshot: truncated") from error
     if at != len(content):
-        raise MalformedError("What was kept over the restart is cut off.")
+        raise MalformedError("snapshot: truncated")
     return parts

@@ -48,9 +48,9 @@ def unseal(payload: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
         try:
             content = zlib.decompressobj().decompress(packed, size + 1)
         except zlib.error as error:
-            raise MalformedError("What was kept over the restart cannot be unpacked.") from error
+            raise MalformedError("snapshot: cannot be decompressed") from error
         if len(content) != size:
-            raise MalformedError(f"What was kept over the restart has not the {size} bytes that it tells.")
+            raise MalformedError(f"snapshot: not the {size} bytes of its header")
         (length,) = _SIZE.unpack_from(content)
         yield _document(content[_SIZE.size : _SIZE.size + length]), content[_SIZE.size + length :]
 
@@ -59,25 +59,23 @@ def _frames(payload: bytes) -> Iterator[tuple[int, memoryview]]:
     """Yield for each frame the size of its content, and the compressed content."""
     at, whole = 0, memoryview(payload)
     if not payload:
-        raise MalformedError("What was kept over the restart is empty.")
+        raise MalformedError("snapshot: empty")
     while at < len(whole):
         if len(whole) - at < _HEADER.size:
-            raise MalformedError("What was kept over the restart is cut off.")
+            raise MalformedError("snapshot: truncated")
         magic, version, size, packed_size, checksum = _HEADER.unpack_from(whole, at)
         at += _HEADER.size
         if magic != _MAGIC:
-            raise MalformedError("What was kept over the restart does not begin as it should.")
+            raise MalformedError("snapshot: invalid header")
         if version != VERSION:
-            raise MalformedError(
-                f"What was kept over the restart is of version {version}; this program reads {VERSION}."
-            )
+            raise MalformedError(f"snapshot: version {version}; this program reads {VERSION}")
         if not _SIZE.size <= size <= MAX_CONTENT_BYTES:
-            raise MalformedError(f"What was kept over the restart tells of {size} bytes in one piece.")
+            raise MalformedError(f"snapshot: invalid frame of {size} bytes")
         packed = whole[at : at + packed_size]
         if len(packed) < packed_size:
-            raise MalformedError("What was kept over the restart is cut off.")
+            raise MalformedError("snapshot: truncated")
         if zlib.crc32(packed) != checksum:
-            raise MalformedError("What was kept over the restart is damaged: its checksum differs.")
+            raise MalformedError("snapshot: damaged: its checksum differs")
         yield size, packed
         at += packed_size
 
@@ -86,7 +84,7 @@ def _document(text: bytes) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise MalformedError("What was kept over the restart holds no document.") from error
+        raise MalformedError("snapshot: no JSON document") from error
     if not isinstance(found, dict):
-        raise MalformedError("What was kept over the restart holds no document.")
+        raise MalformedError("snapshot: no JSON document")
     return found

@@ -57,14 +57,14 @@ def read_marks(document: Mapping[str, Any], count: int) -> Marks:
     for row, told in _told(document, "gaps", count, least=3, most=3):
         found.gaps[row].append(_gap(told))
         if len(found.gaps[row]) > MOST_GAPS:
-            raise MalformedError(f"What was kept over the restart has more than {MOST_GAPS} gaps of a log.")
+            raise MalformedError(f"snapshot: more than {MOST_GAPS} gaps of a log")
     return found
 
 
 def _gap(told: Sequence[object]) -> Gap:
     first, end = (number(one, least=0, most=MOST_LONG) for one in told[:2])
     if first > end:
-        raise MalformedError("What was kept over the restart tells of a gap that ends before it begins.")
+        raise MalformedError("snapshot: a gap ends before it begins")
     return Gap(first, end, instant(told[2]))
 
 
@@ -77,5 +77,5 @@ def _told(
         row, *values = entries(one, least=1 + least, most=1 + most)
         partition = number(row, least=0, most=MOST_LONG)
         if partition >= count:
-            raise MalformedError("What was kept over the restart tells of a partition that is not there.")
+            raise MalformedError("snapshot: unknown partition")
         yield partition, values

@@ -18,9 +18,7 @@ _SHORT = 1000
 def text(value: object, *, most: int) -> str:
     """Return a text of at most this many characters; raises MalformedError for anything else."""
     if not isinstance(value, str) or len(value) > most:
-        raise MalformedError(
-            f"What was kept over the restart has no text of at most {most} where one stands."
-        )
+        raise MalformedError(f"snapshot: expected a text of at most {most} characters")
     return value
 
 
@@ -32,9 +30,7 @@ def short_text(value: object) -> str:
 def number(value: object, *, least: int, most: int) -> int:
     """Return a whole number between these; raises MalformedError for anything else."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise MalformedError(
-            f"What was kept over the restart has no number from {least} to {most} where one stands."
-        )
+        raise MalformedError(f"snapshot: expected a number from {least} to {most}")
     return value
 
 
@@ -51,9 +47,7 @@ def numbers(value: object, *, count: int, least: int, most: int) -> list[int]:
 def rows(value: object, *, most: int, least: int = 0) -> list[object]:
     """Return a list of this many entries; raises MalformedError for anything else."""
     if not isinstance(value, list) or not least <= len(value) <= most:
-        raise MalformedError(
-            f"What was kept over the restart has no list of at most {most} where one stands."
-        )
+        raise MalformedError(f"snapshot: expected a list of at most {most} entries")
     return value
 
 

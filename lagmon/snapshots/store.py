@@ -62,7 +62,7 @@ def kept(connection: sa.Connection, replica: str) -> dict[str, bytes]:
         sa.select(sa.func.sum(sa.func.length(SNAPSHOTS.c.payload))).where(here)
     ).scalar()
     if size is not None and size > MAX_BYTES:
-        raise MalformedError(f"What the lag monitor knew has {size} bytes in the store, more than it may.")
+        raise MalformedError(f"snapshot in the store: {size} bytes, more than {MAX_BYTES}")
     found: dict[str, list[bytes]] = {}
     expected = None
     rows = connection.execute(sa.select(SNAPSHOTS).where(here).order_by(SNAPSHOTS.c.piece))
@@ -70,9 +70,9 @@ def kept(connection: sa.Connection, replica: str) -> dict[str, bytes]:
     for row, number in zip(rows, count(), strict=False):
         expected = expected or (row.pieces, row.taken_at)
         if (row.piece, row.pieces, row.taken_at) != (number, *expected):
-            raise MalformedError("What the lag monitor knew is not whole in the store.")
+            raise MalformedError("snapshot in the store: incomplete")
         found.setdefault(row.part, []).append(row.payload)
         seen += 1
     if seen != (expected or (0,))[0] or len(found) > MAX_PARTS:
-        raise MalformedError("What the lag monitor knew is not whole in the store.")
+        raise MalformedError("snapshot in the store: incomplete")
     return {part: b"".join(pieces) for part, pieces in found.items()}

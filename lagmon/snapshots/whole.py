@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from runtime.process.clock import Clock
     from runtime.process.logs import Logger
 
-_EMPTY = "everything begins anew: what was known before is found out again by looking"
+_EMPTY = "starting without the state from before the restart"
 
 
 class Snapshots:
@@ -58,7 +58,7 @@ class Snapshots:
             try:
                 size = path.stat().st_size
                 if size > MAX_BYTES:
-                    raise MalformedError(f"What was kept over the restart has {size} bytes, too many.")
+                    raise MalformedError(f"snapshot: {size} bytes, more than {MAX_BYTES}")
                 parts = unpack(path.read_bytes())
             finally:
                 path.unlink(missing_ok=True)
@@ -67,7 +67,7 @@ class Snapshots:
         except FileNotFoundError:
             return  # nothing was stored
         except (OSError, MalformedError) as error:
-            self._log.warning(f"{_sentence(error)} So {_EMPTY}")
+            self._log.warning(f"{_sentence(error)}; {_EMPTY}")
             return
         self._former = parts
 
@@ -133,18 +133,18 @@ class Snapshots:
         try:
             kept = snapshot_cluster.read_cluster(payload)
         except MalformedError as error:
-            self._log.warning(f"{_sentence(error)} So {_EMPTY}", kafka_cluster=alias)
+            self._log.warning(f"{_sentence(error)}; {_EMPTY}", kafka_cluster=alias)
             return
         if kept.cluster_id != cluster_id or not cluster_id:
             self._log.warning(
-                f"what was kept is of another cluster, {kept.cluster_id}, and this is {cluster_id}: {_EMPTY}",
+                f"snapshot: of cluster {kept.cluster_id}, not of {cluster_id}; {_EMPTY}",
                 kafka_cluster=alias,
             )
             return
         with watch.lock:
             count = snapshot_cluster.take_up(watch.lag, kept, partitions=partitions, now_ms=now_ms)
         self._log.info(
-            "what was known before the restart is taken up",
+            "restored the state from before the restart",
             kafka_cluster=alias,
             topics=count,
             age=duration_text(max(0, now_ms - kept.taken_ms) / 1000),
@@ -166,7 +166,7 @@ class Snapshots:
         with watch.lock:
             snapshot_cluster.take_up_topics(watch.lag, kept, partitions=back, now_ms=self._now_ms())
         self._log.info(
-            "what was known of topics that the first list lacked is taken up",
+            "restored the state of topics that the first list lacked",
             kafka_cluster=alias,
             topics=len(back),
         )
@@ -176,7 +176,7 @@ class Snapshots:
         try:
             kept = snapshot_flow.read_flow(payload)
         except MalformedError as error:
-            self._log.warning(f"{_sentence(error)} So {_EMPTY}", flow=name)
+            self._log.warning(f"{_sentence(error)}; {_EMPTY}", flow=name)
         else:
             if kept.cluster_ids == ids and all(ids):
                 with self._mirrors.held():
@@ -185,10 +185,10 @@ class Snapshots:
                         self._mirrors.take_up_since(name, *kept.told)
                 if is_believed:
                     return
-                why = "other offsets tell of this flow now, or its copies have other names"
-                self._log.info(f"{why}: {_EMPTY}", flow=name)
+                why = "snapshot: the source of the flow's offsets or the names of its target topics changed"
+                self._log.info(f"{why}; {_EMPTY}", flow=name)
             else:
-                self._log.warning(f"what was kept is of other clusters than these: {_EMPTY}", flow=name)
+                self._log.warning(f"snapshot: of other clusters; {_EMPTY}", flow=name)
         del self._former[_flow(name)]
 
     def _ids_of(self, flow: MirrorFlow) -> tuple[str, str] | None:
@@ -213,4 +213,4 @@ def _flow(name: str) -> str:
 
 
 def _sentence(error: Exception) -> str:
-    return str(error) if isinstance(error, MalformedError) else f"What was kept cannot be read: {error}."
+    return str(error) if isinstance(error, MalformedError) else f"snapshot: cannot be read: {error}"

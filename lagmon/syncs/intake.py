@@ -133,7 +133,5 @@ def _decoded(key: bytes | None, value: bytes | None) -> OffsetSync | Tombstone[O
     record = decode_offset_sync(key, value)
     name = record.key.topic
     if not is_topic_name(name):
-        raise MalformedError(
-            f"The key of an offset sync names a topic of {len(name)} characters as none can be called."
-        )
+        raise MalformedError(f"offset sync: invalid topic name of {len(name)} characters in its key")
     return record

@@ -129,8 +129,8 @@ class SyncReader:
         found = (await admin.describe_topics([self.topic]))[self.topic]
         if found is None and self._followed:
             self.tell(
-                f"cluster {self.cluster}: it has no topic {self.topic} with the mirror's offset syncs: the"
-                " mirror was never started, or does not write them (emit.offset-syncs.enabled)."
+                f"cluster {self.cluster}: no topic {self.topic} with offset syncs: MirrorMaker was never"
+                " started, or does not write them (emit.offset-syncs.enabled)."
             )
         return None if found is None else found.topic_id
 

@@ -286,7 +286,7 @@ def test_groups_that_are_not_read_yet_are_not_said_to_be_missing(path):
     assert status == 503
     assert document == {
         "error": True,
-        "message": "the groups of c are not known yet: Nothing listens there.",
+        "message": "the groups of c are not read yet: Nothing listens there.",
         "request": {"url": f"/v3/kafka/c/{path}", "host": "monitor-1"},
     }
     for known in ("/v3/kafka", "/v3/kafka/c", "/v3/kafka/c/topic", "/v3/kafka/c/topic/t"):
@@ -297,7 +297,7 @@ def test_groups_that_are_not_read_yet_are_not_said_to_be_missing(path):
 def test_topics_that_were_never_listed_are_not_said_to_be_missing(path):
     lag = ClusterLag(wanted=lambda _group, _topic: True)
     status, document = ask({"c": BurrowCluster("c", lag, unread="Why.")}, f"/v3/kafka/c/{path}")
-    assert (status, document["message"]) == (503, "the topics of c are not known yet: Why.")
+    assert (status, document["message"]) == (503, "the topics of c are not read yet: Why.")
 
 
 def test_the_newest_commit_was_not_observed_before_it_was_made():

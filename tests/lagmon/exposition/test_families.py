@@ -104,7 +104,7 @@ def test_a_family_without_values_is_its_header():
 
 
 def test_a_metric_stands_once():
-    sentence = "mirrorwatch_group_status would be told twice: make one family for each metric"
+    sentence = "mirrorwatch_group_status: duplicate metric; use one family for each"
     with pytest.raises(ValueError, match=sentence):
         Exposition([Family(GROUP_STATUS), Family(GROUP_LAG_SECONDS), Family(GROUP_STATUS)])
 

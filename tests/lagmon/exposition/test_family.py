@@ -156,18 +156,18 @@ def test_rows_that_have_no_series_can_be_dropped():
     [
         (
             lambda: topics(1).put(0, ["A", "g", "x"]),
-            "row 0 of mirrorwatch_group_topic_lag_records has a series",
+            "mirrorwatch_group_topic_lag_records: row 0 already has a series",
         ),
         (
             lambda: topics(1).put(-1, ["A", "g", "x"]),
-            "-1 is no row for a series of mirrorwatch_group_topic_lag",
+            "mirrorwatch_group_topic_lag_records: invalid row -1",
         ),
         (
             lambda: topics(1).put(1, ["A", "g"]),
-            "has the labels kafka_cluster, group, topic: 2 values cannot be",
+            "2 label values for the labels kafka_cluster, group, topic",
         ),
-        (lambda: lines(topics(3), [1, 2]), "has a series at row 2, and values for rows below 2 only"),
-        (lambda: Family(CANARY_LATENCY_SECONDS), "is a histogram"),
+        (lambda: lines(topics(3), [1, 2]), "a series at row 2, but only 2 values"),
+        (lambda: Family(CANARY_LATENCY_SECONDS), "a histogram"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(act, sentence):

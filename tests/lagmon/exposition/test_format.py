@@ -172,7 +172,7 @@ def test_an_instants_unit_is_seconds():
 
 
 def test_a_histogram_is_refused_in_words():
-    with pytest.raises(ValueError, match="mirrorwatch_canary_latency_seconds is a histogram: tell it by"):
+    with pytest.raises(ValueError, match="mirrorwatch_canary_latency_seconds: a histogram; export it with"):
         header(CANARY_LATENCY_SECONDS, Form.PLAIN)
 
 

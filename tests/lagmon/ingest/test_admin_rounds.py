@@ -168,7 +168,7 @@ def test_a_group_that_refuses_is_told_once_and_the_others_are_asked_as_before(ma
     made.asker.offsets = {"good": [["t", 0, 5]]}
     made.asker.refused = {"bad"}
     made.turns(60)
-    assert made.told == ["of 2 groups 1 did not tell where they stand; of one: bad is refused"]
+    assert made.told == ["the Admin API returned no offsets of 1 of 2 groups (first error: bad is refused)"]
     assert not_ready(None, made.rounds.progress) is None  # what can be known is
     assert made.asker.asked.count("good") >= 5
     assert made.asker.asked.count("bad") <= 4
@@ -188,8 +188,7 @@ def test_groups_that_may_not_be_described_are_hidden_and_the_right_is_named(made
     lacking = not_ready(None, made.rounds.progress)
     assert lacking["phase"] == "refused"
     assert lacking["sentence"].startswith(
-        "Cluster A: the Admin API shows no group, because the principal may not describe any: "
-        "grant it the right Describe on groups"
+        "Cluster A: no permission to describe any group; grant the principal Describe on its groups"
     )
     assert made.told == [made.rounds.progress.refused]
     assert share_read(made.rounds.progress) == 0.0
@@ -230,7 +229,7 @@ def test_lists_that_are_not_answered_do_not_pile_up_and_their_end_wakes_what_fai
     before = made.asker.lists
     made.turns(130)
     assert made.asker.lists <= before + 2
-    assert made.rounds.progress.problem == ("cluster A: which groups there are was not told within 15 s")
+    assert made.rounds.progress.problem == ("cluster A: no list of groups within 15 s")
     asked = len(made.asker.asked)
     made.asker.listless, made.asker.refused = False, set()
     made.turns(20)

@@ -50,7 +50,7 @@ async def test_a_cluster_that_was_never_read_is_not_an_empty_one(monitored, ask)
     monitored.states["A"] = State("A", Phase.DOWN, WHY)
     status, document = await ask()
     assert (status, document["error"]) == (503, True)
-    assert document["message"] == "the groups of local are not known yet: Cluster A: nothing listens there."
+    assert document["message"] == "the groups of local are not read yet: Cluster A: nothing listens there."
     assert (await ask(f"{GROUPS}/billing/lag"))[0] == 503
 
 

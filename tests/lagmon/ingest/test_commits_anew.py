@@ -21,11 +21,11 @@ from tests.eventually import eventually_async
 from tests.lagmon.ingest.test_watching_sources import Looked, begun
 from tests.runtime.fake_clock import FakeClock
 
-ANEW = f"cluster A: topic {TOPIC} was made anew: it is read again from its start"
-MORE = f"cluster A: topic {TOPIC} has 2 partitions now, and not 1: it is read again from its start"
+ANEW = f"cluster A: topic {TOPIC}: re-created; reading it again from its start"
+MORE = f"cluster A: topic {TOPIC}: 2 partitions instead of 1; reading it again from its start"
 BACK = (
-    f"cluster A: topic {TOPIC} goes back from 50 to {{}} in partition 0: it has lost its end or was made anew,"
-    " and is read again from its start"
+    f"cluster A: topic {TOPIC}: partition 0 went back from 50 to {{}}: it was truncated or re-created;"
+    " reading the topic again from its start"
 )
 
 

@@ -49,12 +49,12 @@ def test_it_is_said_at_the_first_and_once_an_hour_while_more_come():
     notice = MalformedNotice("Kafka's brokers")
     assert notice.due(0, NOW) == ""
     assert notice.due(1, NOW) == (
-        "1 record of this topic could not be read: what it tells is missing here. Where nobody but Kafka's "
-        "brokers writes there, please report that with the sample"
+        "cannot read 1 record of this topic; its content is missing here. If only Kafka's brokers should write "
+        "to it, please report this with the sample"
     )
     assert [notice.due(1 + number, NOW + number * S) for number in range(1, 3600)] == [""] * 3599
     again = notice.due(1200, NOW + AGAIN_MS)
-    assert "1,200 records of this topic could not be read, 1,199 of them since this was last said" in again
+    assert "cannot read 1,200 records of this topic (1,199 since the last message)" in again
     assert notice.due(1200, NOW + 9 * AGAIN_MS) == ""  # no more have come
 
 
@@ -117,13 +117,13 @@ def test_a_reader_of_commits_logs_the_first_that_is_none_and_reads_on(logged):
     reads(batch_of(bad))
     (told,) = logged()
     assert (told["level"], told["kafka_cluster"], told["topic"]) == ("warning", "A", "__consumer_offsets")
-    assert told["sentence"].startswith("1 record of this topic could not be read: ")
+    assert told["sentence"].startswith("cannot read 1 record of this topic; ")
     assert "has version 99, and versions 0 to 23 are known." in told["sample"]
     assert "\\x1b[31m***" in told["sample"]
     assert "value '\\x00\\x01value'" in told["sample"]
     clock.advance(3600)
     reads(batch_of(bad))
-    assert logged()[1]["sentence"].startswith("5 records of this topic could not be read, 4 of them since ")
+    assert logged()[1]["sentence"].startswith("cannot read 5 records of this topic (4 since ")
     assert (lag.intake.taken.malformed, lag.intake.taken.commits) == (5, 1)
 
 
@@ -136,7 +136,7 @@ def test_a_reader_of_a_mirror_s_offsets_logs_the_first_that_is_none(logged):
     reader._take(bulk)
     (told,) = logged()
     assert (told["kafka_cluster"], told["topic"]) == ("B", "mm2-offsets.A.internal")
-    assert told["sentence"].startswith("1 record of this topic could not be read: ")
+    assert told["sentence"].startswith("cannot read 1 record of this topic; ")
     assert told["sample"].endswith("is not JSON. (key 'no \\x07json')")
 
 
@@ -161,6 +161,6 @@ def test_a_reader_of_tasks_states_logs_the_first_that_is_none_without_what_it_sa
     reader._read(1)
     (told,) = logged()
     assert (told["kafka_cluster"], told["topic"]) == ("B", "connect-status")
-    assert told["sentence"].startswith("2 records of this topic could not be read: ")
+    assert told["sentence"].startswith("cannot read 2 records of this topic; ")
     assert told["sample"] == "A state is not JSON. (key 'status-task-MirrorSourceConnector-0')"
     assert [one.task for one in flow.states.in_state("FAILED")] == [1]

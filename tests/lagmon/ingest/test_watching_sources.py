@@ -534,7 +534,7 @@ def test_a_partition_that_is_away_as_the_reading_begins_is_not_taken_for_read():
     client.at = {0: 50}
     reader._take()
     assert reader.progress.ready_after_s is None
-    assert reader.progress.problem == f"Partition 1 of {TOPIC} is not there to be read: see its leader."
+    assert reader.progress.problem == f"Partition 1 of {TOPIC} cannot be read; check its leader."
     assert looked.lag.read_to_ms == -1
     reader.expect({0: 50, 1: 7, 2: 0}, looked.now_ms)
     reader._take()

@@ -111,49 +111,49 @@ LAST_END, FIRST_TIME, LAST_TIME, START = 23 * 8, 24 * 8, 24 * 8 + 23 * 4, 24 * 1
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda _: b"", "The snapshot of positions has 0 bytes, fewer than its own header."),
-        (header(magic=b"MWheadz"), "The snapshot of positions does not begin as one does."),
-        (header(version=2), "The snapshot of positions is of version 2; this program reads 1."),
+        (lambda _: b"", "snapshot of positions: 0 bytes, fewer than its header"),
+        (header(magic=b"MWheadz"), "snapshot of positions: invalid header"),
+        (header(version=2), "snapshot of positions: version 2; this program reads 1"),
         (
             header(rows=2**32 - 1),
-            "The snapshot of positions has 4294967295 rows where 1 were to be, of at most 1000000.",
+            "snapshot of positions: 4294967295 rows instead of 1, at most 1000000",
         ),
-        (lambda p: p[:-1], "The snapshot of positions has 335 bytes; 1 rows take 336 bytes."),
-        (lambda p: p + b"\0", "The snapshot of positions has 337 bytes; 1 rows take 336 bytes."),
+        (lambda p: p[:-1], "snapshot of positions: 335 bytes; 1 rows require 336"),
+        (lambda p: p + b"\0", "snapshot of positions: 337 bytes; 1 rows require 336"),
         (
             lambda p: p[:-1] + bytes([p[-1] ^ 1]),
-            "The snapshot of positions is damaged: its checksum differs.",
+            "snapshot of positions: damaged: its checksum differs",
         ),
-        (header(origin_ms=-1), "The snapshot of positions counts its times from -1, no date."),
-        (header(origin_ms=2**62), f"The snapshot of positions counts its times from {2**62}, no date."),
-        (lambda p: sealed(p, put("<q", 0, -2)), "The snapshot of positions has a number below -1 in ends."),
+        (header(origin_ms=-1), "snapshot of positions: invalid origin of times -1"),
+        (header(origin_ms=2**62), f"snapshot of positions: invalid origin of times {2**62}"),
+        (lambda p: sealed(p, put("<q", 0, -2)), "snapshot of positions: a number below -1 in ends"),
         (
             lambda p: sealed(p, put("<q", START, -(2**63))),
-            "The snapshot of positions has a number below -1 in start.",
+            "snapshot of positions: a number below -1 in start",
         ),
         (
             lambda p: sealed(p, put("<q", START + 8, -7)),
-            "The snapshot of positions has a number below -1 in start_at_ms.",
+            "snapshot of positions: a number below -1 in start_at_ms",
         ),
         (
             lambda p: sealed(p, put("<q", START + 16, -7)),
-            "The snapshot of positions has a number below -1 in stable.",
+            "snapshot of positions: a number below -1 in stable",
         ),
         (
             lambda p: sealed(p, put("<q", LAST_END, 0)),
-            "The snapshot of positions has an end that is lower than an older one.",
+            "snapshot of positions: an end is lower than an older one",
         ),
         (
             lambda p: sealed(p, put("<i", LAST_TIME, 2**30)),
-            "The snapshot of positions has a time that is too far from its origin.",
+            "snapshot of positions: a time is too far from its origin",
         ),
         (
             lambda p: sealed(p, put("<i", FIRST_TIME, -(2**30) - 1)),
-            "The snapshot of positions has a time that is too far from its origin.",
+            "snapshot of positions: a time is too far from its origin",
         ),
         (
             lambda p: sealed(p, put("<i", LAST_TIME, -5)),
-            "The snapshot of positions has times that run backwards.",
+            "snapshot of positions: times run backwards",
         ),
     ],
 )

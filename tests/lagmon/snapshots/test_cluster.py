@@ -502,24 +502,30 @@ NO_TOPICS = {"names": [], "counts": [], "ids": [], "remade": [], "held": [], "ga
 @pytest.mark.parametrize(
     ("frames", "sentence"),
     [
-        ([(HEAD | {"kind": "flow"}, b"")], "is not of a cluster"),
-        ([(HEAD | {"cluster_id": 5}, b"")], "has no text"),
-        ([(HEAD | {"taken_ms": 10**15}, b"")], "has no number"),
-        ([(HEAD | {"away": [[1]]}, b"")], "has no list"),
-        ([(HEAD | {"away": [[1, 2]] * 9}, b"")], "tells wrongly when we were away"),
-        ([(HEAD | {"absence": [NOW] * 4}, b"")], "has no list"),
-        ([(HEAD | {"absence": [-2] * 5}, b"")], "has no number"),
-        ([(HEAD, b""), (NO_TOPICS | {"ids": ["a"]}, b"")], "has topics without names or ids"),
-        ([(HEAD, b""), (NO_TOPICS | {"names": ["a"], "ids": [""], "counts": [10**7]}, b"")], "has no number"),
+        ([(HEAD | {"kind": "flow"}, b"")], "snapshot: not of a cluster"),
+        ([(HEAD | {"cluster_id": 5}, b"")], "expected a text"),
+        ([(HEAD | {"taken_ms": 10**15}, b"")], "expected a number"),
+        ([(HEAD | {"away": [[1]]}, b"")], "expected a list"),
+        ([(HEAD | {"away": [[1, 2]] * 9}, b"")], "invalid list of downtimes"),
+        ([(HEAD | {"absence": [NOW] * 4}, b"")], "expected a list"),
+        ([(HEAD | {"absence": [-2] * 5}, b"")], "expected a number"),
+        ([(HEAD, b""), (NO_TOPICS | {"ids": ["a"]}, b"")], "snapshot: topics without names or ids"),
+        (
+            [(HEAD, b""), (NO_TOPICS | {"names": ["a"], "ids": [""], "counts": [10**7]}, b"")],
+            "expected a number",
+        ),
         (
             [
                 (HEAD, b""),
                 (NO_TOPICS | {"names": ["a"] * 2, "ids": [""] * 2, "counts": [10**6] * 2}, b""),
             ],
-            "has more than 1000000 partitions",
+            "snapshot: more than 1000000 partitions",
         ),
-        ([(HEAD, b""), (NO_TOPICS | {"names": ["a" * 250], "ids": [""], "counts": [0]}, b"")], "has no text"),
-        ([(HEAD, b""), (NO_TOPICS, b"")], "The snapshot of positions has 0 bytes"),
+        (
+            [(HEAD, b""), (NO_TOPICS | {"names": ["a" * 250], "ids": [""], "counts": [0]}, b"")],
+            "expected a text",
+        ),
+        ([(HEAD, b""), (NO_TOPICS, b"")], "snapshot of positions: 0 bytes"),
     ],
 )
 def test_what_is_wrong_is_said(frames, sentence):
@@ -530,10 +536,10 @@ def test_what_is_wrong_is_said(frames, sentence):
 @pytest.mark.parametrize(
     ("told", "sentence"),
     [
-        ({"remade": [[3, NOW]]}, "tells of a partition that is not there"),
-        ({"held": [[0]]}, "has no list"),
-        ({"held": [[0, NOW, -1]]}, "has no number"),
-        ({"gaps": [[0, 1, 2]]}, "has no list"),
+        ({"remade": [[3, NOW]]}, "snapshot: unknown partition"),
+        ({"held": [[0]]}, "expected a list"),
+        ({"held": [[0, NOW, -1]]}, "expected a number"),
+        ({"gaps": [[0, 1, 2]]}, "expected a list"),
         ({"gaps": [[0, 5, 4, -1]]}, "ends before it begins"),
         ({"gaps": [[0, 2 * one, 2 * one + 1, -1] for one in range(5)]}, "has more than 4 gaps of a log"),
     ],

@@ -42,14 +42,14 @@ WHOLE = struct.pack("<I", 2) + b"{}"
 @pytest.mark.parametrize(
     ("payload", "sentence"),
     [
-        (b"", "is empty"),
-        (framed(WHOLE)[:-1], "is cut off"),
-        (framed(WHOLE) + b"M", "is cut off"),
-        (framed(WHOLE, magic=b"MWlak"), "does not begin as it should"),
-        (framed(WHOLE, version=2), "is of version 2; this program reads 1"),
-        (framed(WHOLE, size=2**32 - 1), "tells of 4294967295 bytes in one piece"),
-        (framed(WHOLE, size=1), "tells of 1 bytes in one piece"),
-        (framed(WHOLE, checksum=1), "is damaged: its checksum differs"),
+        (b"", "snapshot: empty"),
+        (framed(WHOLE)[:-1], "truncated"),
+        (framed(WHOLE) + b"M", "truncated"),
+        (framed(WHOLE, magic=b"MWlak"), "invalid header"),
+        (framed(WHOLE, version=2), "snapshot: version 2; this program reads 1"),
+        (framed(WHOLE, size=2**32 - 1), "snapshot: invalid frame of 4294967295 bytes"),
+        (framed(WHOLE, size=1), "snapshot: invalid frame of 1 bytes"),
+        (framed(WHOLE, checksum=1), "snapshot: damaged: its checksum differs"),
     ],
 )
 def test_what_is_not_whole_is_refused_in_words_before_anything_is_unpacked(payload, sentence):
@@ -62,13 +62,13 @@ def test_what_is_not_whole_is_refused_in_words_before_anything_is_unpacked(paylo
 @pytest.mark.parametrize(
     ("payload", "sentence"),
     [
-        (framed(WHOLE, packed=b"no zlib"), "cannot be unpacked"),
-        (framed(WHOLE, size=5), "has not the 5 bytes"),
-        (framed(WHOLE, size=7), "has not the 7 bytes"),
-        (framed(struct.pack("<I", 2) + b"[]"), "holds no document"),
-        (framed(struct.pack("<I", 2) + b"{x"), "holds no document"),
-        (framed(struct.pack("<I", 9000) + b"[" * 9000), "holds no document"),
-        (framed(struct.pack("<I", 2**31) + b"\xff{"), "holds no document"),
+        (framed(WHOLE, packed=b"no zlib"), "cannot be decompressed"),
+        (framed(WHOLE, size=5), "not the 5 bytes of its header"),
+        (framed(WHOLE, size=7), "not the 7 bytes of its header"),
+        (framed(struct.pack("<I", 2) + b"[]"), "no JSON document"),
+        (framed(struct.pack("<I", 2) + b"{x"), "no JSON document"),
+        (framed(struct.pack("<I", 9000) + b"[" * 9000), "no JSON document"),
+        (framed(struct.pack("<I", 2**31) + b"\xff{"), "no JSON document"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_words(payload, sentence):
@@ -78,7 +78,7 @@ def test_what_cannot_be_read_is_refused_in_words(payload, sentence):
 
 def test_what_unpacks_to_more_than_it_tells_is_never_unpacked_whole():
     bomb = framed(WHOLE, packed=zlib.compress(bytes(50_000_000)))
-    with pytest.raises(MalformedError, match="has not the 6 bytes"):
+    with pytest.raises(MalformedError, match="not the 6 bytes of its header"):
         read(bomb)
 
 
@@ -110,7 +110,7 @@ def test_a_file_that_is_cut_off_or_longer_is_refused(parts, data):
     content = pack(parts)
     length = data.draw(st.integers(0, len(content) - 1))
     for other in (content[:length], content + b"\0"):
-        with pytest.raises(MalformedError, match="What was kept over the restart is"):
+        with pytest.raises(MalformedError, match="snapshot: "):
             unpack(other)
 
 

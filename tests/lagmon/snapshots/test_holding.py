@@ -230,11 +230,11 @@ def test_the_whole_of_it_can_be_read_and_that_of_an_earlier_program():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"filtered": [["t", 5]]}, "has no list"),
-        ({"filtered": [["t", "then", 1]]}, "has no number"),
-        ({"stamped": [["t", 5, 0, 9, -2, 1]]}, "has no number"),
+        ({"filtered": [["t", 5]]}, "expected a list"),
+        ({"filtered": [["t", "then", 1]]}, "expected a number"),
+        ({"stamped": [["t", 5, 0, 9, -2, 1]]}, "expected a number"),
         ({"again": [[5, ["duplicating", "t", 0, 7, "So.", None, 4, 6, "source", True]]]}, "that came again"),
-        ({"again": [["t"]]}, "has no list"),
+        ({"again": [["t"]]}, "expected a list"),
     ],
 )
 def test_what_is_wrong_is_said(change, sentence):

@@ -139,16 +139,16 @@ def test_the_whole_of_it_can_be_read():
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        (UNDECIDED[:3], "has no list"),
-        ([5, *UNDECIDED[1:]], "has no text"),
-        (["t", "then", *UNDECIDED[2:]], "has no number"),
-        ([*UNDECIDED[:4], "then"], "has no number"),
-        ([*UNDECIDED, 5], "has no list"),
-        (["t", NOW, -1, [[0, 5, NOW, 7, 1]]], "has no list"),
-        (["t", NOW, -1, [[0, -1, NOW, 7, 1, 9]]], "has no number"),
-        (["t", NOW, -1, [[0, 5, NOW, -2, 1, 9]]], "has no number"),
-        (["t", NOW, -1, [[0, 5, NOW, 7, 2, 9]]], "has no number"),
-        (["t", NOW, -1, [[0, 5, 1 << 60, 7, 1, 9]]], "has no number"),
+        (UNDECIDED[:3], "expected a list"),
+        ([5, *UNDECIDED[1:]], "expected a text"),
+        (["t", "then", *UNDECIDED[2:]], "expected a number"),
+        ([*UNDECIDED[:4], "then"], "expected a number"),
+        ([*UNDECIDED, 5], "expected a list"),
+        (["t", NOW, -1, [[0, 5, NOW, 7, 1]]], "expected a list"),
+        (["t", NOW, -1, [[0, -1, NOW, 7, 1, 9]]], "expected a number"),
+        (["t", NOW, -1, [[0, 5, NOW, -2, 1, 9]]], "expected a number"),
+        (["t", NOW, -1, [[0, 5, NOW, 7, 2, 9]]], "expected a number"),
+        (["t", NOW, -1, [[0, 5, 1 << 60, 7, 1, 9]]], "expected a number"),
     ],
 )
 def test_what_is_wrong_is_said(row, sentence):

@@ -207,8 +207,8 @@ async def test_another_cluster_behind_the_alias_takes_nothing_up(begun, known):
     assert life.oldest_end("B") == [5]
     assert life.flow.topics.ids == {}
     (cluster, _), (flow, _) = life.log.warnings
-    assert cluster.startswith("what was kept is of another cluster, id of A, and this is another: ")
-    assert flow.startswith("what was kept is of other clusters than these: ")
+    assert cluster.startswith("snapshot: of cluster id of A, not of another; ")
+    assert flow.startswith("snapshot: of other clusters; ")
     assert "flow:A->B" in await life.told()  # from now on its own
 
 
@@ -223,7 +223,7 @@ async def test_of_a_flow_that_other_offsets_tell_of_nothing_is_taken_up_and_the_
     assert life.mirrors.told_since("A->B") is None
     assert life.log.warnings == []
     assert life.log.told[-1][0].startswith(
-        "other offsets tell of this flow now, or its copies have other names: "
+        "snapshot: the source of the flow's offsets or the names of its target topics changed; "
     )
     assert "flow:A->B" in await life.told()  # from now on its own
 
@@ -231,10 +231,10 @@ async def test_of_a_flow_that_other_offsets_tell_of_nothing_is_taken_up_and_the_
 @pytest.mark.parametrize(
     ("harm", "sentence"),
     [
-        (lambda parts: pack(parts)[:-1], "is cut off"),
-        (lambda _: b"MWparts\x02" + bytes(4), "is no file of this version"),
-        (lambda parts: pack(parts | {"cluster:B": parts["cluster:B"][:-9]}), "is cut off"),
-        (lambda parts: pack(parts | {"flow:A->B": b"MWlag\x02" + bytes(60)}), "is of version 2"),
+        (lambda parts: pack(parts)[:-1], "truncated"),
+        (lambda _: b"MWparts\x02" + bytes(4), "snapshot: unknown file version"),
+        (lambda parts: pack(parts | {"cluster:B": parts["cluster:B"][:-9]}), "truncated"),
+        (lambda parts: pack(parts | {"flow:A->B": b"MWlag\x02" + bytes(60)}), "snapshot: version 2"),
     ],
 )
 async def test_one_that_is_not_whole_is_refused_in_words_and_everything_begins_anew(
@@ -243,7 +243,7 @@ async def test_one_that_is_not_whole_is_refused_in_words_and_everything_begins_a
     life = begun(harm(known))
     ((warning, _),) = life.log.warnings
     assert sentence in warning
-    assert "everything begins anew" in warning
+    assert "starting without the state" in warning
     life.reach("A", end=9)
     life.reach("B", end=6)
     assert (life.oldest_end("A"), life.oldest_end("B")) == ([9], [6])
@@ -254,8 +254,8 @@ async def test_a_part_that_says_what_it_cannot_is_refused_in_words_when_it_is_ta
     life = begun(known | {"cluster:A": known["flow:A->B"], "flow:A->B": known["cluster:A"]})
     life.reach("A", end=9)
     life.reach("B", end=6)
-    assert [sentence.partition(" So ")[0] for sentence, _ in life.log.warnings] == [
-        "What was kept over the restart is not of a cluster where one was to be.",
+    assert [sentence.partition("; ")[0] for sentence, _ in life.log.warnings] == [
+        "snapshot: not of a cluster",
         "What was kept over the restart is not of a flow where one was to be.",
     ]
     assert life.oldest_end("A") == [9]

@@ -148,7 +148,7 @@ async def test_a_torn_one_is_refused_in_words_and_everything_begins_again(desk, 
     await one.take(Process(**{"cluster:A": b"1", "cluster:B": b"2", "flow:A->B": b"3"}).ask)
     await desk.store.write(lambda connection: connection.execute(harm))
     assert await handed(one) is None
-    assert desk.said.problems[WHERE].startswith("What the lag monitor knew is not whole in the store")
+    assert desk.said.problems[WHERE].startswith("snapshot in the store: incomplete")
     assert desk.said.problems[WHERE].endswith("the lag monitor restarts without its earlier state")
     await one.take(Process(**{"cluster:A": b"new"}).ask)
     assert await handed(one) == {"cluster:A": b"new"}
@@ -162,7 +162,7 @@ async def test_more_than_there_can_be_is_neither_written_nor_read(desk, monkeypa
         monkeypatch.setattr(module, "MAX_BYTES", 4)
     await one.take(Process(**{"cluster:A": b"54321"}).ask)
     assert desk.said.problems == {WHERE: "the state of the lag monitor is too large to store (5 bytes)"}
-    with pytest.raises(MalformedError, match="has 5 bytes in the store"):
+    with pytest.raises(MalformedError, match="snapshot in the store: 5 bytes"):
         await desk.store.read(lambda connection: snapshot_store.kept(connection, "one"))
 
 

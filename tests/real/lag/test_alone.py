@@ -107,7 +107,7 @@ def test_a_cluster_that_goes_is_told_and_after_a_start_without_it_nothing_is_mad
 
     def said():
         status, found = get(service, path)
-        return status == 503 and found["message"].startswith("the groups of L are not known yet: ")
+        return status == 503 and found["message"].startswith("the groups of L are not read yet: ")
 
     eventually(said, DEADLINE_S, what="503 under /v3, with the reason")
     broker.restart()
@@ -135,5 +135,5 @@ def test_a_topic_of_commits_that_grows_and_then_is_made_anew_is_read_anew(lone):
         return status == 200 and [(one["group"], one["lag_records"]) for one in found["groups"]]
 
     eventually(lambda: groups() == [("shipping", 7)], ANEW_S, what="the one group that is left", every_s=1)
-    assert "has 2 partitions now, and not 1" in said()[0]
+    assert "2 partitions instead of 1" in said()[0]
     assert "read again from its start" in said()[-1]

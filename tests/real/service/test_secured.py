@@ -144,8 +144,8 @@ def test_rights_that_are_missing_and_then_granted(secure_broker, kafka_pair, top
         asked = lambda: service.metric("commits_source", kafka_cluster="S", source="admin")  # noqa: E731
         eventually(lambda: asked() == 1, 30, what="the Admin API asked about groups of S")
         assert service.metric("commits_source", kafka_cluster="B", source="topic") == 1
-        said = [one["sentence"] for one in service.lines() if "may not read" in one["sentence"]]
-        assert [one.count("may not read __consumer_offsets") for one in said] == [1], said
+        said = [one["sentence"] for one in service.lines() if "no permission to read" in one["sentence"]]
+        assert [one.count("no permission to read __consumer_offsets") for one in said] == [1], said
         assert "grant the principal the right Read" in said[0]
         flow = service.becomes("unknown", flow="B->S", cause="prober", deadline_s=10)
         assert f"it may not read {remote} on S" in flow["sentence"]
