@@ -237,20 +237,25 @@ def row(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
 
 
 _OF_GROUPS = (
+    ("the group has read everything", "the mirror has replicated everything"),
     ("The group's", "The mirror's"),
     ("The group", "The mirror"),
     ("the group", "the mirror"),
-    (" How many members the mirror has is not known.", ""),
+    ("this group", "this mirror"),
+    ("Group ", "Mirror "),
+    (" The number of its members is unknown.", ""),
 )
-# Of equal offsets nobody commits anything: the target's end is looked at.
+# With equal offsets there are no commits: the end of the target topic is polled.
 _OF_LOOKS = (
-    ("commits of the same offset still come", "looks at its copy still find the same end"),
-    ("with the last commit at", "with the last look at its copy at"),
-    ("at its last commit", "at the last look at its copy"),
-    ("One commit tells no pace", "One look tells no pace"),
-    ("No commit of the mirror to this partition has been seen", "Its copy has not been looked at"),
-    ("committed at", "seen at"),
-    ("Commits are known only up to", "Its copy is known only up to"),
+    ("although the mirror still commits", "although polls of the target still return the same end"),
+    ("last commit at", "last poll of the target at"),
+    ("unknown after one commit", "unknown after one poll"),
+    ("the mirror has not committed on this partition", "the target topic is not polled yet"),
+    ("the commit at", "the poll of the target at"),
+    ("commits are read only up to", "the target was last polled"),
+    ("the mirror's commits are not read up to the present yet", "the target topic is not polled yet"),
+    ("after the commit of offset", "after the target's end was at offset"),
+    ("the next commit settles it", "the next poll settles it"),
 )
 
 

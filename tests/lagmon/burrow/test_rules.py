@@ -49,7 +49,7 @@ SENTENCES = [
     (
         "lag one above the allowed one",
         (
-            "Lag 6 at offset 104. Last commit at 2023-11-14 22:13:20 UTC, longer ago than the 9 s between the "
+            "Lag 6 at offset 190. Last commit at 2023-11-14 22:13:20 UTC, longer ago than the 9 s between the "
             "oldest and the newest stored commit."
         ),
     ),

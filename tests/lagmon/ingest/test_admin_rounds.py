@@ -213,8 +213,8 @@ def test_groups_that_are_all_shown_and_all_refused_name_the_right(made):
     made.asker.offsets = {"two": [["t", 0, 5]]}
     made.turns(5)
     lacking = not_ready(None, made.rounds.progress)
-    assert (lacking["phase"], "the right Describe on groups" in lacking["sentence"]) == ("refused", True)
-    assert lacking["sentence"].endswith(" is refused.")
+    assert (lacking["phase"], "Describe on groups" in lacking["sentence"]) == ("refused", True)
+    assert lacking["sentence"].endswith(" is refused).")
     assert made.told == [made.rounds.progress.refused]
     made.asker.refused = {"one"}
     made.turns(200)

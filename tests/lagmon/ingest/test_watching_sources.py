@@ -136,7 +136,7 @@ async def test_commits_that_are_refused_are_asked_for_and_tried_again_every_ten_
 
     async def check():
         await is_by(made, made.Admin, "admin")
-        assert "the right Read on the topic __consumer_offsets" in made.watch.refusal
+        assert "Grant the principal Read on the topic __consumer_offsets" in made.watch.refusal
         assert "every 10 min" in made.watch.refusal
         await eventually_async(lambda: made.cluster.tries >= 3, 10, what="three tries")
         first, second, third = made.cluster.tried_s[:3]

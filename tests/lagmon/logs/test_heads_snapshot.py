@@ -166,13 +166,13 @@ def test_what_is_wrong_is_said(change, sentence):
 
 
 def test_a_snapshot_of_other_places_is_refused():
-    with pytest.raises(MalformedError, match="has 3 rows where 2 were to be"):
+    with pytest.raises(MalformedError, match="3 rows instead of 2"):
         restore(snapshot(lived(), places(0, 1, 2)), 2)
 
 
 def test_more_rows_than_any_cluster_has_are_refused_before_they_are_read():
     payload = header(rows=1_000_001)(snapshot(lived(rows=1), places(0)))
-    with pytest.raises(MalformedError, match=r"has 1000001 rows where .* of at most 1000000"):
+    with pytest.raises(MalformedError, match=r"1000001 rows instead of .*, at most 1000000"):
         restore(payload, 1_000_001)
 
 

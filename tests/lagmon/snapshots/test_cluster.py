@@ -541,7 +541,7 @@ def test_what_is_wrong_is_said(frames, sentence):
         ({"held": [[0, NOW, -1]]}, "expected a number"),
         ({"gaps": [[0, 1, 2]]}, "expected a list"),
         ({"gaps": [[0, 5, 4, -1]]}, "ends before it begins"),
-        ({"gaps": [[0, 2 * one, 2 * one + 1, -1] for one in range(5)]}, "has more than 4 gaps of a log"),
+        ({"gaps": [[0, 2 * one, 2 * one + 1, -1] for one in range(5)]}, "more than 4 gaps of a log"),
     ],
 )
 def test_what_is_told_wrongly_of_partitions_is_refused_in_words(told, sentence):

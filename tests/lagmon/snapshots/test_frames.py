@@ -96,7 +96,7 @@ def test_an_older_program_refuses_what_a_newer_one_has_written(monkeypatch):
     monkeypatch.setattr(snapshot_frames, "VERSION", 2)
     payload = seal({})
     monkeypatch.undo()
-    with pytest.raises(MalformedError, match="is of version 2"):
+    with pytest.raises(MalformedError, match="snapshot: version 2"):
         check(payload)
 
 
@@ -116,12 +116,12 @@ def test_a_file_that_is_cut_off_or_longer_is_refused(parts, data):
 
 @pytest.mark.parametrize("content", [b"MWparts\x02" + bytes(4), b"MWpartz\x01" + bytes(4)])
 def test_a_file_of_another_version_is_refused(content):
-    with pytest.raises(MalformedError, match="is no file of this version"):
+    with pytest.raises(MalformedError, match="snapshot: unknown file version"):
         unpack(content)
 
 
 def test_a_file_with_more_parts_than_there_can_be_is_refused_before_they_are_read():
-    with pytest.raises(MalformedError, match="is no file of this version"):
+    with pytest.raises(MalformedError, match="snapshot: unknown file version"):
         unpack(b"MWparts\x01" + struct.pack("<I", 2**32 - 1))
 
 

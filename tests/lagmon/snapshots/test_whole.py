@@ -275,7 +275,7 @@ def test_a_file_that_is_too_large_is_not_read(clock, tmp_path):
     life = Life(clock)
     life.snapshots.load(path)
     ((warning, _),) = life.log.warnings
-    assert f"has {MAX_BYTES + 1} bytes, too many" in warning
+    assert f"snapshot: {MAX_BYTES + 1} bytes, more than" in warning
     assert not path.exists()
 
 

@@ -111,7 +111,7 @@ def test_it_is_told_once_with_where_it_came_from_at_debug_level():
         "A->C cannot be judged by its offsets: IndexError: index 0 is out of bounds for axis 0 with size 0 at "
         "test_flows.py:"
     )
-    assert lines[0]["sentence"].endswith("; please report that, with what --log-level debug tells")
+    assert lines[0]["sentence"].endswith("; please report this with the output of --log-level debug")
     assert "Traceback" not in lines[0]["sentence"]
     assert "np.zeros(0)[0]" in lines[1]["exception"]
 

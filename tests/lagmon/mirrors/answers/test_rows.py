@@ -30,7 +30,7 @@ def test_an_offset_and_its_sentence_are_of_one_moment(flow):
     copy(flow)
     row = row_document(flow.flow, found, flow.slot())
     assert row["next_offset"] == 600
-    assert row["sentence"] == "The mirror has read all there is: it stands at offset 600."
+    assert row["sentence"] == "Lag 0 at offset 600: the mirror has replicated everything."
 
 
 def told(one):

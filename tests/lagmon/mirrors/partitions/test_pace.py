@@ -68,7 +68,7 @@ def test_a_partition_s_first_offset_is_enough_to_be_judged_by():
     goes_on(one, 40)
     row = one.flow_rows()[0]
     assert (row["status"], row["reason"]) == ("OK", Reason.PAUSING.name.lower())
-    assert "where the mirror has stood for" in row["sentence"]
+    assert "No progress for" in row["sentence"]
     assert "up to 2 min 24 s" in row["sentence"]
 
 

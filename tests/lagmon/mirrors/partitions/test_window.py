@@ -390,9 +390,9 @@ def test_nothing_is_said_before_the_offsets_are_read_nor_when_they_are_read_no_m
     flow.go(90, each=lambda: busy(flow))
     flow.flow.read_to_ms = read_to
     assert told(flow) == (Verdict.UNKNOWN, None)
-    assert "Commits are known only up to" in flow.verdict().sentence
+    assert "commits are read only up to" in flow.verdict().sentence
     flow.flow.problem = "They may not be read."
-    assert flow.verdict().sentence.endswith("so the mirror may be elsewhere by now. They may not be read.")
+    assert flow.verdict().sentence.endswith(" UTC. They may not be read.")
 
 
 def test_a_worker_that_writes_offsets_all_the_time_is_judged_like_any_other():

@@ -122,7 +122,7 @@ def test_a_topic_of_offsets_that_was_made_anew_is_opened_anew_and_read_from_its_
     world.write()
     reader._take(consumer)  # it reads nothing, and its id is not known yet
     world.one.b.note_id(OFFSETS, "second", world.one.now)
-    said = f"cluster B: topic {OFFSETS} was made anew: it is read again from its start"
+    said = f"cluster B: topic {OFFSETS}: re-created; reading it again from its start"
     with pytest.raises(UnavailableError, match=said):
         reader._take(consumer)
     world.go(reader, 120)
@@ -137,7 +137,7 @@ def test_a_topic_of_offsets_that_lost_its_end_is_read_anew_and_what_it_had_is_no
     world.log.records = consumer._records = world.log.records[:10]
     consumer._at = 0  # as a client does of itself where its offset is out of range
     with pytest.raises(
-        UnavailableError, match=f"topic {OFFSETS} goes back from 48 to 10 in partition 0: it has"
+        UnavailableError, match=f"topic {OFFSETS}: partition 0 went back from 48 to 10: it was"
     ):
         reader._take(consumer)
     assert (told(world.one), world.one.verdict().lag) == ((Verdict.HEALTHY, None), lag)
@@ -157,7 +157,7 @@ async def test_reading_ends_where_a_log_has_lost_its_end(world, kind, monkeypatc
     assert not reading.done()
     world.log.records[2:] = []
     consumer._at = 0
-    with pytest.raises(UnavailableError, match=f"topic {reader.topic} goes back from 4 to 2 in partition 0"):
+    with pytest.raises(UnavailableError, match=f"topic {reader.topic}: partition 0 went back from 4 to 2"):
         await asyncio.wait_for(reading, 10)
 
 
@@ -175,8 +175,8 @@ async def test_reading_ends_with_our_own_error_so_that_the_topic_is_opened_anew(
             world.one.b.note_id(reader.topic, "second", world.one.now)
         else:
             world.one.b.note_topics({**world.one.b.topics, reader.topic: 2})
-    said = "was made anew" if change == "another id" else "has 2 partitions now, and not 1"
-    with pytest.raises(UnavailableError, match=f"cluster B: topic {reader.topic} {said}"):
+    said = "re-created" if change == "another id" else "2 partitions instead of 1"
+    with pytest.raises(UnavailableError, match=f"cluster B: topic {reader.topic}: {said}"):
         await asyncio.wait_for(reading, 10)
 
 

@@ -233,7 +233,7 @@ def test_a_partition_whose_copy_does_not_answer_is_not_known_while_the_others_ar
     assert linked.row(0)["reason"] == "commits_stale"
     assert linked.row(1)["status"] == "OK"
     assert told(linked) == (Verdict.UNKNOWN, None)
-    assert linked.verdict().sentence.startswith("orders-0: Its copy is known only up to")
+    assert linked.verdict().sentence.startswith("orders-0: Lag unknown: the target was last polled")
 
 
 def test_topics_come_and_go(linked):

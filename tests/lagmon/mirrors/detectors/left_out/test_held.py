@@ -69,7 +69,7 @@ def test_a_transaction_that_hangs_is_a_stall_with_what_waits_behind_it(name):
     assert HUNG not in seen(one, 900)
     assert HUNG in seen(one, 120)
     said = one.verdict().sentence
-    assert f"A transaction on A is open at offset {at} of {name[0]}-0, seen since " in said
+    assert f"A transaction on A has been open at offset {at} of {name[0]}-0 for " in said
     assert f"{one.ends[name] - at:,} records after its last stable offset wait." in said
     assert one.sight().held[0].since_ms - began <= 10 * S
     assert movement_document(one.flow, one.sight(), canary_topic="")["standing"] == [name[0]]
@@ -89,7 +89,7 @@ def test_it_is_told_beside_another_standstill():
     verdict = one.verdict()
     assert verdict.verdict is Verdict.STALLED
     assert verdict.cause is not Cause.UNEXPLAINED
-    assert " A transaction on A is open at offset " in verdict.sentence
+    assert " A transaction on A has been open at offset " in verdict.sentence
 
 
 def test_transactions_that_end_hold_nothing_however_many_there_are():
