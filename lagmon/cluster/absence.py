@@ -38,7 +38,7 @@ class Absence:
             self.left_ms, self._between_ms = before_ms, 0
         self.back_ms = at_ms
 
-    def end_look(self) -> None:
+    def end_poll(self) -> None:
         """Record that a poll has ended, failed or complete."""
         if not self._answered:
             self._silent += 1

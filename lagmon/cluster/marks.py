@@ -100,7 +100,7 @@ class TopicMarks:
         """
         return held_ms(self.held_by_place(count), at, offsets)
 
-    def held_looks(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def held_polls(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return by place the last poll that saw a blocking transaction, and since when polls saw it.
 
         Both are before all time if none was seen. `count` is the number of places.

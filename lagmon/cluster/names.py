@@ -121,7 +121,7 @@ class Slots:
     def __init__(self) -> None:
         self.group = np.full(_FIRST, -1, np.int32)
         self.place = np.full(_FIRST, -1, np.int32)
-        self.turns = np.zeros(_FIRST, np.int32)  # how often each slot was taken and freed
+        self.generations = np.zeros(_FIRST, np.int32)  # how often each slot was taken and freed
         self._count = 0
         self._free: list[int] = []
         self._groups: list[str] = []  # by number
@@ -209,7 +209,7 @@ class Slots:
             self._count += 1
             self._grow()
         self.group[slot], self.place[slot] = number, place
-        self.turns[slot] += 1
+        self.generations[slot] += 1
         self._held[number] += 1
         self.changed.add(group)
         return slot
@@ -218,7 +218,7 @@ class Slots:
         """Free a slot; a group number without slots is reused."""
         number = int(self.group[slot])
         self.group[slot] = self.place[slot] = -1
-        self.turns[slot] += 1
+        self.generations[slot] += 1
         self._free.append(slot)
         self._held[number] -= 1
         self.changed.add(self._groups[number])
@@ -248,4 +248,4 @@ class Slots:
             rows = len(self.group) * 5 // 4
             more_rows(self, "group", rows, -1)
             more_rows(self, "place", rows, -1)
-            more_rows(self, "turns", rows, 0)
+            more_rows(self, "generations", rows, 0)

@@ -114,12 +114,12 @@ class OwnedPlaces:
             self._held = set(self.groups)
         return whose
 
-    def begin_anew(self, places: Collection[int]) -> None:
+    def forget_records(self, places: Collection[int]) -> None:
         """Do not count earlier records of these places: their topics were re-created."""
         anew = np.isin(self.place, list(places))
         self.since_ms[anew] = self.first[anew] = _NOT_YET
 
-    def note_look(self, ends: Longs, answered: Flags, *, at_ms: int, read_ms: int) -> None:
+    def note_poll(self, ends: Longs, answered: Flags, *, at_ms: int, read_ms: int) -> None:
         """Add the log ends of all rows from a poll between `at_ms` and `read_ms`.
 
         Only `answered` rows have a known end.
@@ -162,6 +162,6 @@ def overdue(
     excused = (written_ms < back_ms) & (left_ms - written_ms <= stopped_after_ms)
     counted_ms = np.where(excused, back_ms, written_ms)
     known = (commits_known_ms >= 0) & (now_ms - commits_known_ms <= stale_after_ms)
-    stands_ms = np.minimum(now_ms, commits_known_ms) - counted_ms
-    found: Flags = known & (written_ms >= 0) & (stands_ms > stopped_after_ms)
+    idle_ms = np.minimum(now_ms, commits_known_ms) - counted_ms
+    found: Flags = known & (written_ms >= 0) & (idle_ms > stopped_after_ms)
     return found

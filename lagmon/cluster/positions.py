@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from lagmon.cluster.absence import Absence
     from lagmon.cluster.marks import TopicMarks
+    from lagmon.groups.moves import Moves
     from lagmon.groups.rules.window import Flags, Longs
-    from lagmon.groups.turns import Turns
     from lagmon.ingest.intake import Intake
     from lagmon.logs.heads import Heads
     from lagmon.logs.readable import Readable
@@ -66,7 +66,7 @@ def positions_of(
     passed: tuple[Longs, Flags],
     commits_read_to_ms: Longs,
     members: Longs,
-    turns: Turns,
+    moves: Moves,
 ) -> Positions:
     """Return the position of each slot of a part; `at` is its place, 0 if it has none.
 
@@ -101,7 +101,7 @@ def positions_of(
         remade_ms=of_places.remade_ms[at],
         members=members,
         readable_from=readable_from,
-        others_moved_ms=turns.others_moved(part, members, has_more=head > next_record),
+        others_moved_ms=moves.others_moved(part, members, has_more=head > next_record),
         moved_ms=intake.rings.moved_ms[part],
         known_before=intake.rings.known_before[part],
         left_ms=np.broadcast_to(np.int64(absence.left_ms), len(at)),
@@ -140,9 +140,9 @@ def leave_former_logs(intake: Intake, heads: Heads, marks: TopicMarks) -> None:
     if not marks.remade_ms:
         return
     place = intake.slots.place[: len(intake.slots)]
-    made_anew = np.zeros(len(heads.end) + 1, np.bool_)  # with one for slots without a place
-    made_anew[list(marks.remade_ms)] = True
-    anew = np.flatnonzero(made_anew[place])
+    recreated = np.zeros(len(heads.end) + 1, np.bool_)  # with one for slots without a place
+    recreated[list(marks.remade_ms)] = True
+    anew = np.flatnonzero(recreated[place])
     remade_ms = by_place(marks.remade_ms, len(heads.end))[place[anew]]
     seen_ms, trail, moved_ms = intake.seen_ms, intake.trail, intake.rings.moved_ms
     moved_before = (moved_ms[anew] >= 0) & (moved_ms[anew] < remade_ms)

@@ -18,17 +18,17 @@ from lagmon.cluster.marks import TopicMarks
 from lagmon.cluster.membership import Membership
 from lagmon.cluster.names import Places, Slots
 from lagmon.cluster.positions import leave_former_logs, note_held
-from lagmon.cluster.sight import Known, SlotVerdicts
+from lagmon.cluster.slot_verdicts import Known, SlotVerdicts
 from lagmon.cluster.tails import Tails
 from lagmon.groups.carried import Carriers
 from lagmon.groups.earlier_lags import measure_earlier
-from lagmon.groups.growth import GroupGrowth, Look
+from lagmon.groups.growth import GroupGrowth, GroupPart
 from lagmon.groups.rings import Rings
 from lagmon.groups.rules.groups import Grouping, judge_groups
 from lagmon.groups.rules.policy import Policy
 from lagmon.groups.rules.window import Windows
-from lagmon.groups.sight import GroupSight
 from lagmon.groups.silences import Silences, counts_of
+from lagmon.groups.view import GroupView
 from lagmon.ingest.intake import Intake, none_hidden
 from lagmon.logs.hanging import hangs_since_ms
 from lagmon.logs.heads import Heads
@@ -92,7 +92,7 @@ class ClusterLag:
         self.tails = Tails()
         self.readable = self.tails.readable
         self.readable_uncommitted = self.tails.readable_uncommitted
-        self.mirror_readers, self.mirrors_stand = self.tails.mirror_readers, self.tails.mirrors_stand
+        self.mirror_readers, self.idle_mirrors = self.tails.mirror_readers, self.tails.idle_mirrors
         self.topics: dict[str, int] = {}  # all topics of the cluster, with their numbers of partitions
         self.ends_read_ms = -1  # when the newest ends had been read
         self.listed_ms = -1  # when topics were last listed, -1 if not known
@@ -147,7 +147,7 @@ class ClusterLag:
         """Return the known topics that this list lacks: listed earlier, or with commits."""
         return {*self.topics, *self.places.topics} - partitions.keys()
 
-    def note_looked(
+    def note_polled(
         self,
         places: NDArray[np.int32],
         ends: NDArray[np.int64],
@@ -176,14 +176,14 @@ class ClusterLag:
         self._measure_lags(at_ms)
         measure_earlier(self.intake, self.heads, at_ms)
         self._note_growth(at_ms)
-        self.silences.note_look(self.topics, at_ms=at_ms, read_ms=read_ms)
+        self.silences.note_poll(self.topics, at_ms=at_ms, read_ms=read_ms)
 
     def _note_known_before(self, places: NDArray[np.int32]) -> None:
         """Record the offsets of groups before the ends of these places were read."""
         count = len(self.slots)
         answered = np.zeros(len(self.heads.end) + 1, np.bool_)  # with one for slots without a place
         answered[places] = True
-        self.rings.note_look(np.flatnonzero(answered[self.slots.place[:count]]))
+        self.rings.note_poll(np.flatnonzero(answered[self.slots.place[:count]]))
 
     def _note_held(self, places: NDArray[np.int32], stables: NDArray[np.int64], at_ms: int) -> None:
         """Record that transactions block consumers at these places, from these offsets on."""
@@ -204,18 +204,18 @@ class ClusterLag:
     def _note_growth(self, now_ms: int) -> None:
         """Add the lag of each group whose commits are all known to its sums."""
         numbers, begun = self.slots.group_numbers, self.slots.begun
-        self._growth.note(self._growth_looks(now_ms), count=numbers, begun=begun, now_ms=now_ms)
+        self._growth.note(self._growth_parts(now_ms), count=numbers, begun=begun, now_ms=now_ms)
 
-    def _growth_looks(self, now_ms: int) -> Iterator[Look]:
+    def _growth_parts(self, now_ms: int) -> Iterator[GroupPart]:
         slots, heads = self.slots, self.heads
         seen = self._marked.head_at_ms(heads) >= now_ms
         known = self._commits.by_group(slots) >= 0
         for part in parts(len(slots)):
             at = np.maximum(slots.place[part], 0)
-            yield Look(
+            yield GroupPart(
                 part.start,
                 group=slots.group[part],
-                turns=slots.turns[part],
+                generations=slots.generations[part],
                 seen=seen[at],
                 end=heads.head(at),
                 offset=np.where(known[slots.group[part]], self.rings.offset[part, -1], -1),
@@ -225,7 +225,7 @@ class ClusterLag:
         """Record that a poll has ended, and why if it failed."""
         if refused:  # a cluster that denies access answers
             self.absence.note_answer(now_ms)
-        self.absence.end_look()
+        self.absence.end_poll()
         before = self.failing
         since_ms = before.since_ms if before is not None and before.refused == refused else now_ms
         self.failing = Away(since_ms, failure, refused) if failure else None
@@ -243,7 +243,7 @@ class ClusterLag:
         if remade:
             self.heads.forget(np.array(places, np.int32))
             self.tails.forget(np.array(places, np.int32))
-            self.silences.begin_anew(places)
+            self.silences.forget_records(places)
         return remade
 
     def _forget(self, topics: Sequence[str]) -> None:
@@ -301,7 +301,7 @@ class ClusterLag:
         self.silences.follow(self.topics)
         return self.silences.groups
 
-    def see(self, now_ms: int) -> GroupSight:
+    def see(self, now_ms: int) -> GroupView:
         """Return verdicts on every group by our rules."""
         slots = self.slots
         count = len(slots)
@@ -313,7 +313,7 @@ class ClusterLag:
         falls, counts = self._falls(carried), counts_of(silent, grouping.count)
         rows = judged.rows
         groups = judge_groups(rows.status, rows.lag, judged.lag_s, grouping, falls=falls, silent=counts)
-        return GroupSight(
+        return GroupView(
             now_ms,
             rows,
             judged.lag_s,
@@ -323,7 +323,7 @@ class ClusterLag:
             start=judged.start,
             readable_from=judged.readable_from,
             begun=slots.begun,
-            turns=slots.turns[:count].copy(),
+            generations=slots.generations[:count].copy(),
             carried=carried,
             falling={
                 number: self._growth.falling(number) for number in np.flatnonzero(groups.falls).tolist()

@@ -9,7 +9,7 @@ import numpy as np
 
 from lagmon.arrays.place_rows import parts
 from lagmon.logs.readable import Readable, Readers
-from lagmon.logs.record_due import OldReaders, RecordDue
+from lagmon.logs.record_due import RecordDue, RecordReaders
 from lagmon.logs.record_questions import RecordQuestions
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Tails:
         self.readable_uncommitted = Readable()  # for mirrors that also replicate aborted records
         # by flow, with whether it reads only committed records
         self.mirror_readers: dict[str, tuple[bool, Readers]] = {}
-        self.mirrors_stand: dict[str, OldReaders] = {}  # by flow
+        self.idle_mirrors: dict[str, RecordReaders] = {}  # by flow
         # Whether single offsets hold a record, for mirrors of committed and of all records.
         self.questions = {True: RecordQuestions(), False: RecordQuestions()}
         self.refused: set[str] = set()  # topics that Mirrorwatch may not read
@@ -72,7 +72,7 @@ class Tails:
     ) -> list[tuple[int, int]]:
         """Return place and offset of records whose timestamps to read."""
         groups = iter(()) if intake is None else _every_group(intake)
-        readers = chain(groups, self.mirrors_stand.values())
+        readers = chain(groups, self.idle_mirrors.values())
         return self._records.due(readers, heads, now_ms=now_ms, without=without)
 
 
@@ -82,9 +82,9 @@ def _used(intake: Intake) -> Iterator[NDArray[np.intp]]:
         yield part.start + np.flatnonzero(intake.slots.place[part] >= 0)
 
 
-def _every_group(intake: Intake) -> Iterator[OldReaders]:
+def _every_group(intake: Intake) -> Iterator[RecordReaders]:
     for used in _used(intake):
-        yield OldReaders(intake.slots.place[used], intake.rings.offset[used, -1])
+        yield RecordReaders(intake.slots.place[used], intake.rings.offset[used, -1])
 
 
 def _groups(intake: Intake, heads: Heads, now_ms: int) -> Iterator[Readers]:
@@ -97,12 +97,12 @@ def _readers(intake: Intake, heads: Heads, used: NDArray[np.intp], now_ms: int) 
     rings, trail = intake.rings, intake.trail
     places = intake.slots.place[used]
     offset, head = rings.offset[used, -1], heads.head(places)
-    standing_ms = now_ms - intake.seen_ms[used]
+    idle_ms = now_ms - intake.seen_ms[used]
     for column in (-1, -2):
         same = (trail.offset[used, column:] == offset[:, None]).all(axis=1)
         apart_ms = rings.committed_ms[used, -1] - trail.committed_ms[used, column]
-        standing_ms[same] = now_ms - intake.seen_ms[used[same]] + apart_ms[same]
+        idle_ms[same] = now_ms - intake.seen_ms[used[same]] + apart_ms[same]
     there = (offset >= heads.start[places]) & (offset < head)
     # Consumers commit offsets after aborted records.
     far = np.zeros(np.count_nonzero(there), np.bool_)
-    return Readers(places[there], offset[there], head[there], standing_ms[there], far)
+    return Readers(places[there], offset[there], head[there], idle_ms[there], far)

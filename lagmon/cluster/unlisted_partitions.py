@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lagmon.groups.sweep import Sweep
 
 
-def tell_unlisted(
+def mark_unlisted(
     rows: Sweep, place: NDArray[np.int32], places: Places, partitions: Mapping[str, int]
 ) -> Sweep:
     """Return the verdicts with NO_PARTITION instead of NO_HEAD for rows without a listed partition.

@@ -8,7 +8,7 @@ joining      one answer of `/metrics`: the client library's part, then the large
 once         a family of series that is written at once, without arrays
 texts        texts that many series share
 values       values of a family as text, for whole arrays
-telling      all families of groups and mirrors, with their values
+lag_metrics  all families of groups and mirrors, with their values
 slots        series of groups by topic and by partition
 mirrors      families of mirrors
 commits      series about the source of commits and the reading progress

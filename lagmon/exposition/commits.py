@@ -32,7 +32,7 @@ if TYPE_CHECKING:
             """Return how long after the start all groups were known."""
 
 
-class CommitsTelling:
+class CommitMetrics:
     """The series of every cluster; each watch is one row."""
 
     def __init__(self, watches: Mapping[str, Source]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.cluster.state import ClusterLag
-    from lagmon.groups.sight import GroupSight
+    from lagmon.groups.view import GroupView
 
 
 class SlotSeries:
@@ -32,7 +32,7 @@ class SlotSeries:
         self._key_of: list[tuple[str, str, str]] = []
         self._slots_in: list[int] = []  # by row, the number of its slots
         self._free: list[int] = []
-        self._turns = {alias: np.zeros(0, np.int32) for alias in self._clusters}
+        self._generations = {alias: np.zeros(0, np.int32) for alias in self._clusters}
         self._rows = {alias: np.zeros(0, np.int32) for alias in self._clusters}  # by slot, -1 for none
 
     @property
@@ -40,59 +40,59 @@ class SlotSeries:
         """Return the families, whose values `values` gives."""
         return [self._topics] if self._partitions is None else [self._topics, self._partitions]
 
-    def values(self, sights: Mapping[str, GroupSight]) -> dict[Family, NDArray[np.int64]]:
+    def values(self, views: Mapping[str, GroupView]) -> dict[Family, NDArray[np.int64]]:
         """Return the values of both families by row, -1 if a lag is not known."""
-        for alias, sight in sights.items():
-            self._follow(alias, len(sight.rows.lag))
-        found = {self._topics: self._by_topic(sights)}
+        for alias, view in views.items():
+            self._follow(alias, len(view.rows.lag))
+        found = {self._topics: self._by_topic(views)}
         if self._partitions is not None:
-            found[self._partitions] = self._by_slot(sights)
+            found[self._partitions] = self._by_slot(views)
         return found
 
-    def _by_topic(self, sights: Mapping[str, GroupSight]) -> NDArray[np.int64]:
+    def _by_topic(self, views: Mapping[str, GroupView]) -> NDArray[np.int64]:
         """Return the sum of the known lags by row, -1 if none is known."""
         size = len(self._key_of)
         total, known = np.zeros(size, np.int64), np.zeros(size, np.bool_)
-        for alias, sight in sights.items():
-            for part in parts(len(sight.rows.lag)):
-                lag, rows = self._lags(alias, sight, part), self._rows[alias][part]
+        for alias, view in views.items():
+            for part in parts(len(view.rows.lag)):
+                lag, rows = self._lags(alias, view, part), self._rows[alias][part]
                 told = (rows >= 0) & (lag >= 0)
                 np.add.at(total, rows[told], lag[told])
                 known[rows[told]] = True
         return np.where(known, total, -1)
 
-    def _by_slot(self, sights: Mapping[str, GroupSight]) -> NDArray[np.int64]:
+    def _by_slot(self, views: Mapping[str, GroupView]) -> NDArray[np.int64]:
         """Return the lag of every slot; rows alternate between the clusters."""
         clusters = len(self._clusters)
-        longest = max((len(one.rows.lag) for one in sights.values()), default=0)
+        longest = max((len(one.rows.lag) for one in views.values()), default=0)
         found = np.full(longest * clusters, -1, np.int64)
         for number, alias in enumerate(self._clusters):
-            if alias in sights:
-                sight = sights[alias]
-                for part in parts(len(sight.rows.lag)):
-                    found[number::clusters][part] = self._lags(alias, sight, part)
+            if alias in views:
+                view = views[alias]
+                for part in parts(len(view.rows.lag)):
+                    found[number::clusters][part] = self._lags(alias, view, part)
         return found
 
-    def _lags(self, alias: str, sight: GroupSight, part: slice) -> NDArray[np.int64]:
+    def _lags(self, alias: str, view: GroupView, part: slice) -> NDArray[np.int64]:
         """Return the lags of some slots, -1 if the slot was reused since the verdicts."""
-        return np.where(sight.turns[part] == self._turns[alias][part], sight.rows.lag[part], -1)
+        return np.where(view.generations[part] == self._generations[alias][part], view.rows.lag[part], -1)
 
     def _follow(self, alias: str, count: int) -> None:
         """Add series for new slots, and drop those of slots that are gone or reused."""
         self._hold(alias, count)
-        slots, turns = self._clusters[alias].slots, self._turns[alias]
-        changed = np.flatnonzero(slots.turns[:count] != turns[:count]).tolist()
+        slots, generations = self._clusters[alias].slots, self._generations[alias]
+        changed = np.flatnonzero(slots.generations[:count] != generations[:count]).tolist()
         for slot in changed:
             self._leave(alias, slot)
         for slot in changed:
             if slots.place[slot] >= 0 and slots.shows(int(slots.group[slot])):
                 self._join(alias, slot)
-        turns[:count] = slots.turns[:count]
+        generations[:count] = slots.generations[:count]
 
     def _hold(self, alias: str, count: int) -> None:
         lacking = count - len(self._rows[alias])
         if lacking > 0:
-            self._turns[alias] = np.concatenate((self._turns[alias], np.zeros(lacking, np.int32)))
+            self._generations[alias] = np.concatenate((self._generations[alias], np.zeros(lacking, np.int32)))
             self._rows[alias] = np.concatenate((self._rows[alias], np.full(lacking, -1, np.int32)))
 
     def _leave(self, alias: str, slot: int) -> None:

@@ -5,12 +5,12 @@ trail         commits of every group-partition over minutes, whatever their rate
 earlier_lags  lags of commits from before a start, computed from stored log end offsets
 sweep         verdicts on all group-partitions at once
 verdicts      verdicts on many rows in compact form
-sight         all verdicts on the groups of one cluster at one instant
+view          all verdicts on the groups of one cluster at one instant
 growth        whether the summed lag of a group grows
 kinds         groups that commit no offsets
 carried       groups whose offsets MirrorMaker syncs
 silences      partitions that a group has been assigned and never committed on
-turns         whether the consumer of a partition progresses on others
+moves         whether the consumer of a partition progresses on others
 answers       answers of the ingest process about groups
 listing       groups as a list
 rows          the partitions of one group as rows of a document

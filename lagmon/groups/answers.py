@@ -17,7 +17,7 @@ from runtime.process.channel import Answer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from lagmon.groups.sight import GroupSight
+    from lagmon.groups.view import GroupView
     from lagmon.ingest.watching import ClusterWatch
     from runtime.process.supervision import State
 
@@ -26,7 +26,7 @@ class GroupAnswers:
     """Answers with an HTTP status in the head and JSON in the body.
 
     The status is 503 if no requested cluster is read up to the present; the body still holds what is known. A
-    question with an `address` comes from /api/v1, one without from a page. `sight` returns the verdicts on a
+    question with an `address` comes from /api/v1, one without from a page. `view` returns the verdicts on a
     cluster's groups, at least on the given number of groups that have begun.
     """
 
@@ -35,12 +35,12 @@ class GroupAnswers:
         watches: Mapping[str, ClusterWatch],
         states: Mapping[str, State],
         *,
-        sight: Callable[[str, int], GroupSight],
+        view: Callable[[str, int], GroupView],
         now_s: Callable[[], float],
     ) -> None:
         self._watches = watches
         self._states = states
-        self._sight = sight
+        self._view = view
         self._now_s = now_s
 
     def groups(self, question: dict[str, Any]) -> Answer:
@@ -50,12 +50,12 @@ class GroupAnswers:
             return self._unknown_cluster(only)
         asked = [only] if only else list(self._watches)
         lacking = self._not_ready(asked)  # first: groups that become known from here on are in the list
-        sights = self._seen(asked)
-        found = self._found(sights, question.get("search", ""))
+        views = self._seen(asked)
+        found = self._found(views, question.get("search", ""))
         found.sort()
         first = question.get("first", 0)
         told = [
-            group_line(one.alias, one.name, one.number, self._watches[one.alias].lag, sights[one.alias])
+            group_line(one.alias, one.name, one.number, self._watches[one.alias].lag, views[one.alias])
             for one in found[first : first + question.get("most", 100)]
         ]
         document = {
@@ -63,7 +63,7 @@ class GroupAnswers:
             "count": len(found),
             "offset": first,
             "by_status": by_status(found),
-            "carried": _carried(sights, found),
+            "carried": _carried(views, found),
             "kafka_clusters": list(self._watches),
             "commits_from": {alias: self._watches[alias].commits_from for alias in asked},
             "other_groups": self._other_groups(asked),
@@ -78,12 +78,12 @@ class GroupAnswers:
     def counts(self, _question: dict[str, Any]) -> Answer:
         """Return the number of groups, in total and by status."""
         lacking = self._not_ready(list(self._watches))
-        sights = self._seen(self._watches)
-        found = self._found(sights, "")
+        views = self._seen(self._watches)
+        found = self._found(views, "")
         document = {
             "count": len(found),
             "by_status": by_status(found),
-            "carried": _carried(sights, found),
+            "carried": _carried(views, found),
             "not_ready": lacking,
         }
         return _answer(document)
@@ -104,15 +104,15 @@ class GroupAnswers:
             kind = "" if name is None else _kind_of(watch, name)
             begun = watch.lag.slots.begun
         lacking = self._not_ready([alias])
-        sight = self._sight(alias, begun)
+        view = self._view(alias, begun)
         with watch.lock:
             number = None if name is None else watch.lag.slots.number(name)
-            if name is None or number is None or not sight.knows_group(watch.lag.slots, number):
+            if name is None or number is None or not view.knows_group(watch.lag.slots, number):
                 return _not_found(alias, lacking, kind)
             rows, count = partition_rows(
-                watch.lag, sight, name, first=question.get("first", 0), most=question.get("most")
+                watch.lag, view, name, first=question.get("first", 0), most=question.get("most")
             )
-            document = group_line(alias, name, number, watch.lag, sight) | {
+            document = group_line(alias, name, number, watch.lag, view) | {
                 "commits_from": watch.commits_from,
                 "state": watch.lag.group_states.get(name),
                 "members": watch.lag.membership.members(name),
@@ -121,21 +121,21 @@ class GroupAnswers:
                 "count": count,
                 "offset": question.get("first", 0),
                 "not_ready": lacking,
-                "now_ms": sight.now_ms,
+                "now_ms": view.now_ms,
             }
         document |= {"away": self._away([alias], lacking)}
         return _answer(group_document(document, **form_of(question)) if "address" in question else document)
 
-    def _seen(self, asked: Iterable[str]) -> dict[str, GroupSight]:
+    def _seen(self, asked: Iterable[str]) -> dict[str, GroupView]:
         """Return the verdicts that one answer is made from; their numbers mean nothing in others."""
-        return {alias: self._sight(alias, self._watches[alias].lag.slots.begun) for alias in asked}
+        return {alias: self._view(alias, self._watches[alias].lag.slots.begun) for alias in asked}
 
-    def _found(self, sights: Mapping[str, GroupSight], search: str) -> list[Listed]:
+    def _found(self, views: Mapping[str, GroupView], search: str) -> list[Listed]:
         found: list[Listed] = []
-        for alias, sight in sights.items():
+        for alias, view in views.items():
             watch = self._watches[alias]
             with watch.lock:  # a group that begins meanwhile would end the iteration
-                found += matching(alias, watch.lag, sight, search)
+                found += matching(alias, watch.lag, view, search)
         return found
 
     def _other_groups(self, asked: list[str]) -> dict[str, dict[str, int]]:
@@ -174,11 +174,11 @@ class GroupAnswers:
         return refusal("unknown_cluster", sentence, status=404)
 
 
-def _carried(sights: Mapping[str, GroupSight], found: list[Listed]) -> dict[str, int]:
+def _carried(views: Mapping[str, GroupView], found: list[Listed]) -> dict[str, int]:
     """Return by flow how many of these groups it syncs."""
     told: dict[str, int] = {}
-    for alias, sight in sights.items():
-        told |= by_carrier(alias, found, sight)
+    for alias, view in views.items():
+        told |= by_carrier(alias, found, view)
     return told
 
 

@@ -153,7 +153,7 @@ def sentence_of(rows: Verdicts, row: int, flows: Sequence[str]) -> str:
     return rows.sentence(row)
 
 
-def tell_carried(rows: Sweep, group: NDArray[np.int32], carried: Carried) -> Sweep:
+def mark_carried(rows: Sweep, group: NDArray[np.int32], carried: Carried) -> Sweep:
     """Return the verdicts with CARRIED for rows of carried groups with a known lag.
 
     `group` is the number of the group of each row.

@@ -66,12 +66,12 @@ class Falling:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class GroupPart:
     """Consecutive slots of a cluster at one poll; -1 if not known."""
 
     first: int  # the slot of the first entry
     group: NDArray[np.integer]  # by number, -1 for a slot that is free
-    turns: NDArray[np.integer]  # how often the slot was taken and freed
+    generations: NDArray[np.integer]  # how often the slot was taken and freed
     seen: Flags  # whether its log was read at this poll
     end: Longs  # up to where the log can be read
     offset: Longs  # the next offset to read
@@ -91,7 +91,7 @@ class GroupGrowth:
         self._looked_ms = -1
         self._begun = 0  # how many groups had begun by the last poll
 
-    def note(self, looks: Iterable[Look], *, count: int, begun: int, now_ms: int) -> None:
+    def note(self, parts: Iterable[GroupPart], *, count: int, begun: int, now_ms: int) -> None:
         """Add the parts of one poll, which cover all slots once.
 
         `count` is the number of group numbers, `begun` how many groups have begun.
@@ -101,7 +101,7 @@ class GroupGrowth:
         self._hold(count)
         if not 0 <= now_ms - before_ms <= AWAY_MS:
             self._forget(np.ones(len(self.falls), np.bool_))
-        partitions, unknown_ones, unseen, lag, ends, offsets = _summed(looks, len(self.falls))
+        partitions, unknown_ones, unseen, lag, ends, offsets = _summed(parts, len(self.falls))
         unknown = unknown_ones > 0
         self._forget(unknown | (partitions != self._partitions))
         self._partitions = np.where(unknown, 0.0, partitions)
@@ -158,20 +158,20 @@ class GroupGrowth:
             self.falls = np.concatenate((self.falls, np.zeros(more, np.bool_)))
 
 
-def _summed(looks: Iterable[Look], groups: int) -> Sums:
+def _summed(parts: Iterable[GroupPart], groups: int) -> Sums:
     """Return by group: fingerprint of its partitions, unknown and unread ones, lag, log end and offset.
 
     Each is a sum over partitions; sums are whole numbers.
     """
     found = np.zeros((6, groups))
-    for look in looks:
-        here = np.flatnonzero((look.group >= 0) & (look.end >= 0))
-        group, end, offset = look.group[here], look.end[here], look.offset[here]
+    for part in parts:
+        here = np.flatnonzero((part.group >= 0) & (part.end >= 0))
+        group, end, offset = part.group[here], part.end[here], part.offset[here]
         for row, values in enumerate(
             (
-                1000.0 * (look.first + here + 1) + look.turns[here],
+                1000.0 * (part.first + here + 1) + part.generations[here],
                 offset < 0,
-                ~look.seen[here],
+                ~part.seen[here],
                 np.maximum(end - offset, 0),
                 end,
                 offset,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lagmon.cluster.state import ClusterLag
-    from lagmon.groups.sight import GroupSight
+    from lagmon.groups.view import GroupView
 
 _RANKS = [RANK[status] for status in Status]
 
@@ -36,14 +36,14 @@ class Listed(NamedTuple):
         return WORSE[-self.less_bad]
 
 
-def matching(alias: str, lag: ClusterLag, sight: GroupSight, search: str) -> list[Listed]:
+def matching(alias: str, lag: ClusterLag, view: GroupView, search: str) -> list[Listed]:
     """Return the groups of a cluster whose names contain `search`, ignoring case, unsorted."""
-    status, total_lag = sight.groups.status.tolist(), sight.groups.total_lag.tolist()
+    status, total_lag = view.groups.status.tolist(), view.groups.total_lag.tolist()
     wanted = search.casefold()
     return [
         Listed(-_RANKS[status[number]], -total_lag[number], name, alias, number)
         for number, name in lag.slots.groups()
-        if sight.knows_group(lag.slots, number) and (not wanted or wanted in name.casefold())
+        if view.knows_group(lag.slots, number) and (not wanted or wanted in name.casefold())
     ]
 
 
@@ -53,27 +53,27 @@ def by_status(found: Iterable[Listed]) -> dict[str, int]:
     return {WORSE[-less_bad].name: counts[less_bad] for less_bad in sorted(counts)}
 
 
-def by_carrier(alias: str, found: Iterable[Listed], sight: GroupSight) -> dict[str, int]:
+def by_carrier(alias: str, found: Iterable[Listed], view: GroupView) -> dict[str, int]:
     """Return by flow how many groups of a cluster it syncs; several flows may sync one group."""
-    carried = (sight.carried.get(one.number, ()) for one in found if one.alias == alias)
+    carried = (view.carried.get(one.number, ()) for one in found if one.alias == alias)
     counts = Counter(flow for flows in carried for flow in flows)
     return {flow: counts[flow] for flow in sorted(counts)}
 
 
-def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: GroupSight) -> dict[str, Any]:
+def group_line(alias: str, name: str, number: int, lag: ClusterLag, view: GroupView) -> dict[str, Any]:
     """Return one group as an item of a list; its sentence is that of its worst partition, `worst`.
 
     A group that falls behind on all partitions together has a sentence of its own and no worst partition.
     """
-    row = sight.groups.row(number)
-    flows = sight.carried.get(number, ())
-    kind = LagKind(int(sight.lag_kind[row.lag_s_row])) if row.lag_s >= 0 else LagKind.NONE
-    worst = None if row.falls else _partition(lag, sight, row.worst_row)
-    silent = sight.silent.get(number)
+    row = view.groups.row(number)
+    flows = view.carried.get(number, ())
+    kind = LagKind(int(view.lag_kind[row.lag_s_row])) if row.lag_s >= 0 else LagKind.NONE
+    worst = None if row.falls else _partition(lag, view, row.worst_row)
+    silent = view.silent.get(number)
     if row.falls:
-        sentence = sight.falling[number].sentence
+        sentence = view.falling[number].sentence
     elif row.worst_row >= 0:
-        sentence = sentence_of(sight.rows, row.worst_row, flows)
+        sentence = sentence_of(view.rows, row.worst_row, flows)
     elif silent:
         worst = {"topic": silent[0].topic, "partition": silent[0].partition}
         sentence = silent[0].sentence(lag.intake.owners(name).get(silent[0].name))
@@ -95,8 +95,8 @@ def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: Group
     }
 
 
-def _partition(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any] | None:
-    if slot < 0 or not sight.knows_slot(lag.slots, slot):  # none, or it was removed a moment ago
+def _partition(lag: ClusterLag, view: GroupView, slot: int) -> dict[str, Any] | None:
+    if slot < 0 or not view.knows_slot(lag.slots, slot):  # none, or it was removed a moment ago
         return None
     topic, partition = lag.places.name(int(lag.slots.place[slot]))
     return {"topic": topic, "partition": partition}

@@ -24,7 +24,7 @@ LENGTH = 10
 
 _FIRST_ROWS = 1024
 _TABLES = ("offset", "committed_ms", "lag")
-_NOTHING_YET = ("moved_ms", "known_before", "_at_look")
+_NOTHING_YET = ("moved_ms", "known_before", "_at_poll")
 
 
 class Rings:
@@ -51,7 +51,7 @@ class Rings:
         self.known_before = np.full(_FIRST_ROWS, -1, np.int64)
         self._held_ms: NDArray[np.int64] | None = None  # None: no group was ever blocked by a transaction
         # the newest offset at the last poll of its log end
-        self._at_look = np.full(_FIRST_ROWS, -1, np.int64)
+        self._at_poll = np.full(_FIRST_ROWS, -1, np.int64)
 
     def hold(self, slots: int) -> None:
         """Reserve room for slots up to, but not including, this one."""
@@ -101,13 +101,13 @@ class Rings:
         self.moved_ms[slots[firsts]] += read_ms - committed_ms[firsts]
         self.moved_ms[slots[moves]] = read_ms
 
-    def note_look(self, rows: NDArray[np.integer]) -> None:
+    def note_poll(self, rows: NDArray[np.integer]) -> None:
         """Record that the log ends of these slots were polled.
 
         The newest offset at the poll before was committed before this one.
         """
-        self.known_before[rows] = self._at_look[rows]
-        self._at_look[rows] = self.offset[rows, -1]
+        self.known_before[rows] = self._at_poll[rows]
+        self._at_poll[rows] = self.offset[rows, -1]
 
     def note_held(self, rows: NDArray[np.integer], at_ms: int) -> None:
         """Record that a transaction blocked the groups at these slots."""

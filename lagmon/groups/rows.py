@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any
 from lagmon.groups.carried import sentence_of
 from lagmon.groups.rules.words import RANK, STATUS_OF, Reason
 from lagmon.groups.trail import BEFORE
-from lagmon.logs.place_looks import looks_of
+from lagmon.logs.polled_ends import polled_ends
 from lagmon.logs.time_lag import LagKind
 
 if TYPE_CHECKING:
     from lagmon.cluster.membership import Owner
     from lagmon.cluster.state import ClusterLag
-    from lagmon.groups.sight import GroupSight
     from lagmon.groups.silences import SilentPlace
+    from lagmon.groups.view import GroupView
 
 
 def partition_rows(
-    lag: ClusterLag, sight: GroupSight, group: str, *, first: int = 0, most: int | None = None
+    lag: ClusterLag, view: GroupView, group: str, *, first: int = 0, most: int | None = None
 ) -> tuple[list[dict[str, Any]], int]:
     """Return rows of a group's partitions, worst first, and their total number.
 
     Rows are the partitions with an offset, and those that a member has and the group never committed on.
     """
     owners = lag.intake.owners(group)
-    slots = [slot for slot in lag.slots.of(group).tolist() if sight.knows_slot(lag.slots, slot)]
-    silent = _silent(lag, sight, group)
+    slots = [slot for slot in lag.slots.of(group).tolist() if view.knows_slot(lag.slots, slot)]
+    silent = _silent(lag, view, group)
     ordered = sorted(
-        (-RANK[_status(sight, slot)], -int(sight.rows.lag[slot]), *lag.places.name(_place(lag, slot)), slot)
+        (-RANK[_status(view, slot)], -int(view.rows.lag[slot]), *lag.places.name(_place(lag, slot)), slot)
         for slot in slots
     )
     ordered += [(-RANK[STATUS_OF[Reason.NO_COMMIT]], 1, *name, -1) for name in silent]
@@ -39,7 +39,7 @@ def partition_rows(
     for _, _, topic, partition, slot in shown:
         name = topic, partition
         owner = owners.get(name)
-        row = _row(lag, sight, slot) if slot >= 0 else _silent_row(lag, silent[name], owner)
+        row = _row(lag, view, slot) if slot >= 0 else _silent_row(lag, silent[name], owner)
         rows.append({"topic": topic, "partition": partition} | row | _owner(owner))
     return rows, len(ordered)
 
@@ -51,8 +51,8 @@ def clients(lag: ClusterLag, group: str) -> list[dict[str, Any]]:
     return [_owner(owner) | {"partitions": count} for owner, count in ordered]
 
 
-def _status(sight: GroupSight, slot: int) -> Any:
-    return STATUS_OF[Reason(int(sight.rows.reason[slot]))]
+def _status(view: GroupView, slot: int) -> Any:
+    return STATUS_OF[Reason(int(view.rows.reason[slot]))]
 
 
 def _place(lag: ClusterLag, slot: int) -> int:
@@ -63,30 +63,30 @@ def _owner(owner: Owner | None) -> dict[str, Any]:
     return {"client_id": owner.client_id, "host": owner.host} if owner is not None else {}
 
 
-def _row(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any]:
+def _row(lag: ClusterLag, view: GroupView, slot: int) -> dict[str, Any]:
     place = _place(lag, slot)
-    seconds, facts = float(sight.lag_s[slot]), sight.rows.facts(slot)
+    seconds, facts = float(view.lag_s[slot]), view.rows.facts(slot)
     return {
-        "status": _status(sight, slot).name,
-        "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
-        "sentence": sentence_of(sight.rows, slot, sight.carried.get(int(lag.slots.group[slot]), ())),
+        "status": _status(view, slot).name,
+        "reason": Reason(int(view.rows.reason[slot])).name.lower(),
+        "sentence": sentence_of(view.rows, slot, view.carried.get(int(lag.slots.group[slot]), ())),
         "since_ms": _known(facts.since_ms),
         "committed_offset": facts.offset,
-        "readable_from": _known(sight.readable_from[slot]),  # no record to read before it
-        "end_offset": sight.end[slot],
-        "start_offset": sight.start[slot],
+        "readable_from": _known(view.readable_from[slot]),  # no record to read before it
+        "end_offset": view.end[slot],
+        "start_offset": view.start[slot],
         "lag_records": _known(facts.lag),
         "lag_s": round(seconds, 3) if seconds >= 0 else None,
-        "lag_s_kind": LagKind(int(sight.lag_kind[slot])).name.lower(),
+        "lag_s_kind": LagKind(int(view.lag_kind[slot])).name.lower(),
         "commits": [{"offset": offset, "committed_at_ms": at_ms} for offset, at_ms in _commits(lag, slot)],
-        "ends": looks_of(lag.heads, place),
+        "ends": polled_ends(lag.heads, place),
     }
 
 
-def _silent(lag: ClusterLag, sight: GroupSight, group: str) -> dict[tuple[str, int], SilentPlace]:
+def _silent(lag: ClusterLag, view: GroupView, group: str) -> dict[tuple[str, int], SilentPlace]:
     number = lag.slots.number(group)
-    known = number is not None and sight.knows_group(lag.slots, number)
-    return {one.name: one for one in sight.silent.get(number, ())} if known and number is not None else {}
+    known = number is not None and view.knows_group(lag.slots, number)
+    return {one.name: one for one in view.silent.get(number, ())} if known and number is not None else {}
 
 
 def _silent_row(lag: ClusterLag, one: SilentPlace, owner: Owner | None) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _silent_row(lag: ClusterLag, one: SilentPlace, owner: Owner | None) -> dict[
         "lag_s": None,
         "lag_s_kind": LagKind.NONE.name.lower(),
         "commits": [],
-        "ends": [] if place is None else looks_of(lag.heads, place),
+        "ends": [] if place is None else polled_ends(lag.heads, place),
     }
 
 

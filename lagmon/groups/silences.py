@@ -116,17 +116,17 @@ class Silences:
         """Forget these places, whose topics were removed; a later topic of the name is another one."""
         self._unplaced |= self.owned.drop_places(places)
 
-    def begin_anew(self, places: Collection[int]) -> None:
+    def forget_records(self, places: Collection[int]) -> None:
         """Do not count earlier records of these places: their topics were re-created."""
-        self.owned.begin_anew(places)
+        self.owned.forget_records(places)
 
-    def note_look(self, topics: Mapping[str, int], *, at_ms: int, read_ms: int) -> None:
+    def note_poll(self, topics: Mapping[str, int], *, at_ms: int, read_ms: int) -> None:
         """Record a poll of log ends, after `heads` has it."""
         self.follow(topics)
         if len(self.owned):
             at = self.owned.place
             answered = self._heads.sampled_ms[at] >= at_ms
-            self.owned.note_look(self._heads.end[at], answered, at_ms=at_ms, read_ms=max(at_ms, read_ms))
+            self.owned.note_poll(self._heads.end[at], answered, at_ms=at_ms, read_ms=max(at_ms, read_ms))
 
     def readers(self, now_ms: int) -> Readers:
         """Return the members that may have something to read, for the checks of log tails."""

@@ -93,9 +93,9 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
     next_record = np.maximum(offset, here.readable_from)
     lag = np.maximum(0, here.head - np.maximum(next_record, here.start))
     offsets_left = np.maximum(0, here.head - np.maximum(offset, here.start))
-    untold = np.zeros(len(offset), np.bool_)
+    lag_unknown = np.zeros(len(offset), np.bool_)
     recreated = here.remade_ms > here.seen_ms
-    anew_empty = policy.empty_is_read & recreated & (end <= np.maximum(here.start, 0))
+    recreated_empty = policy.empty_is_read & recreated & (end <= np.maximum(here.start, 0))
 
     reason[lag <= policy.allowed_lag] = Reason.NOTHING_READABLE
     reason[offsets_left <= policy.allowed_lag] = Reason.CAUGHT_UP
@@ -108,16 +108,16 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
         ((offset > end) & (read_later | was_beyond), Reason.BEYOND_END),
         (offset < 0, Reason.NEGATIVE_OFFSET),
         (recreated, Reason.RECREATED),
-        (anew_empty, Reason.ANEW_EMPTY),
+        (recreated_empty, Reason.RECREATED_EMPTY),
         ((commits_age > policy.stale_after_ms) | (here.commits_read_to_ms < 0), Reason.COMMITS_STALE),
         (head_age > policy.head_stale_after_ms, Reason.HEAD_STALE),
         ((here.head < 0) | (here.head_at_ms < 0), Reason.NO_HEAD),
         (windows.filled[part] == 0, Reason.NO_COMMIT),
     ):
         reason[unknown] = why
-        untold = untold & ~unknown if why is Reason.ANEW_EMPTY else untold | unknown
+        lag_unknown = lag_unknown & ~unknown if why is Reason.RECREATED_EMPTY else lag_unknown | unknown
     offset[windows.filled[part] == 0] = -1
-    lag[untold] = -1
+    lag[lag_unknown] = -1
     found.reason[part], found.lag[part], found.offset[part], found.head[part] = reason, lag, offset, here.head
     numbers: tuple[tuple[Reason, Longs, Longs | int], ...] = (
         (Reason.HEAD_STALE, found.since_ms, here.head_at_ms),
@@ -159,19 +159,19 @@ def _judge_windows(
     waits = unsure & (found.now_ms - pace.committed_since_ms > pace.stopped_after_ms)
     # Up to the newest instant with known commits: later ones may exist, unread.
     known_ms = np.minimum(found.now_ms, here.commits_read_to_ms)
-    stands_long = known_ms - pace.standing_since_ms > pace.stopped_after_ms
-    stops_ms = _counted_from(pace.standing_since_ms, here, pace, policy) + pace.stopped_after_ms
+    idle_long = known_ms - pace.idle_since_ms > pace.stopped_after_ms
+    stops_ms = _counted_from(pace.idle_since_ms, here, pace, policy) + pace.stopped_after_ms
     stopped = known_ms > stops_ms
     silent_ms = found.now_ms - _counted_from(here.seen_ms, here, pace, policy)
-    stalled = stopped & (silent_ms <= pace.stopped_after_ms) & (pace.same_since_standing >= 2)
+    stalled = stopped & (silent_ms <= pace.stopped_after_ms) & (pace.same_since_idle >= 2)
     reason = np.full(len(filled), Reason.MOVING, np.int8)
     for holds, why in (
-        (pace.standing_ms > pace.usual_gap_ms, Reason.PAUSING),
-        (pace.others_move & (pace.standing_ms > pace.alone_after_ms), Reason.RESTING),
+        (pace.idle_ms > pace.usual_gap_ms, Reason.PAUSING),
+        (pace.others_move & (pace.idle_ms > pace.alone_after_ms), Reason.RESTING),
         (growth.grown & pace.moves, Reason.GROWING),
         (waits, Reason.HISTORY_SHORT),
         ((filled == 1) & (not policy.paced), Reason.ONE_COMMIT),
-        (stands_long & ~stopped, Reason.CLUSTER_BACK),
+        (idle_long & ~stopped, Reason.CLUSTER_BACK),
         (pace.is_back, Reason.REWOUND),
         (stopped, Reason.STOPPED),
         (stopped & (here.members == 0), Reason.STOPPED_EMPTY),
@@ -180,7 +180,7 @@ def _judge_windows(
         (pace.lowest_offset < 0, Reason.NEGATIVE_OFFSET),
     ):
         reason[holds] = why
-    since_ms, limit_ms = pace.standing_since_ms, pace.stopped_after_ms
+    since_ms, limit_ms = pace.idle_since_ms, pace.stopped_after_ms
     before, after = here.seen_ms, np.where(pace.others_move, here.others_moved_ms, -1)
     numbers: tuple[tuple[Reason, tuple[Longs | int, ...]], ...] = (
         (Reason.NEGATIVE_OFFSET, (-1, -1, pace.lowest_offset, -1)),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SOMEBODY = ("preparing_rebalancing", "completing_rebalancing", "stable")  # states of groups with members
 _VERSION = 3  # of the encoded values; any version works
-LOOKS_STANDING = 2.5  # cycles; within this time every group is polled at least twice
+IDLE_CYCLES = 2.5  # cycles; within this time every group is polled at least twice
 
 
 class AdminIntake:
@@ -49,7 +49,7 @@ class AdminIntake:
 
         Log ends are polled as usual and need no adaption.
         """
-        least_ms = int(LOOKS_STANDING * cycle_s * 1000)
+        least_ms = int(IDLE_CYCLES * cycle_s * 1000)
         self._lag.policy = replace(
             self._policy,
             stale_after_ms=max(self._policy.stale_after_ms, least_ms),

@@ -12,10 +12,10 @@ from urllib.parse import unquote
 
 from lagmon.burrow import api as burrow_api
 from lagmon.cluster.readiness import not_ready, unread
-from lagmon.exposition.commits import CommitsTelling
+from lagmon.exposition.commits import CommitMetrics
 from lagmon.exposition.compression import Deflated
 from lagmon.exposition.format import Form
-from lagmon.exposition.telling import Telling
+from lagmon.exposition.lag_metrics import LagMetrics
 from lagmon.groups.answers import GroupAnswers
 from runtime.process.channel import Answer
 from runtime.process.memory import give_back
@@ -23,7 +23,7 @@ from runtime.process.memory import give_back
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from lagmon.groups.sight import GroupSight
+    from lagmon.groups.view import GroupView
     from lagmon.ingest.orders import Orders
     from lagmon.ingest.watching import ClusterWatch
     from lagmon.mirrors.answers.flows import MirrorAnswers
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 CLIENTS = "mirrorwatch"  # prefix of our client ids, which end with what the client does
 _MUCH_BYTES = 1 << 18
-SIGHT_S = 1.0  # younger verdicts are reused
+VIEW_S = 1.0  # younger verdicts are reused
 
 
 class Answers:
@@ -53,13 +53,13 @@ class Answers:
         self.snapshots: Snapshots | None = None
         self._watches = {watch.alias: watch for watch in watches}
         self._clock = clock
-        self._sights: dict[str, tuple[float, GroupSight]] = {}
-        self._telling = Telling(
+        self._views: dict[str, tuple[float, GroupView]] = {}
+        self._telling = LagMetrics(
             {watch.alias: watch.lag for watch in watches},
             per_partition=orders.per_partition,
             max_series=orders.max_series,
             mirrors=mirrors.telling(orders) if mirrors is not None else None,
-            commits=CommitsTelling(self._watches),
+            commits=CommitMetrics(self._watches),
         )
         self._mirrors = mirrors
         self._burrow_clusters = [
@@ -74,7 +74,7 @@ class Answers:
             )
             for watch in watches
         ]
-        groups = GroupAnswers(self._watches, self.states, sight=self._sight, now_s=clock.wall_s)
+        groups = GroupAnswers(self._watches, self.states, view=self._view, now_s=clock.wall_s)
         self._answers: dict[str, Callable[[dict[str, Any]], Answer]] = {
             "state": self._state,
             "metrics": self._metrics,
@@ -97,16 +97,16 @@ class Answers:
         if question["question"] == "snapshot" and self.snapshots is not None:
             return await self.snapshots.answer(question)
         found = self._answers[question["question"]](question)
-        if self._sights:
-            asyncio.get_running_loop().call_later(SIGHT_S, self._forget_old_sights)
+        if self._views:
+            asyncio.get_running_loop().call_later(VIEW_S, self._forget_old_views)
         return Answer(found.head, _tidied(found.pieces))
 
-    def _forget_old_sights(self) -> None:
+    def _forget_old_views(self) -> None:
         """Free verdicts that are too old to be reused: about 45 bytes a group-partition."""
         now_s = self._clock.wall_s()
-        old = [alias for alias, (at, _) in self._sights.items() if not 0 <= now_s - at < SIGHT_S]
+        old = [alias for alias, (at, _) in self._views.items() if not 0 <= now_s - at < VIEW_S]
         for alias in old:
-            del self._sights[alias]
+            del self._views[alias]
         if old:
             give_back()
 
@@ -123,7 +123,7 @@ class Answers:
             "not_ready": not_ready(state, progress, failing),
             "phase": state.phase.value if state is not None else "",
             "sentence": state.sentence if state is not None else "",
-            "looked_at": watch.looks.looked_at,
+            "polled_at": watch.looks.polled_at,
             "look_took_s": watch.looks.took_s,
             "groups": groups,
             "positions": watch.lag.slots.used,
@@ -162,21 +162,21 @@ class Answers:
                 kind = refused if failing.refused else away
                 kind[alias] = {"since_ms": failing.since_ms, "why": failing.why}
             known = {
-                "positions": watch.looks.looked_at,
+                "positions": watch.looks.polled_at,
                 "commits": read_to_ms / 1000 if read_to_ms >= 0 else None,
             }
             succeeded[alias] = {name: at for name, at in known.items() if at is not None}
-            failed[alias] = {"positions": float(watch.failed_looks), "commits": float(watch.failed_reads)}
+            failed[alias] = {"positions": float(watch.failed_polls), "commits": float(watch.failed_reads)}
         return {"last_success_at": succeeded, "errors": failed, "away": away, "refused": refused}
 
     def _metrics(self, question: dict[str, Any]) -> Answer:
         form = Form(question["form"])
-        sights = {alias: self._sight(alias) for alias in self._watches}
+        views = {alias: self._view(alias) for alias in self._watches}
         if self._mirrors is None:
-            pieces: Iterable[bytes] = self._telling.tell(sights, form)
+            pieces: Iterable[bytes] = self._telling.tell(views, form)
         else:
             with self._mirrors.held_as_seen() as flows:  # the text is made later, as of now
-                pieces = self._telling.tell(sights, form, flows=flows)
+                pieces = self._telling.tell(views, form, flows=flows)
         if not question.get("gzip"):
             return Answer({}, pieces)
         deflated = Deflated(pieces)
@@ -206,20 +206,20 @@ class Answers:
             return ""
         return str(lacking["sentence"])
 
-    def _sight(self, alias: str, least: int = 0) -> GroupSight:
+    def _view(self, alias: str, least: int = 0) -> GroupView:
         """Return verdicts on a cluster's groups, at least on the given number of groups that have begun."""
         now_s = self._clock.wall_s()
-        before = self._sights.get(alias)
-        fresh = before is not None and 0 <= now_s - before[0] < SIGHT_S
+        before = self._views.get(alias)
+        fresh = before is not None and 0 <= now_s - before[0] < VIEW_S
         if before is not None and fresh and before[1].begun >= least:
             return before[1]
         before = None
-        self._sights.pop(alias, None)  # else both would be in memory
+        self._views.pop(alias, None)  # else both would be in memory
         watch = self._watches[alias]
         with watch.lock:
-            sight = watch.lag.see(int(now_s * 1000))
-        self._sights[alias] = now_s, sight
-        return sight
+            view = watch.lag.see(int(now_s * 1000))
+        self._views[alias] = now_s, view
+        return view
 
 
 def _tidied(pieces: Iterable[bytes]) -> Iterator[bytes]:

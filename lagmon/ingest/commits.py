@@ -63,7 +63,7 @@ class CommitsReader:
         self._behind = True  # whether the backlog is still being read
         self._position: dict[int, int] = {}  # by partition, the next offset
         self._handed_over = HandedOver(cluster, TOPIC)  # checks positions of records
-        self._at_look = HandedOver(cluster, TOPIC)  # checks positions at polls of log ends
+        self._at_poll = HandedOver(cluster, TOPIC)  # checks positions at polls of log ends
         self._identity = TopicIdentity(lag, cluster, TOPIC)
         self._lost = ""  # why what was read is no longer in the topic
         # Log ends and when they were read (epoch ms), oldest first.
@@ -100,7 +100,7 @@ class CommitsReader:
         """Stop the thread."""
         self._ending.set()
 
-    def has_to_begin_anew(self) -> bool:
+    def must_restart(self) -> bool:
         """Return whether all commits must be read again.
 
         At once, if the topic was re-created or truncated. If removed topics are back, once the backlog is
@@ -126,8 +126,8 @@ class CommitsReader:
         yet. Return whether an end is before what was read, so that nothing is known.
         """
         # Compared with the poll before: during this one, reading may have passed the end that it returned.
-        self._note_lost(self._at_look.went_back(ends))
-        self._at_look.note(self._position)
+        self._note_lost(self._at_poll.went_back(ends))
+        self._at_poll.note(self._position)
         if self._lost:
             return True
         with self._lock:

@@ -21,7 +21,7 @@ from lagmon.ingest.answers import Answers
 from lagmon.ingest.faults import Faults
 from lagmon.ingest.orders import Orders, read_orders
 from lagmon.ingest.watching import ClusterWatch
-from lagmon.logs.paired_looks import pair_looks
+from lagmon.logs.paired_polls import pair_polls
 from lagmon.mirrors.answers.flows import MirrorAnswers
 from lagmon.mirrors.metadata.ids import MirrorIds
 from lagmon.mirrors.progress.sources import mirrors
@@ -75,7 +75,7 @@ async def serve(orders: Orders) -> None:
         for alias, settings in orders.clients.items()
     ]
     flows, readers = mirrors(orders, watches, clock)
-    pair_looks(flows, watches, readers, on_loop=loop.call_soon_threadsafe)
+    pair_polls(flows, watches, readers, on_loop=loop.call_soon_threadsafe)
     locks = [*(watch.lock for watch in watches), *(reader.turn for reader in readers)]
     askers = [
         MirrorIds(

@@ -11,8 +11,8 @@ from lagmon.groups.kinds import CONSUMER, OTHER, count_kinds
 from lagmon.ingest.admin_fallback import RETRY_S, commits_readable, refusal_sentence
 from lagmon.ingest.admin_rounds import AdminRounds
 from lagmon.ingest.commits import TOPIC, CommitsReader, Progress
-from lagmon.logs.position_looks import PositionLooks
-from lagmon.logs.tail_looks import TailLooks
+from lagmon.logs.position_polls import PositionPolls
+from lagmon.logs.tail_reads import TailReads
 from runtime.kafka.positions import Positions, Which
 from runtime.process import logs
 from runtime.process.memory import give_back
@@ -53,14 +53,14 @@ class ClusterWatch:
         self.lock = threading.Lock()
         self.reader: CommitsReader | AdminRounds | None = None
         self.problem = ""  # why the last poll failed
-        self.failed_looks = self.failed_reads = 0
+        self.failed_polls = self.failed_reads = 0
         # Called after each poll, on the loop's thread, with whether it was because a mirror wrote offsets.
-        self.on_looked: Callable[[bool], None] | None = None
+        self.on_polled: Callable[[bool], None] | None = None
         self.leaders: tuple[ClusterWatch, ...] = ()  # watches of other clusters, whose polls ours follow
         self._soon = asyncio.Event()
         # whether the next poll, or this one, is after a flush
-        self._flushed = self._looks_after_flush = False
-        self._flush_look_at: float | None = None  # epoch s
+        self._flushed = self._polls_after_flush = False
+        self._flush_poll_at: float | None = None  # epoch s
         self._nothing_there: Progress | None = None  # if there are no commits to read
         self._settings = settings
         self._clock = clock
@@ -70,8 +70,8 @@ class ClusterWatch:
         self._retry_at_ns = 0
         self._began_at: float | None = None  # epoch s
         self._ready_s: float | None = None
-        self.looks = PositionLooks(alias, lag, self.lock, clock=clock)
-        self.tails = TailLooks(alias, settings, lag, self.lock, clock=clock)
+        self.looks = PositionPolls(alias, lag, self.lock, clock=clock)
+        self.tails = TailReads(alias, settings, lag, self.lock, clock=clock)
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Watch until stopped; raises UnavailableError or RefusedError from the cluster."""
@@ -81,23 +81,23 @@ class ClusterWatch:
         self._began_at = self._began_at or self._clock.wall_s()
         await asyncio.to_thread(positions.open)
         try:
-            await self._look_beside(positions)
+            await self._poll_on_thread(positions)
             await self._follow(positions, stopping)
         finally:
             positions.close()
             await asyncio.to_thread(self.tails.close)
 
-    def look_soon(self, *, in_any_case: bool = False) -> None:
+    def poll_soon(self, *, in_any_case: bool = False) -> None:
         """Poll log ends at once, unless that was just done; with `in_any_case`, shortly after."""
-        looked_at = self.looks.looked_at
-        if in_any_case or (looked_at is not None and self._clock.wall_s() - looked_at >= LEAST_LOOK_S):
+        polled_at = self.looks.polled_at
+        if in_any_case or (polled_at is not None and self._clock.wall_s() - polled_at >= LEAST_LOOK_S):
             self._soon.set()
 
-    def look_after_flush(self) -> None:
+    def poll_after_flush(self) -> None:
         """Poll log ends of target topics after a mirror wrote its offsets, even soon after a poll."""
         now_s = self._clock.wall_s()
-        if self._flush_look_at is None or not 0 <= now_s - self._flush_look_at < FLUSH_LOOK_S:
-            self._flush_look_at = now_s
+        if self._flush_poll_at is None or not 0 <= now_s - self._flush_poll_at < FLUSH_LOOK_S:
+            self._flush_poll_at = now_s
             self._flushed = True
             self._soon.set()
 
@@ -156,12 +156,12 @@ class ClusterWatch:
                 if stopping.is_set():
                     break
                 try:
-                    await self._look_beside(positions)
+                    await self._poll_on_thread(positions)
                 except (UnavailableError, RefusedError) as error:
                     self._note_problem(str(error))
                 else:
                     self._note_problem("")
-                anew = isinstance(self.reader, CommitsReader) and self.reader.has_to_begin_anew()
+                anew = isinstance(self.reader, CommitsReader) and self.reader.must_restart()
                 if anew or await self._may_read_again():
                     await self._end(reading)
                     reading = None
@@ -182,30 +182,30 @@ class ClusterWatch:
         if soon.done() and not stopping.is_set():
             await self._clock.wait(stopping, timeout_s=self._pause_s())
         self._soon.clear()
-        self._looks_after_flush, self._flushed = self._flushed, False
+        self._polls_after_flush, self._flushed = self._flushed, False
 
     def _pause_s(self) -> float:
         """Return how long a requested poll has to wait after the last one."""
-        looked_at = self.looks.looked_at
-        if looked_at is None:
+        polled_at = self.looks.polled_at
+        if polled_at is None:
             return 0.0
         least_s = min(max(LEAST_PAUSE_S, self.looks.took_s / LOOKING_SHARE), LEAST_LOOK_S)
-        return max(0.0, least_s - max(0.0, self._clock.wall_s() - looked_at))
+        return max(0.0, least_s - max(0.0, self._clock.wall_s() - polled_at))
 
-    async def _look_beside(self, positions: Positions) -> None:
+    async def _poll_on_thread(self, positions: Positions) -> None:
         """Poll log ends on a thread; counts and raises UnavailableError or RefusedError."""
         failure, refused = "", False
         try:
             await asyncio.to_thread(self._look, positions)
         except (UnavailableError, RefusedError) as error:
-            self.failed_looks += 1
+            self.failed_polls += 1
             failure, refused = str(error), isinstance(error, RefusedError)
             raise
         finally:
             with self.lock:
                 self.lag.note_answer(int(self._clock.wall_s() * 1000), failure, refused=refused)
-        if self.on_looked is not None:
-            self.on_looked(self._looks_after_flush)
+        if self.on_polled is not None:
+            self.on_polled(self._polls_after_flush)
 
     async def _end(self, reading: asyncio.Task[None] | None) -> None:
         if reading is not None and self.reader is not None:

@@ -30,7 +30,7 @@ def hangs_since_ms(
     heads: Heads, marks: TopicMarks, places: Int32s, now_ms: int, *, longest_ms: int
 ) -> Int64s:
     """Return since when a hanging transaction is seen at each of these places, -1 for none."""
-    looked_ms, seen_ms = (one[places] for one in marks.held_looks(len(heads.end)))
+    looked_ms, seen_ms = (one[places] for one in marks.held_polls(len(heads.end)))
     found = np.full(len(places), -1, np.int64)
     # A poll without an answer about transactions does not prove that one is open.
     told = (seen_ms >= 0) & (looked_ms >= heads.sampled_ms[places]) & (now_ms - looked_ms <= STALE_MS)

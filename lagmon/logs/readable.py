@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 MOST_OFFSETS = 1000  # before the end; further behind there is something to read, or it is read soon
-STANDS_MS = 20_000  # consumers that move are not checked
+IDLE_MS = 20_000  # consumers that move are not checked
 FAR_AGAIN_MS = 300_000  # a far check without a result is repeated after this
 AGAIN_MS = 1_800_000
 MOST_PLACES = 500  # checked together
@@ -65,7 +65,7 @@ class Readers:
     places: Int32s
     offsets: Longs
     heads: Longs  # up to where they can read, -1 not known
-    standing_ms: Longs
+    idle_ms: Longs
     far: Flags  # to be checked at any distance, and while the end moves
 
 
@@ -158,7 +158,7 @@ class Readable:
         first = np.maximum(readers.offsets, self.readable_from(places, readers.offsets))
         left = readers.heads - first
         near = (left <= MOST_OFFSETS) & settled[places]
-        wanted = (left > 0) & (readers.offsets >= 0) & (readers.standing_ms >= STANDS_MS)
+        wanted = (left > 0) & (readers.offsets >= 0) & (readers.idle_ms >= IDLE_MS)
         rows = np.flatnonzero(wanted & (near | readers.far))
         self._hold(int(places[rows].max(initial=-1)) + 1)
         rows = rows[~self._answered(places[rows], first[rows], now_ms)]

@@ -38,7 +38,7 @@ WAY = 8  # part of the stretch after which a consumer has left its mark
 
 
 @dataclass(frozen=True, slots=True)
-class OldReaders:
+class RecordReaders:
     """Consumers of one cluster whose records may be read, an entry each."""
 
     places: Int32s
@@ -53,7 +53,7 @@ class RecordDue:
         self._asked_ms: dict[int, int] = {}
 
     def due(
-        self, readers: Iterable[OldReaders], heads: Heads, *, now_ms: int, without: Collection[int] = ()
+        self, readers: Iterable[RecordReaders], heads: Heads, *, now_ms: int, without: Collection[int] = ()
     ) -> list[tuple[int, int]]:
         """Return place and offset to read, and drop marks without a consumer nearby.
 
@@ -80,7 +80,7 @@ class RecordDue:
 
 
 def _before_all_looks(
-    readers: Iterable[OldReaders], heads: Heads, now_ms: int
+    readers: Iterable[RecordReaders], heads: Heads, now_ms: int
 ) -> tuple[Int32s, Longs, Longs, Flags]:
     """Return consumers with lag whose next record no two polls bracket.
 

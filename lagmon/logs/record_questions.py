@@ -1,6 +1,6 @@
 """Questions whether a single offset of a log holds a record. Pure.
 
-A question (asked under the cluster's lock) is answered once the log was read (logs/tail_looks.py). There is
+A question (asked under the cluster's lock) is answered once the log was read (logs/tail_reads.py). There is
 no answer if the log may not be read or the offset is deleted; the question stays until it is taken back.
 """
 

@@ -1,7 +1,7 @@
 """Timestamps of records that were written before all polls of their logs. Pure.
 
 If a consumer is before all that `logs/heads.py` knows, its next record is read (logs/record_due.py plans,
-logs/tail_looks.py reads). The result is a *mark*: read from `first` on, the first record is at `last`. A
+logs/tail_reads.py reads). The result is a *mark*: read from `first` on, the first record is at `last`. A
 consumer that has not read a record has not read later ones either, so a mark counts as no later than those
 after it.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.quantity import between_text, count_text, duration_text
-from lagmon.groups.rules.admin_words import seen_by_asking
+from lagmon.groups.rules.admin_sentences import with_members
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors.detectors.rewinds.steps import Rewound
@@ -229,7 +229,7 @@ def row(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     if not order.progress.commits and rows.reason[slot] == Reason.BEYOND_END:
         return _ahead(flow, found, slot)
     if flow.asks_groups:  # then nothing tells when a group committed
-        rows = seen_by_asking(rows, np.full(len(rows.reason), -1))
+        rows = with_members(rows, np.full(len(rows.reason), -1))
     told = rows.sentence(slot)
     for said, meant in (*_OF_GROUPS, *(_OF_LOOKS if not order.progress.commits else ())):
         told = told.replace(said, meant)

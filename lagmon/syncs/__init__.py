@@ -3,7 +3,7 @@
 answers    answers of the ingest process about offset syncs
 id_tables  ids of the topics that offset syncs are about
 intake     counts and filters records of a topic of offset syncs
-looks      polled log ends, for readers of offset syncs
+polls      polled log ends, for readers of offset syncs
 orders     the topic of a flow's offset syncs, as an order to the process
 pairs      offset syncs of one partition, and the target offset of a source offset
 progress   how far a mirror is by its offset syncs (`lag_from: offset-syncs`)

@@ -36,7 +36,7 @@ class SyncPair(NamedTuple):
         return self.downstream - self.upstream
 
 
-def begins_anew(before: SyncPair, after: SyncPair) -> bool:
+def restarted(before: SyncPair, after: SyncPair) -> bool:
     """Return whether the mirror restarted between two pairs; an equal pair is no restart."""
     if (before.upstream, before.downstream) == (after.upstream, after.downstream):
         return False
@@ -53,7 +53,7 @@ def segments(pairs: Sequence[SyncPair]) -> list[tuple[int, int]]:
         before, after = pairs[index - 1], pairs[index]
         change = after.difference - before.difference
         turned = falls is not None and change != 0 and falls != (change < 0)
-        if turned or begins_anew(before, after):
+        if turned or restarted(before, after):
             found.append((first, index - 1))
             first, falls = index, None
         elif change and falls is None:
@@ -72,6 +72,6 @@ def translate(pairs: Sequence[SyncPair], upstream: int) -> int | None:
         pair = pairs[index]
         if pair.upstream <= upstream:
             return pair.downstream + (pair.upstream < upstream)
-        if index and begins_anew(pairs[index - 1], pair):
+        if index and restarted(pairs[index - 1], pair):
             return None
     return None

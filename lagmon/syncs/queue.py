@@ -127,11 +127,11 @@ class SyncQueue:
             # Written before a restart or by another process: the number of skipped syncs after it is unknown.
             self._left_from = since if since <= self._newest else None
             self._left, self._uncounted = 0, self._newest
-        looked_at = [sync for sync, _ in zip(self._waiting, range(MOST_HANDED), strict=False)]
-        if not looked_at:
+        polled_at = [sync for sync, _ in zip(self._waiting, range(MOST_HANDED), strict=False)]
+        if not polled_at:
             return Handed([], since, more=False)
-        self._handed = looked_at[-1].number + 1
-        return Handed(_without_crowds(looked_at, now_ms), self._handed, len(looked_at) < len(self._waiting))
+        self._handed = polled_at[-1].number + 1
+        return Handed(_without_crowds(polled_at, now_ms), self._handed, len(polled_at) < len(self._waiting))
 
 
 def _without_crowds(syncs: list[WaitingSync], now_ms: int) -> list[WaitingSync]:

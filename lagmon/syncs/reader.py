@@ -21,7 +21,7 @@ from fleet.errors import MirrorwatchError, RefusedError
 from fleet.verdicts.words import ended
 from lagmon.mirrors.answers.orders import OFFSET_SYNCS
 from lagmon.syncs.intake import SyncIntake
-from lagmon.syncs.looks import looked, newest_look_ms
+from lagmon.syncs.polls import newest_poll_ms, polled
 from lagmon.syncs.progress import NOTE, SyncProgress
 from lagmon.syncs.queue import SyncQueue
 from runtime.kafka.admin import ClusterAdmin
@@ -252,14 +252,14 @@ class SyncReader:
 
     def _advance(self, reading: _Reading) -> None:
         """Compute up to when all syncs are read, and the estimate from the target's log end."""
-        end, stable, sampled_ms = (int(found[0]) for found in looked(self._host, [(self.topic, PARTITION)]))
+        end, stable, sampled_ms = (int(found[0]) for found in polled(self._host, [(self.topic, PARTITION)]))
         to = stable if stable >= 0 else end
         if to < 0:
             return
         reading.first_end = to if reading.first_end < 0 else reading.first_end
         reading.live = reading.live or reading.position >= reading.first_end
         if self._followed and reading.live:
-            looked_ms = newest_look_ms(self._source), newest_look_ms(self._target)
+            looked_ms = newest_poll_ms(self._source), newest_poll_ms(self._target)
             if looked_ms != reading.estimated_ms:
                 self._estimate(reading)
                 reading.estimated_ms = looked_ms
@@ -272,8 +272,8 @@ class SyncReader:
         remote = self.mirror.topics.remote
         with self.turn:
             known = [place for place in self._progress.partitions() if place[0] in remote]
-        ends, _, times_ms = looked(self._source, known)
-        copies, _, copied_ms = looked(self._target, [(remote[topic], number) for topic, number in known])
+        ends, _, times_ms = polled(self._source, known)
+        copies, _, copied_ms = polled(self._target, [(remote[topic], number) for topic, number in known])
         with self.turn:
             if reading.ending.is_set():
                 return

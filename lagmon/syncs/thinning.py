@@ -21,7 +21,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lagmon.syncs.pairs import begins_anew, segments
+from lagmon.syncs.pairs import restarted, segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,4 +95,4 @@ def _of_windows(pairs: Sequence[SyncPair], now_ms: int, rules: Thinning) -> Iter
 
 
 def _changes(before: SyncPair, after: SyncPair) -> bool:
-    return before.difference != after.difference and not begins_anew(before, after)
+    return before.difference != after.difference and not restarted(before, after)

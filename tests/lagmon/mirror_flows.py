@@ -90,7 +90,7 @@ class Mirrored:
             self.read_logs(True), self.read_logs(False)
 
     def read_logs(self, committed):
-        """Read the source's logs where the flow asks for it, as logs/tail_looks.py does; return how many."""
+        """Read the source's logs where the flow asks for it, as logs/tail_reads.py does; return how many."""
         lag = self.a
         lag.tails.refused = set(self.refused)
         readable = lag.readable if committed else lag.readable_uncommitted

@@ -135,7 +135,7 @@ class Crowd:
     def _look(self):
         places = np.array(self._lag.places.of("t"), np.int32)
         ends = np.array([life.end(self.now_s) for life in self.lives])
-        self._lag.note_looked(places, ends, ends, self._now_ms)
+        self._lag.note_polled(places, ends, ends, self._now_ms)
         self._lag.heads.note_starts(places, np.zeros(len(places), np.int64))
         self._lag.note_read(0, self._now_ms)
         rows = self._lag.see(self._now_ms).rows

@@ -122,7 +122,7 @@ class Seen:
         of = [self.lag.places.of(f"t{number}") for number in range(len(ends))]
         places = np.array([place for places in of for place in places], np.int32)
         end = np.array([end for places, end in zip(of, ends, strict=True) for _ in places], np.int64)
-        self.lag.note_looked(places, end, end, now_ms)
+        self.lag.note_polled(places, end, end, now_ms)
         self.lag.heads.note_starts(places, np.zeros(len(places), np.int64))
 
     def statuses(self, sight) -> list[Status]:

@@ -75,7 +75,7 @@ class Monitored:
             watch.reader = SimpleNamespace(progress=READY)
             watch.lag.begin_commits(1)
             self.watches[alias] = watch
-        self._answers = GroupAnswers(self.watches, self.states, sight=self._sight, now_s=self.wall_s)
+        self._answers = GroupAnswers(self.watches, self.states, view=self._sight, now_s=self.wall_s)
 
     def wall_s(self):
         return float(self.now_s)

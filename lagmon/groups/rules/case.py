@@ -84,16 +84,16 @@ class Case:
         return by_window_ms if moved_ms < 0 else min(by_window_ms, moved_ms)
 
     @property
-    def standing_since_ms(self) -> int:
+    def idle_since_ms(self) -> int:
         """Return since when there was a record to read and the newest offset was committed."""
         # If it is not known when the head passed the offset, the poll of the head counts.
         passed_ms = self.position.passed_ms if self.position.passed_ms >= 0 else self.position.head_at_ms
         return max(passed_ms, self.committed_since_ms)
 
     @property
-    def standing_ms(self) -> int:
+    def idle_ms(self) -> int:
         """Return how long the group has made no progress."""
-        return self.now_ms - self.standing_since_ms
+        return self.now_ms - self.idle_since_ms
 
     def counted_from(self, since_ms: int) -> int:
         """Return from when a time without progress that began at an instant counts.
@@ -163,9 +163,9 @@ class Case:
         return max(self.policy.stopped_after_ms, self.policy.usual_gaps * self.usual_gap_ms)
 
     @property
-    def same_since_standing(self) -> int:
+    def same_since_idle(self) -> int:
         """Return how many commits of the newest offset were made since progress ended."""
-        return sum(seen_ms > self.standing_since_ms for seen_ms in self.same_offset_seen_ms)
+        return sum(seen_ms > self.idle_since_ms for seen_ms in self.same_offset_seen_ms)
 
     @property
     def last_peak(self) -> int:

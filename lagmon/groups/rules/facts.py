@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def facts_of(case: Case, reason: Reason) -> Facts:
     """Return the numbers that prove the reason."""
-    since_ms, limit_ms, before, after = _NUMBERS.get(reason, _numbers_of_standing)(case)
-    lag = -1 if reason in _UNTOLD else case.lag
+    since_ms, limit_ms, before, after = _NUMBERS.get(reason, _numbers_of_idle)(case)
+    lag = -1 if reason in _UNKNOWN_LAG else case.lag
     return Facts(case.now_ms, lag, case.offset, case.position.head, since_ms, limit_ms, before, after)
 
 
-def _numbers_of_standing(case: Case) -> tuple[int, int, int, int]:
-    return case.standing_since_ms, case.stopped_after_ms, case.position.seen_ms, _others_moved_ms(case)
+def _numbers_of_idle(case: Case) -> tuple[int, int, int, int]:
+    return case.idle_since_ms, case.stopped_after_ms, case.position.seen_ms, _others_moved_ms(case)
 
 
 def _others_moved_ms(case: Case) -> int:
@@ -29,7 +29,7 @@ def _others_moved_ms(case: Case) -> int:
 
 
 def _numbers_of_cluster_back(case: Case) -> tuple[int, int, int, int]:
-    since_ms, back_ms = case.standing_since_ms, case.position.back_ms
+    since_ms, back_ms = case.idle_since_ms, case.position.back_ms
     limit_ms = case.counted_from(since_ms) + case.stopped_after_ms - back_ms
     return since_ms, limit_ms, back_ms, _others_moved_ms(case)
 
@@ -45,7 +45,7 @@ def _numbers_of_new_log(case: Case) -> tuple[int, int, int, int]:
 
 def _numbers_of_history(case: Case) -> tuple[int, int, int, int]:
     return (
-        case.standing_since_ms,
+        case.idle_since_ms,
         case.stopped_after_ms,
         case.committed_since_ms,
         _others_moved_ms(case),
@@ -63,7 +63,7 @@ def _numbers_of_growth(case: Case) -> tuple[int, int, int, int]:
 
 
 # Reasons with an unknown lag, or the lag of another log.
-_UNTOLD = {
+_UNKNOWN_LAG = {
     Reason.NO_COMMIT,
     Reason.NO_HEAD,
     Reason.HEAD_STALE,
@@ -84,7 +84,7 @@ _NUMBERS: dict[Reason, Callable[[Case], tuple[int, int, int, int]]] = {
         -1,
     ),
     Reason.RECREATED: _numbers_of_new_log,
-    Reason.ANEW_EMPTY: lambda _: (-1, -1, -1, -1),
+    Reason.RECREATED_EMPTY: lambda _: (-1, -1, -1, -1),
     Reason.NEGATIVE_OFFSET: lambda case: (-1, -1, min(case.offset, 0) or min(case.window.offsets), -1),
     Reason.BEYOND_END: _numbers_beyond_end,
     Reason.DELETED_UNREAD: lambda case: (-1, -1, case.next_record, case.position.start),

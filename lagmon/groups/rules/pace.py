@@ -30,13 +30,13 @@ class Pace:
     absurd: Flags
     absurd_ms: Longs
     committed_since_ms: Longs
-    standing_since_ms: Longs
-    standing_ms: Longs
+    idle_since_ms: Longs
+    idle_ms: Longs
     usual_gap_ms: Longs
     stopped_after_ms: Longs
     alone_after_ms: Longs
     others_move: Flags
-    same_since_standing: Longs
+    same_since_idle: Longs
     moves: Flags
     is_back: Flags
     peak: Longs
@@ -76,10 +76,10 @@ class Pace:
         moved_ms = np.where(here.moved_ms >= 0, here.moved_ms, committed_since_ms)
         committed_since_ms = np.minimum(committed_since_ms, moved_ms)
         passed_ms = np.where(here.passed_ms >= 0, here.passed_ms, here.head_at_ms)
-        standing_since_ms = np.maximum(passed_ms, committed_since_ms)
-        same_since_standing = np.zeros(len(filled), np.int64)
+        idle_since_ms = np.maximum(passed_ms, committed_since_ms)
+        same_since_idle = np.zeros(len(filled), np.int64)
         for column in range(length):
-            same_since_standing += run[column] & (seen[column] > standing_since_ms)
+            same_since_idle += run[column] & (seen[column] > idle_since_ms)
         del seen, run
         paced_ms = np.where(here.members == 0, usual_gap_ms * 5 // 4, policy.usual_gaps * usual_gap_ms)
         alone_after_ms = np.maximum(policy.stopped_after_ms, paced_ms)
@@ -97,13 +97,13 @@ class Pace:
             absurd=absurd,
             absurd_ms=absurd_ms,
             committed_since_ms=committed_since_ms,
-            standing_since_ms=standing_since_ms,
-            standing_ms=now_ms - standing_since_ms,
+            idle_since_ms=idle_since_ms,
+            idle_ms=now_ms - idle_since_ms,
             usual_gap_ms=usual_gap_ms,
             stopped_after_ms=np.where(others_move, np.maximum(alone_after_ms, in_turns_ms), alone_after_ms),
             alone_after_ms=alone_after_ms,
             others_move=others_move,
-            same_since_standing=same_since_standing,
+            same_since_idle=same_since_idle,
             moves=offset[-1] > first,
             is_back=offset[-1] < peak,
             peak=peak,

@@ -296,7 +296,7 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
         f"{_standing(facts)}, but the cluster was unreachable until {instant_text(facts.before)} (allowed "
         f"after that: up to {milliseconds_text(facts.limit_ms)})."
     ),
-    Reason.ANEW_EMPTY: lambda facts: (
+    Reason.RECREATED_EMPTY: lambda facts: (
         f"Nothing to read: the topic was re-created after the commit of offset {facts.offset} and is empty."
     ),
     Reason.MOVING: lambda facts: f"{_lag_at(facts)} The group makes progress.",

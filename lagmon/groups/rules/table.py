@@ -73,7 +73,7 @@ def _commits_stale(case: Case) -> bool:
     return read_to_ms < 0 or case.now_ms - read_to_ms > case.policy.stale_after_ms
 
 
-def _anew_empty(case: Case) -> bool:
+def _recreated_empty(case: Case) -> bool:
     return case.policy.empty_is_read and case.position.recreated and case.is_empty
 
 
@@ -88,22 +88,22 @@ def _held(case: Case) -> bool:
     return case.position.hangs_ms >= 0 and case.lag <= case.policy.allowed_lag
 
 
-def _stands_from(case: Case, since_ms: int) -> bool:
+def _is_idle_longer(case: Case, since_ms: int) -> bool:
     # Up to the newest instant with known commits: later ones may exist, unread.
     return min(case.now_ms, case.position.commits_read_to_ms) - since_ms > case.stopped_after_ms
 
 
 def _stopped(case: Case) -> bool:
-    return _stands_from(case, case.counted_from(case.standing_since_ms))
+    return _is_idle_longer(case, case.counted_from(case.idle_since_ms))
 
 
 def _cluster_back(case: Case) -> bool:
-    return _stands_from(case, case.standing_since_ms) and not _stopped(case)
+    return _is_idle_longer(case, case.idle_since_ms) and not _stopped(case)
 
 
 def _stalled(case: Case) -> bool:
     young = case.now_ms - case.counted_from(case.position.seen_ms) <= case.stopped_after_ms
-    return _stopped(case) and young and case.same_since_standing >= 2
+    return _stopped(case) and young and case.same_since_idle >= 2
 
 
 def _history_short(case: Case) -> bool:
@@ -113,7 +113,7 @@ def _history_short(case: Case) -> bool:
 
 
 def _resting(case: Case) -> bool:
-    return case.others_move and case.standing_ms > case.alone_after_ms
+    return case.others_move and case.idle_ms > case.alone_after_ms
 
 
 def _growing(case: Case) -> bool:
@@ -133,7 +133,7 @@ _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
     (lambda case: case.position.head < 0 or case.position.head_at_ms < 0, Reason.NO_HEAD),
     (_head_stale, Reason.HEAD_STALE),
     (_commits_stale, Reason.COMMITS_STALE),
-    (_anew_empty, Reason.ANEW_EMPTY),
+    (_recreated_empty, Reason.RECREATED_EMPTY),
     (lambda case: case.position.recreated, Reason.RECREATED),
     (lambda case: case.offset < 0, Reason.NEGATIVE_OFFSET),
     (_beyond_end, Reason.BEYOND_END),
@@ -152,7 +152,7 @@ _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
     (_history_short, Reason.HISTORY_SHORT),
     (_growing, Reason.GROWING),
     (_resting, Reason.RESTING),
-    (lambda case: case.standing_ms > case.usual_gap_ms, Reason.PAUSING),
+    (lambda case: case.idle_ms > case.usual_gap_ms, Reason.PAUSING),
     (lambda _: True, Reason.MOVING),
 )
 

@@ -61,12 +61,12 @@ class Reason(IntEnum):
     PAUSING = 18
     MOVING = 19
     CARRIED = 20  # instead of any of these with a known offset: `groups/carried.py`
-    ANEW_EMPTY = 21  # instead of RECREATED
+    RECREATED_EMPTY = 21  # instead of RECREATED
     RESTING = 22  # instead of PAUSING
     CLUSTER_BACK = 23  # instead of STOPPED
     NO_PARTITION = 24  # instead of NO_HEAD: `cluster/unlisted_partitions.py`
     HELD = 25  # instead of CAUGHT_UP
-    UNREAD = 26  # instead of STOPPED, STALLED and HISTORY_SHORT of mirrors: `mirrors/sight.py`
+    UNREAD = 26  # instead of STOPPED, STALLED and HISTORY_SHORT of mirrors: `mirrors/view.py`
 
     BURROW_NO_RING = 32
     BURROW_NO_COMMIT = 33
@@ -108,7 +108,7 @@ STATUS_OF = {
     Reason.PAUSING: Status.OK,
     Reason.MOVING: Status.OK,
     Reason.CARRIED: Status.OK,
-    Reason.ANEW_EMPTY: Status.OK,
+    Reason.RECREATED_EMPTY: Status.OK,
     Reason.RESTING: Status.OK,
     Reason.CLUSTER_BACK: Status.OK,
     Reason.NO_PARTITION: Status.UNKNOWN,
@@ -141,5 +141,5 @@ class How(StrEnum):
     BY_RECORD_TIME = "by retention.ms and the record's own time"
     AT_MOST = "by retention.ms, at most"
     BY_SPEED = "by speed"
-    NOT_IN_SIGHT = "not in sight"
+    NOT_IN_SIGHT = "not in view"
     NOT_KNOWN = "not known"

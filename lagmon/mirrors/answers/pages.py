@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lagmon.groups.rules.words import RANK, STATUS_OF, Reason, Status
-from lagmon.logs.place_looks import looks_of
+from lagmon.logs.polled_ends import polled_ends
 from lagmon.mirrors.answers.rows import row_document
 from lagmon.mirrors.progress.beginnings import begins_early
 
@@ -51,7 +51,7 @@ def partition_page(
 def _row(flow: FlowView, found: FlowSnapshot, what: int | _Without) -> dict[str, Any]:
     if isinstance(what, int):
         heads, place = flow.source.heads, int(found.sight.places[what])
-        return row_document(flow, found, what) | {"ends": looks_of(heads, place)}
+        return row_document(flow, found, what) | {"ends": polled_ends(heads, place)}
     topic, partition, records = what
     return {
         "topic": topic,
@@ -69,7 +69,7 @@ def _row(flow: FlowView, found: FlowSnapshot, what: int | _Without) -> dict[str,
         "lag_s": None,
         "lag_s_kind": "none",
         "commits": [],
-        "ends": looks_of(flow.source.heads, flow.source.places.of(topic)[partition]),
+        "ends": polled_ends(flow.source.heads, flow.source.places.of(topic)[partition]),
     }
 
 

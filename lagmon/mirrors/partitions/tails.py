@@ -3,7 +3,7 @@
 A mirror's offset stops short of the log's end where nothing is left to copy (transaction markers, aborted
 records, compacted offsets), where the mirror leaves records out, and where it has not copied them yet. Only
 reading the log tells these apart; that other partitions move tells nothing. So each partition whose offset
-is due is read from there (logs/tail_looks.py), and until then it is not known whether the mirror is behind.
+is due is read from there (logs/tail_reads.py), and until then it is not known whether the mirror is behind.
 
 The end of a log that keeps growing tells that records come, without a look: a mirror that is down is found as
 soon as its offsets are due. A look that finds none there corrects that.
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.logs.readable import MOST_OFFSETS, STANDS_MS, Readers
-from lagmon.logs.record_due import OldReaders
+from lagmon.logs.readable import IDLE_MS, MOST_OFFSETS, Readers
+from lagmon.logs.record_due import RecordReaders
 from lagmon.mirrors.partitions.cadence import observed_cadence_ms
 from lagmon.mirrors.partitions.sight import LEAST_MS, LOOK_MS
 
@@ -44,7 +44,7 @@ class TailsRead:
 def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: int) -> TailsRead:
     """Return what was read of each slot's tail, and ask for what was not.
 
-    The source's watch looks (logs/tail_looks.py) with the next look at the ends. A mirror that is between two
+    The source's watch looks (logs/tail_reads.py) with the next look at the ends. A mirror that is between two
     commits is not asked about.
     """
     source, heads, count = flow.source, flow.source.heads, len(places)
@@ -58,7 +58,7 @@ def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: i
     rests = heads.stood(RESTING_LOOKS)[at]
     cadence_ms = observed_cadence_ms(flow.windows, pace.configured_ms, pace.floor_ms)
     # So that what is behind an offset that is due has been read before the mirror counts as stopped.
-    standing_ms = now_ms - flow.windows.committed_ms[used] - cadence_ms + STANDS_MS - LOOK_MS
+    idle_ms = now_ms - flow.windows.committed_ms[used] - cadence_ms + IDLE_MS - LOOK_MS
     there = (offset >= heads.start[at]) & pace.tails
     first = np.maximum(np.maximum(offset, found[used]), flow.windows.rest[used])
     unread[used] = there & (head > first) & ~readable.has_record(at, first)
@@ -71,10 +71,10 @@ def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: i
         surely |= refused[left] & (head[left] - first[left] > MOST_OFFSETS)
         unread[used[left]] = ~surely
     far = rests | pace.committed_only
-    readers = Readers(at[there], offset[there], head[there], standing_ms[there], far[there])
+    readers = Readers(at[there], offset[there], head[there], idle_ms[there], far[there])
     source.mirror_readers[flow.order.flow.name] = pace.committed_only, readers
     if pace.read_to_ms >= 0:  # until then its offsets are read one after the other
-        source.mirrors_stand[flow.order.flow.name] = OldReaders(at, offset, to_end=not pace.tails)
+        source.idle_mirrors[flow.order.flow.name] = RecordReaders(at, offset, to_end=not pace.tails)
     return TailsRead(found, unread)
 
 

@@ -12,7 +12,7 @@ def looked(found, *looks):
     for at_s, answered in looks:
         if answered:
             found.note_answer(at_s * S)
-        found.end_look()
+        found.end_poll()
     return found
 
 
@@ -49,7 +49,7 @@ def test_a_look_that_fails_after_an_answer_is_not_silent():
     for at_s in range(20, 200, 60):
         found.note_answer(at_s * S)
         found.note_answer((at_s + 30) * S)
-        found.end_look()
+        found.end_poll()
     assert (found.left_ms, found.back_ms) == (-1, -1)
 
 

@@ -33,7 +33,7 @@ class Life:
     def look(self, end, at_s, *, failure=""):
         """Read where the log ends, -1 for no answer, and all commits up to then; what is asked next may fail."""
         ends = np.array([end], np.int64)
-        self.lag.note_looked(self.places, ends, ends, ms(at_s))
+        self.lag.note_polled(self.places, ends, ends, ms(at_s))
         self.lag.note_answer(ms(at_s), failure)
         if end >= 0:
             self.lag.heads.note_starts(self.places, np.zeros(1, np.int64))

@@ -65,7 +65,7 @@ class Desk:
         self.now_ms += int(after_s * S)
         found = [ends.get(f"p{place}", -1) for place in self.owned.place.tolist()]
         told = np.array(found, np.int64)
-        self.owned.note_look(told, told >= 0, at_ms=self.now_ms, read_ms=self.now_ms + 200)
+        self.owned.note_poll(told, told >= 0, at_ms=self.now_ms, read_ms=self.now_ms + 200)
 
     def written(self, **heads):
         """Return what was written to each group's places."""
@@ -150,7 +150,7 @@ def test_a_place_that_goes_is_nobodys_and_one_made_anew_begins_anew():
     desk = Desk(g=[7, 8], h=[7])
     for _ in range(2):
         desk.look(p7=100, p8=50)
-    desk.owned.begin_anew([8, 11])
+    desk.owned.forget_records([8, 11])
     assert desk.written(p7=101, p8=52) == {("g", 7): 1, ("h", 7): 1}
     assert desk.owned.drop_places([7, 11]) == {"g", "h"}
     assert (desk.owned.groups, desk.owned.place.tolist()) == (["g"], [8])
@@ -174,7 +174,7 @@ def test_rows_are_those_that_were_put_and_go_on_for_as_long_as_they_are_owned(st
         kept = {one: looks for one, looks in kept.items() if one[1] not in dropped}
         at_ms += 10 * S
         ends = np.full(len(owned), at_ms // S, np.int64)
-        owned.note_look(ends, np.ones(len(owned), np.bool_), at_ms=at_ms, read_ms=at_ms)
+        owned.note_poll(ends, np.ones(len(owned), np.bool_), at_ms=at_ms, read_ms=at_ms)
         kept = {one: looks + 1 for one, looks in kept.items()}
         found = zip(owned.groups, owned.place.tolist(), owned.first.tolist(), strict=True)
         assert {(group, place): first for group, place, first in found} == {

@@ -33,7 +33,7 @@ class Desk:
     def look(self, *ends, ago_s=0, stables=None):
         """Read the ends of both partitions of t."""
         values = np.array(ends, np.int64)
-        self.lag.note_looked(
+        self.lag.note_polled(
             self.places, values, values if stables is None else np.array(stables, np.int64), NOW - ago_s * S
         )
 
@@ -44,11 +44,11 @@ class Desk:
 
     def reasons(self, group, *, now_ms=NOW):
         """Return the reason of each of the group's partitions."""
-        sight = self.lag.see(now_ms)
+        view = self.lag.see(now_ms)
         found = {}
         for slot in self.lag.slots.of(group).tolist():
             name = self.lag.places.name(int(self.lag.slots.place[slot]))
-            found[name] = Reason(int(sight.rows.reason[slot]))
+            found[name] = Reason(int(view.rows.reason[slot]))
         return found
 
     def group(self, name):
@@ -174,9 +174,9 @@ def test_who_reads_committed_records_stalls_where_a_transaction_hangs_and_who_re
     assert desk.reasons("committed") == {("t", 0): Reason.HELD}
     assert desk.reasons("all") == {("t", 0): Reason.CAUGHT_UP}
     assert desk.group("committed").status is Status.STALL
-    sight = desk.lag.see(NOW)
+    view = desk.lag.see(NOW)
     (slot,) = desk.lag.slots.of("committed").tolist()
-    assert sight.rows.sentence(slot) == (
+    assert view.rows.sentence(slot) == (
         "A transaction has been open at offset 100 for 16 min 40 s (seen since 2026-09-21 13:56:40 UTC), longer"
         " than brokers allow: it hangs. Consumers of committed records cannot pass it: the group is at offset"
         " 100, 10,001 records wait behind it. Find and abort the transaction with kafka-transactions.sh."
@@ -217,7 +217,7 @@ def test_how_long_a_transaction_may_be_open_is_for_the_operator_to_say():
     lag.note_topics({"t": 1})
     place = np.array(lag.places.of("t"), np.int32)
     for ago_s in range(3900, -1, -10):
-        lag.note_looked(place, np.array([5000 - ago_s]), np.array([100]), NOW - ago_s * S)
+        lag.note_polled(place, np.array([5000 - ago_s]), np.array([100]), NOW - ago_s * S)
         is_over = ago_s < 3900 - 3600 - 30
         assert (lag.hangs_since_ms(place, NOW - ago_s * S)[0] >= 0) == is_over, ago_s
 
@@ -341,8 +341,8 @@ def test_a_topic_that_one_list_lacks_keeps_all_and_no_room_is_made_for_it():
 
 def test_no_groups_at_all_is_no_trouble():
     desk = Desk()
-    sight = desk.lag.see(NOW)
-    assert (len(sight.rows.reason), len(sight.groups.status)) == (0, 0)
+    view = desk.lag.see(NOW)
+    assert (len(view.rows.reason), len(view.groups.status)) == (0, 0)
 
 
 def test_the_topics_that_groups_read_are_told_once_each_and_without_those_of_nobody():

@@ -14,10 +14,10 @@ NOW = 1_790_000_000_000
 
 def judged(lag, group):
     """Return status, reason and sentence of the group's one partition, as it is and in the group's row."""
-    sight = lag.see(NOW)
+    view = lag.see(NOW)
     (slot,) = lag.slots.of(group).tolist()
-    row = sight.groups.row(lag.slots.number(group))
-    return row.status, Reason(int(sight.rows.reason[slot])), sight.rows.sentence(slot)
+    row = view.groups.row(lag.slots.number(group))
+    return row.status, Reason(int(view.rows.reason[slot])), view.rows.sentence(slot)
 
 
 def cluster(partition, topics, *, asking=False):
@@ -37,7 +37,7 @@ def cluster(partition, topics, *, asking=False):
 def look(lag, partitions):
     places = np.array(lag.places.of("t")[:partitions], np.int32)
     ends = np.full(partitions, 5, np.int64)
-    lag.note_looked(places, ends, ends, NOW)
+    lag.note_polled(places, ends, ends, NOW)
 
 
 @pytest.mark.parametrize("asking", [False, True])

@@ -9,15 +9,15 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from lagmon.cluster.readiness import share_read
 from lagmon.cluster.state import ClusterLag
-from lagmon.exposition.commits import CommitsTelling
+from lagmon.exposition.commits import CommitMetrics
 from lagmon.exposition.format import Form
-from lagmon.exposition.telling import Telling
+from lagmon.exposition.lag_metrics import LagMetrics
 from lagmon.ingest.commits import Progress
 
 
 def told(**watches):
     clusters = {alias: ClusterLag(wanted=lambda *_: True) for alias in watches}
-    telling = Telling(clusters, per_partition=False, max_series=10, commits=CommitsTelling(watches))
+    telling = LagMetrics(clusters, per_partition=False, max_series=10, commits=CommitMetrics(watches))
     sights = {alias: lag.see(1_790_000_000_000) for alias, lag in clusters.items()}
     text = b"".join(telling.tell(sights, Form.PLAIN)).decode()
     return {
@@ -48,7 +48,7 @@ def test_source_share_and_time_to_readiness_of_each_cluster():
 
 def test_a_fallback_moves_the_one_to_the_other_source():
     one = watch("topic", None)
-    telling = CommitsTelling({"A": one})
+    telling = CommitMetrics({"A": one})
     source = telling.families[0]
     assert telling.values()[source].tolist() == [1, 0]
     one.commits_from = "admin"

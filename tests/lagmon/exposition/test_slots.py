@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.cluster.state import ClusterLag
 from lagmon.exposition.format import Form
-from lagmon.exposition.telling import Telling
+from lagmon.exposition.lag_metrics import LagMetrics
 
 NOW = 1_790_000_000_000
 TOPICS = {"t": 2, "u": 1}
@@ -23,7 +23,7 @@ class Desk:
 
     def __init__(self, **options):
         self.lags = {alias: _cluster() for alias in ("A", "B")}
-        self.telling = Telling(self.lags, **{"per_partition": True, "max_series": 1000} | options)
+        self.telling = LagMetrics(self.lags, **{"per_partition": True, "max_series": 1000} | options)
 
     def commit(self, alias, group, topic, partition, offset):
         key = encode_commit_key(group, topic, partition)
@@ -51,7 +51,7 @@ def _cluster():
     lag.note_topics(TOPICS)
     places = np.array(sorted(place for topic in TOPICS for place in lag.places.of(topic)), np.int32)
     ends = np.full(len(places), 100, np.int64)
-    lag.note_looked(places, ends, ends, NOW)
+    lag.note_polled(places, ends, ends, NOW)
     lag.begin_commits(1)
     lag.note_read(0, NOW)
     return lag

@@ -110,21 +110,21 @@ async def test_a_group_that_got_the_number_of_another_has_not_its_verdict(monito
 
 async def test_verdicts_leave_out_what_has_their_numbers_since(monitored):
     watch = monitored.watches["A"]
-    sight = watch.lag.see(NOW_S * 1000)
+    view = watch.lag.see(NOW_S * 1000)
     replace(monitored, "shipping", "new")
-    found = matching("A", watch.lag, sight, "")
+    found = matching("A", watch.lag, view, "")
     assert sorted(one.name for one in found) == ["Refunds", "billing"]
-    assert partition_rows(watch.lag, sight, "new") == ([], 0)
+    assert partition_rows(watch.lag, view, "new") == ([], 0)
     billing = watch.lag.slots.number("billing")
-    assert group_line("A", "billing", billing, watch.lag, sight)["worst"] == {
+    assert group_line("A", "billing", billing, watch.lag, view)["worst"] == {
         "topic": "orders",
         "partition": 1,
     }
     keys = [encode_commit_key("billing", "orders", 1)]
     watch.lag.intake.take(keys, [None], read_ms=NOW_S * 1000, live=True)
     monitored.group("A", "newest", "orders", "moving")  # at the slot of billing's worst partition
-    assert group_line("A", "billing", billing, watch.lag, sight)["worst"] is None
-    assert partition_rows(watch.lag, sight, "billing")[1] == 2
+    assert group_line("A", "billing", billing, watch.lag, view)["worst"] is None
+    assert partition_rows(watch.lag, view, "billing")[1] == 2
 
 
 async def test_an_unknown_cluster_is_not_an_empty_one(monitored):

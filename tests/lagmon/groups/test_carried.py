@@ -52,9 +52,9 @@ def commit(made, group, topic, partition=0, offset=5):
 
 def status_of(made, group, alias="B"):
     lag = made.watches[alias].lag
-    sight = lag.see(NOW_S * 1000)
+    view = lag.see(NOW_S * 1000)
     number = lag.slots.number(group)
-    return Status(int(sight.groups.status[number])).name, sight.carried.get(number, ())
+    return Status(int(view.groups.status[number])).name, view.carried.get(number, ())
 
 
 async def line_of(made, group):
@@ -359,6 +359,6 @@ def test_thousands_of_copies_are_all_told_apart():
     keys = [encode_commit_key(f"g{number}", "A.orders", number % 6) for number in range(3_000)]
     value = encode_commit_value(1_000_000, (NOW_S - 300) * 1000, version=3)
     lag.intake.take(keys, [value] * len(keys), read_ms=NOW_S * 1000, live=True)
-    sight = lag.see(NOW_S * 1000)
-    assert len(sight.carried) == 3_000
-    assert set(sight.groups.status[list(sight.carried)].tolist()) == {Status.OK}
+    view = lag.see(NOW_S * 1000)
+    assert len(view.carried) == 3_000
+    assert set(view.groups.status[list(view.carried)].tolist()) == {Status.OK}

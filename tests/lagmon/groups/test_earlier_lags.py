@@ -58,7 +58,7 @@ class Reading:
 
     def look(self):
         end = np.array([RATE * (self.s + 1000)])
-        self.lag.note_looked(np.array([0], np.int32), end, end, self.now)
+        self.lag.note_polled(np.array([0], np.int32), end, end, self.now)
         self.lag.heads.note_starts(np.array([0], np.int32), np.array([0]))
         self.lag.note_read(0, self.now)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.arrays.java_hash import partition_of
-from lagmon.groups.growth import AWAY_MS, BLOCK_MS, Falling, GroupGrowth, Look
+from lagmon.groups.growth import AWAY_MS, BLOCK_MS, Falling, GroupGrowth, GroupPart
 from lagmon.groups.rules.words import Status
 from tests.lagmon.turns import BEGAN_MS, Seen, Turns
 
@@ -44,8 +44,8 @@ def some_groups(seed, share, **others):
 def test_who_reads_in_turns_is_warn_while_it_falls_behind_and_never_else(seed):
     shares = (0.7, 0.95, 1.0, 1.3)
     seen = Seen([one for share in shares for one in some_groups(seed, share)])
-    for at_s, sight in seen.run(700):
-        for reader, status in zip(seen.readers, seen.statuses(sight), strict=True):
+    for at_s, view in seen.run(700):
+        for reader, status in zip(seen.readers, seen.statuses(view), strict=True):
             if reader.how.share >= 1:
                 assert status in {Status.OK, Status.UNKNOWN}, (at_s, reader.how)
                 assert at_s < 60 or status is Status.OK, (at_s, reader.how)
@@ -57,8 +57,8 @@ def test_who_reads_in_turns_is_warn_while_it_falls_behind_and_never_else(seed):
 def test_a_change_is_told_within_minutes_and_once(before, after):
     seen = Seen(some_groups(3, before, changes_at_s=400.0, share_after=after))
     told = {number: [] for number in range(len(seen.readers))}
-    for at_s, sight in seen.run(720):
-        for number, status in enumerate(seen.statuses(sight)):
+    for at_s, view in seen.run(720):
+        for number, status in enumerate(seen.statuses(view)):
             if at_s > 240 and (not told[number] or told[number][-1] is not status):
                 told[number].append(status)
     expected = [Status.WARN, Status.OK] if before < 1 else [Status.OK, Status.WARN]
@@ -67,10 +67,10 @@ def test_a_change_is_told_within_minutes_and_once(before, after):
 
 def test_a_group_says_how_it_falls_behind():
     seen = Seen(some_groups(5, 0.7)[-1:])
-    *_, (_, sight) = seen.run(400)
-    row = sight.groups.row(0)
+    *_, (_, view) = seen.run(400)
+    row = view.groups.row(0)
     assert (row.status, row.falls, row.partitions[Status.OK]) == (Status.WARN, True, 3)
-    falling = sight.falling[0]
+    falling = view.falling[0]
     assert falling.after > falling.before
     assert falling.written - falling.read == pytest.approx(falling.after - falling.before, rel=0.2)
     assert falling.read / falling.written == pytest.approx(0.7, abs=0.1)
@@ -83,8 +83,8 @@ def test_a_group_says_how_it_falls_behind():
 @pytest.mark.parametrize("anew", [True, False])
 def test_who_was_given_the_number_of_a_group_that_fell_behind_does_not_fall_behind_for_that(anew):
     seen = Seen(some_groups(5, 0.7)[-1:])
-    *_, (_, sight) = seen.run(400)
-    assert sight.groups.row(0).falls
+    *_, (_, view) = seen.run(400)
+    assert view.groups.row(0).falls
     lag, now_ms = seen.lag, BEGAN_MS + 401_000
     if anew:  # topics are back, or the reading failed
         lag.begin_commits(1)
@@ -96,17 +96,17 @@ def test_who_was_given_the_number_of_a_group_that_fell_behind_does_not_fall_behi
     values = [encode_commit_value(end - left, now_ms - 4000 * left) for left in (10, 5)]
     lag.intake.take(keys, values, read_ms=now_ms, live=not anew)
     lag.note_read(0, now_ms)
-    sight = lag.see(now_ms)
+    view = lag.see(now_ms)
     assert lag.slots.number("new") == 0
-    assert (sight.groups.row(0).status, sight.falling) == (Status.OK, {})
+    assert (view.groups.row(0).status, view.falling) == (Status.OK, {})
 
 
 def test_a_group_is_judged_as_soon_as_its_own_commits_are_known():
     seen = Seen(some_groups(5, 0.7))
     seen.lag.begin_commits(2)  # of which the second has no leader, and is not read
-    *_, (_, sight) = seen.run(400)
+    *_, (_, view) = seen.run(400)
     homes = {number: partition_of(name, 2) for number, name in seen.lag.slots.groups()}
-    found = {number: sight.groups.row(number) for number in homes}
+    found = {number: view.groups.row(number) for number in homes}
     assert {number: row.status for number, row in found.items()} == {
         number: Status.UNKNOWN if home else Status.WARN for number, home in homes.items()
     }
@@ -121,7 +121,7 @@ class Sums:
         self.growth, self.at_s = GroupGrowth(), 0
 
     def look(self, lag, *, begun=1, **others):
-        """Look at a group that lags by so much in all, when so many had begun."""
+        """GroupPart at a group that lags by so much in all, when so many had begun."""
         end = np.full(3, 1_000_000 + 100 * self.at_s)
         known = {
             "group": np.zeros(3, np.int32),
@@ -131,12 +131,12 @@ class Sums:
             "offset": end - np.array([lag, 0, 0]),
         }
         now_ms = BEGAN_MS + 1000 * self.at_s
-        self.growth.note([Look(0, **(known | others))], count=1, begun=begun, now_ms=now_ms)
+        self.growth.note([GroupPart(0, **(known | others))], count=1, begun=begun, now_ms=now_ms)
         self.at_s += 10
         return bool(self.growth.falls[0])
 
     def fall(self, looks=60, **others):
-        """Look at one that falls behind by a tenth of what is written."""
+        """GroupPart at one that falls behind by a tenth of what is written."""
         return [self.look(30 * self.at_s + 500, **others) for _ in range(looks)]
 
 

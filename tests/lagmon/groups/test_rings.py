@@ -59,23 +59,23 @@ def test_slots_of_one_batch_are_told_apart(rings):
 def test_an_offset_is_known_before_a_look_that_comes_after_the_look_that_found_it(rings):
     rows = np.array([3])
     commit(rings, (5, 100))
-    rings.note_look(rows)
+    rings.note_poll(rows)
     assert rings.known_before[3] == -1
     commit(rings, (9, 200))
-    rings.note_look(rows)
+    rings.note_poll(rows)
     assert rings.known_before[3] == 5
-    rings.note_look(np.array([4]))
+    rings.note_poll(np.array([4]))
     assert rings.known_before[3] == 5
 
 
 def test_what_is_cleared_is_of_another(rings):
     rows = np.array([3])
     commit(rings, (5, 100))
-    rings.note_look(rows)
-    rings.note_look(rows)
+    rings.note_poll(rows)
+    rings.note_poll(rows)
     rings.clear(rows.astype(np.int32))
     assert (rings.moved_ms[3], rings.known_before[3]) == (-1, -1)
-    rings.note_look(rows)
+    rings.note_poll(rows)
     assert rings.known_before[3] == -1
 
 
@@ -83,8 +83,8 @@ def test_more_slots_know_nothing(rings):
     rings.hold(5000)
     assert set(rings.moved_ms[1024:].tolist()) == set(rings.known_before.tolist()) == {-1}
     commit(rings, (5, 100), slots=[4999])
-    rings.note_look(np.array([4999]))
-    rings.note_look(np.array([4999]))
+    rings.note_poll(np.array([4999]))
+    rings.note_poll(np.array([4999]))
     assert (rings.moved_ms[4999], rings.known_before[4999]) == (100, 5)
 
 

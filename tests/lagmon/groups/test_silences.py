@@ -75,7 +75,7 @@ class Desk:
             places = np.array([self.lag.places.of(topic)[number] for topic, number in names], np.int32)
             ends = np.array([self.ends[name] for name in names], np.int64)
             held = np.array([(stables or {}).get(name, self.ends[name]) for name in names], np.int64)
-            self.lag.note_looked(places, ends, held, self.now_ms, read_ms=self.now_ms + 100)
+            self.lag.note_polled(places, ends, held, self.now_ms, read_ms=self.now_ms + 100)
             if commits:
                 self.commit()
                 self.read()
@@ -92,8 +92,8 @@ class Desk:
         return {(row["topic"], row["partition"]): row for row in found if row["status"] != "OK"}
 
     def line(self, group="g"):
-        sight = self.lag.see(self.now_ms)
-        return group_line("A", group, self.lag.slots.number(group), self.lag, sight)
+        view = self.lag.see(self.now_ms)
+        return group_line("A", group, self.lag.slots.number(group), self.lag, view)
 
 
 def given_both(**others):
@@ -354,9 +354,9 @@ def test_a_new_group_is_judged_alike_and_members_are_told_where_nobody_knows_the
     desk.modern("two", {ID: [1]})
     desk.modern("one", {ID: [0]})
     assert "assigned to two at /10.0.0.2 now" in desk.line()["sentence"]
-    sight = desk.lag.see(desk.now_ms)
+    view = desk.lag.see(desk.now_ms)
     desk.lag.membership.take(MemberGone("g", "two"))
-    line = group_line("A", "g", desk.lag.slots.number("g"), desk.lag, sight)
+    line = group_line("A", "g", desk.lag.slots.number("g"), desk.lag, view)
     assert line["sentence"].endswith("ago. What it has read is not known.")  # a moment after the verdict
     assert desk.rows() == {}
 
@@ -383,9 +383,9 @@ def test_groups_that_a_mirror_carries_have_nobody_who_was_given_anything():
     desk.commit("g", topic="A.t")
     desk.ends = {("A.t", 0): 100}
     desk.read()
-    sight = desk.lag.see(desk.now_ms)
-    assert sight.carried == {desk.lag.slots.number("g"): ("A->B",)}
-    assert sight.silent == {}
+    view = desk.lag.see(desk.now_ms)
+    assert view.carried == {desk.lag.slots.number("g"): ("A->B",)}
+    assert view.silent == {}
 
 
 def test_burrows_answers_are_as_they_were():
@@ -470,6 +470,6 @@ def test_verdicts_on_what_has_an_offset_are_as_they_were():
     desk = given_both()
     desk.write()
     desk.go(80)
-    sight = desk.lag.see(desk.now_ms)
-    assert Status(int(sight.groups.status[desk.lag.slots.number("g")])) is Status.UNKNOWN
-    assert sight.rows.status.tolist() == [Status.OK]  # of what has an offset, as ever
+    view = desk.lag.see(desk.now_ms)
+    assert Status(int(view.groups.status[desk.lag.slots.number("g")])) is Status.UNKNOWN
+    assert view.rows.status.tolist() == [Status.OK]  # of what has an offset, as ever

@@ -49,7 +49,7 @@ def cluster(partitions=1, *, stable=None):
     places = np.array(lag.places.of("t"), np.int32)
     ends = np.full(partitions, 100)
     for ago_s in (60, 0):
-        lag.note_looked(places, ends, ends if stable is None else stable, NOW - ago_s * S)
+        lag.note_polled(places, ends, ends if stable is None else stable, NOW - ago_s * S)
     lag.note_read(0, NOW)
     return lag
 
@@ -219,9 +219,9 @@ def test_no_commit_is_lost_while_what_takes_it_in_is_busy(monkeypatch):
     read_to_the_end(monkeypatch, lag, records, lock=busy, clock=busy)
     assert busy.now_ms >= NOW + 2 * 3 * S
     assert lag.intake.taken.commits == 10
-    sight = lag.see(NOW)
-    assert Reason(int(sight.rows.reason[0])) is Reason.CAUGHT_UP
-    assert sight.rows.lag[0] == 0
+    view = lag.see(NOW)
+    assert Reason(int(view.rows.reason[0])) is Reason.CAUGHT_UP
+    assert view.rows.lag[0] == 0
 
 
 def test_history_that_is_read_anew_has_no_lag_against_the_end_of_today():
@@ -234,9 +234,9 @@ def test_history_that_is_read_anew_has_no_lag_against_the_end_of_today():
 def test_an_open_transaction_of_a_producer_is_no_lag_of_a_group():
     # The high watermark, which Burrow samples, is at 100; consumers see 60 records until it is decided.
     lag = taken(cluster(stable=np.array([60])), (KEY, encode_commit_value(60, NOW)))
-    sight = lag.see(NOW)
-    assert Reason(int(sight.rows.reason[0])) is Reason.CAUGHT_UP
-    assert sight.rows.lag[0] == 0
+    view = lag.see(NOW)
+    assert Reason(int(view.rows.reason[0])) is Reason.CAUGHT_UP
+    assert view.rows.lag[0] == 0
 
 
 class Client:

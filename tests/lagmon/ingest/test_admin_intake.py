@@ -28,7 +28,7 @@ class Asked:
         places = np.array(self.lag.places.of("t"), np.int32)
         order = np.argsort(places)
         found = np.array(ends, np.int64)
-        self.lag.note_looked(places[order], found[order], found[order], NOW - ago_s * S)
+        self.lag.note_polled(places[order], found[order], found[order], NOW - ago_s * S)
 
     def told(self, group, offsets, *, ago_s):
         at_ms = NOW - ago_s * S

@@ -31,7 +31,7 @@ class Reading:
         self._ending = threading.Event()
         self.anew = False
 
-    def has_to_begin_anew(self):
+    def must_restart(self):
         return self.anew
 
     def run(self, *_ends):
@@ -173,10 +173,10 @@ def test_a_reader_begins_anew_for_topics_that_are_back_once_it_has_read_all():
     for _ in range(6):
         looked.look()
     assert looked.lag.slots.used == 0
-    assert reader.has_to_begin_anew() is False  # it has yet to read what was there when it began
+    assert reader.must_restart() is False  # it has yet to read what was there when it began
     client.at = {0: 50}
     reader._take()
-    assert reader.has_to_begin_anew() is True
+    assert reader.must_restart() is True
 
 
 async def test_a_topic_that_is_hidden_is_refused_and_one_that_is_not_there_is_not(made):
@@ -291,7 +291,7 @@ async def test_since_when_a_cluster_does_not_answer_is_known_until_it_does():
             looked.clock.advance(10)
             told = SimpleNamespace(topics=raising(error))
             with pytest.raises(type(error)):
-                await looked.watch._look_beside(told)
+                await looked.watch._poll_on_thread(told)
 
         return look()
 
@@ -311,8 +311,8 @@ async def test_since_when_a_cluster_does_not_answer_is_known_until_it_does():
     positions = SimpleNamespace(
         topics=lambda: dict(looked.topics), read=looked.read, ids=looked.ids, cluster_id="c"
     )
-    await looked.watch._look_beside(positions)
-    assert (looked.lag.away, looked.watch.failed_looks) == (None, 4)
+    await looked.watch._poll_on_thread(positions)
+    assert (looked.lag.away, looked.watch.failed_polls) == (None, 4)
 
 
 async def beside(looked, **fails):
@@ -335,7 +335,7 @@ async def beside(looked, **fails):
         cluster_id="c",
     )
     try:
-        await looked.watch._look_beside(told)
+        await looked.watch._poll_on_thread(told)
     except UnavailableError as error:
         return str(error)
     return ""
@@ -567,9 +567,9 @@ def test_a_partition_that_is_away_holds_up_no_other_and_is_a_backlog_once_it_is_
     assert take("g", 5) is False  # it was there before
     assert take("g", 5, p0=51) is True
     looked.lag.positions_lost = True
-    assert reader.has_to_begin_anew() is True
+    assert reader.must_restart() is True
     assert take("old", 3600, p1=3) is False  # it is back, and where it ends is not known yet
-    assert reader.has_to_begin_anew() is False
+    assert reader.must_restart() is False
     reader.expect({0: 52, 1: 7}, looked.now_ms)
     assert take("g", 5, p0=52) is False
     assert take("old", 3600, p1=7) is False

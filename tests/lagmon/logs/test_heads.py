@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lagmon.logs.heads import Heads
-from tests.lagmon.every_look import EveryLook
+from tests.lagmon.every_poll import EveryPoll
 
 T = 1_800_000_000_000
 S = 1000
@@ -228,7 +228,7 @@ def test_after_a_leap_of_years_the_old_looks_are_old_and_no_longer_exact():
 
 
 def test_a_fortnight_of_looks_loses_no_millisecond():
-    heads, every = Heads(), EveryLook()
+    heads, every = Heads(), EveryPoll()
     heads.claim(1)
     for day in range(60):
         for ms in (day * DAY, day * DAY + 7):
@@ -302,7 +302,7 @@ def test_a_fall_changes_no_answer_of_burrows_ring(ends, offset):
 )
 @settings(deadline=None)
 def test_as_long_as_there_is_room_the_times_are_those_of_all_looks(looks, order):
-    heads, references = Heads(), [EveryLook() for _ in range(3)]
+    heads, references = Heads(), [EveryPoll() for _ in range(3)]
     heads.claim(3)
     at_ms = T
     for pause_ms, ends in looks:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lagmon.logs.head_history import AGED, HORIZON_MS, NEAR_MS, POINTS, WIDEST, age
 from lagmon.logs.heads import Heads
-from tests.lagmon.every_look import EveryLook
+from tests.lagmon.every_poll import EveryPoll
 from tests.lagmon.logs.test_heads import T, longs, places
 
 S = 1000
@@ -17,7 +17,7 @@ STEPS = st.sampled_from([0, 0, 0, 1, 2, 50, 10**6, 10**7, -1, -30, -(10**6)])
 @given(st.lists(st.tuples(PAUSES_S, STEPS), min_size=25, max_size=140))
 @settings(deadline=None, max_examples=150)
 def test_an_error_is_at_most_its_share_of_the_age_and_a_day_is_covered(looks):
-    heads, every = Heads(), EveryLook()
+    heads, every = Heads(), EveryPoll()
     heads.claim(1)
     at_ms, end = T, 1000
     for pause_s, step in looks:

@@ -11,7 +11,7 @@ from lagmon.logs.head_history import POINTS
 from lagmon.logs.heads import Heads
 from lagmon.logs.heads_snapshot import restore, snapshot
 from lagmon.logs.near_ends import FARTHEST
-from tests.lagmon.every_look import EveryLook
+from tests.lagmon.every_poll import EveryPoll
 from tests.lagmon.logs.test_heads import GREATEST, S, T, longs, looked, passed, places
 
 STEPS = st.sampled_from(
@@ -25,7 +25,7 @@ LOOKS = st.lists(
 )
 
 
-class EveryNearLook(EveryLook):
+class EveryNearLook(EveryPoll):
     """Every look, but of those that lie too far before an anchor, as long as it stands."""
 
     def __init__(self):
@@ -50,7 +50,7 @@ class EveryNearLook(EveryLook):
 
 def played(looks, order=(0, 1, 2)):
     """Look at three places so; return heads, of each place all looks and those that can be kept, and now."""
-    heads, every, near = Heads(), [EveryLook() for _ in order], [EveryNearLook() for _ in order]
+    heads, every, near = Heads(), [EveryPoll() for _ in order], [EveryNearLook() for _ in order]
     heads.claim(3)
     at_ms, ends = T, [10, 2**31, 2**40]
     for pause_ms, steps in looks:

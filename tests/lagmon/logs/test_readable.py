@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lagmon.logs.readable import AGAIN_MS, FAR_AGAIN_MS, MOST_OFFSETS, STANDS_MS, Readable, Readers, Stretch
+from lagmon.logs.readable import AGAIN_MS, FAR_AGAIN_MS, IDLE_MS, MOST_OFFSETS, Readable, Readers, Stretch
 from lagmon.logs.readable_gaps import MOST_GAPS, Gap, Seen
 
 NOW = 1_790_000_000_000
 
 
-def readers(*rows, standing_ms=STANDS_MS, far=False):
+def readers(*rows, idle_ms=IDLE_MS, far=False):
     """Return readers of (place, offset, head) each."""
     places, offsets, heads = (np.array(column) for column in zip(*rows, strict=True))
-    standing = np.full(len(rows), standing_ms, np.int64)
+    standing = np.full(len(rows), idle_ms, np.int64)
     return Readers(places.astype(np.int32), offsets, heads, standing, np.full(len(rows), far))
 
 
@@ -43,7 +43,7 @@ def test_a_reader_that_stands_before_an_end_is_looked_at():
 
 @pytest.mark.parametrize(
     "others",
-    [{"settled": False}, {"standing_ms": STANDS_MS - 1}],
+    [{"settled": False}, {"idle_ms": IDLE_MS - 1}],
     ids=["its end moves", "it may move"],
 )
 def test_what_moves_is_left_alone(others):
@@ -63,7 +63,7 @@ def test_what_has_nothing_to_learn_is_left_alone(offset, head):
 def test_who_says_so_is_looked_at_far_before_an_end_that_moves_and_without_an_answer_minutes_later_again():
     readable, far = Readable(), {"far": True, "settled": False}
     row = (3, 100, 90_000)
-    assert due(readable, row, standing_ms=STANDS_MS - 1, **far) == []
+    assert due(readable, row, idle_ms=IDLE_MS - 1, **far) == []
     assert due(readable, row, **far) == [Stretch(3, 100, 90_000)]
     readable.note_asked([3], NOW)
     assert due(readable, row, now_ms=NOW + FAR_AGAIN_MS - 1, **far) == []
@@ -199,10 +199,10 @@ some_rows = st.lists(
 
 
 @given(some_rows, st.lists(st.integers(0, 9)), st.lists(st.integers(1, 9), min_size=1), st.integers(1, 12))
-def test_how_readers_are_told_of_together_changes_nothing(rows, looked_at, sizes, most):
+def test_how_readers_are_told_of_together_changes_nothing(rows, polled_at, sizes, most):
     at_once, in_parts = Readable(), Readable()
     for readable in (at_once, in_parts):
-        for after_ms, place in enumerate(looked_at):
+        for after_ms, place in enumerate(polled_at):
             readable.note_asked([place], NOW - 10_000 + after_ms)
     told, rest, size = [], rows, itertools.cycle(sizes)
     while rest:

@@ -5,7 +5,7 @@ import pytest
 
 from lagmon.logs.heads import Heads
 from lagmon.logs.readable import MOST_OFFSETS
-from lagmon.logs.record_due import AGAIN_MS, MOST, WAY, OldReaders, RecordDue
+from lagmon.logs.record_due import AGAIN_MS, MOST, WAY, RecordDue, RecordReaders
 from lagmon.logs.record_times import MOST_MARKS
 from tests.lagmon.logs.test_heads import S, T, longs, places
 
@@ -31,7 +31,7 @@ class Desk:
     def stand(self, *offsets, **others):
         """Let readers of the places stand there, one of each after the other."""
         at = np.arange(len(offsets), dtype=np.int32)
-        self.readers = [OldReaders(at, longs(*offsets), **others)]
+        self.readers = [RecordReaders(at, longs(*offsets), **others)]
 
     def due(self, after_s=10, **others):
         """Return place and offset of what is due then."""
@@ -139,7 +139,7 @@ def test_a_log_whose_end_does_not_answer_is_not_asked():
 def test_readers_of_one_place_are_looked_at_one_after_the_other_and_as_many_as_there_is_room_for():
     desk = Desk()
     offsets = [*(200_000 * number for number in range(MOST_MARKS + 1)), 900_000]
-    desk.readers = [OldReaders(np.zeros(len(offsets), np.int32), longs(*offsets))]
+    desk.readers = [RecordReaders(np.zeros(len(offsets), np.int32), longs(*offsets))]
     asked = []
     for _ in range(20):
         due = desk.due(after_s=70)
@@ -151,10 +151,10 @@ def test_readers_of_one_place_are_looked_at_one_after_the_other_and_as_many_as_t
 def test_the_furthest_behind_is_looked_at_though_a_place_is_full():
     desk = Desk()
     offsets = [200_000 * number for number in range(1, MOST_MARKS + 1)]
-    desk.readers = [OldReaders(np.zeros(MOST_MARKS, np.int32), longs(*offsets))]
+    desk.readers = [RecordReaders(np.zeros(MOST_MARKS, np.int32), longs(*offsets))]
     for _ in range(10):
         desk.answer(desk.due(after_s=70))
-    desk.readers.append(OldReaders(places(0), longs(7)))
+    desk.readers.append(RecordReaders(places(0), longs(7)))
     asked = []
     for _ in range(10):
         due = desk.due(after_s=70)
@@ -184,5 +184,5 @@ def test_what_came_while_nobody_looked_is_looked_at():
     back_ms = before.now_ms + 3600 * S
     for number in range(10):
         heads.note(places(0), longs(before.end + 50_000), back_ms + number * 10 * S)
-    reader = OldReaders(places(0), longs(before.end + 7))
+    reader = RecordReaders(places(0), longs(before.end + 7))
     assert RecordDue().due([reader], heads, now_ms=back_ms + 90 * S) == [(0, before.end + 7)]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lagmon.logs.heads import Heads
 from lagmon.logs.time_lag import LagKind, lag_s, written
-from tests.lagmon.every_look import EveryLook
+from tests.lagmon.every_poll import EveryPoll
 from tests.lagmon.logs.test_heads import GREATEST, S, T, longs, looked, places
 
 NOW = T + 60 * S
@@ -277,7 +277,7 @@ def test_whatever_is_told_the_answer_is_a_number_that_is_not_negative(looks, sta
 )
 @settings(deadline=None)
 def test_who_is_further_behind_in_records_is_not_less_behind_in_seconds(looks, start, start_age_ms, records):
-    heads, every, at_ms, end = Heads(), EveryLook(), T, 50
+    heads, every, at_ms, end = Heads(), EveryPoll(), T, 50
     heads.claim(1)
     for pause_ms, step in looks:
         at_ms, end = at_ms + pause_ms, end + step

@@ -37,7 +37,7 @@ class Beginning:
                 lag.note_topics({topic: 2})
             if known == LOOKED_AT:
                 places = np.array(lag.places.of(topic), np.int32)
-                lag.note_looked(places, np.array([5, 9]), np.array([5, 9]), NOW)
+                lag.note_polled(places, np.array([5, 9]), np.array([5, 9]), NOW)
         if offsets:
             for topic, partition in (("orders", 0), ("orders", 1), ("gone", 7)):
                 self.flow.windows.take(topic, partition, 3, NOW, live=True)

@@ -48,7 +48,7 @@ class World:
     def look(self, lag):
         places = np.array([lag.places.of(topic)[number] for topic, number in WHERE], np.int32)
         ends = np.array([self.ends[one] for one in WHERE], np.int64)
-        lag.note_looked(places, ends, ends, self.now)
+        lag.note_polled(places, ends, ends, self.now)
         lag.heads.note_starts(places, np.zeros(len(WHERE), np.int64))
 
     def read(self, lag, *, since=0, live=True):
@@ -287,11 +287,11 @@ def test_a_transaction_that_held_up_readers_counts_over_a_restart():
     place = np.array([lag.places.of("t")[0]], np.int32)
     for _ in range(9):
         world.now += LOOK
-        lag.note_looked(place, np.array([25]), np.array([20]), world.now)
+        lag.note_polled(place, np.array([25]), np.array([20]), world.now)
         world.read(lag, since=len(world.commits))
     again = restarted(world, lag)
     for one in (lag, again):
-        one.note_looked(place, np.array([25]), np.array([25]), world.now)
+        one.note_polled(place, np.array([25]), np.array([25]), world.now)
         world.read(one, since=0 if one is again else len(world.commits), live=False)
     assert told(again, world.now)["g0", "t", 0] == told(lag, world.now)["g0", "t", 0]
     assert told(again, world.now)["g0", "t", 0][0] is not Reason.STOPPED
@@ -302,10 +302,10 @@ def test_a_transaction_behind_what_a_group_has_to_read_holds_it_up_no_more_after
     place = np.array([lag.places.of("t")[0]], np.int32)
     for end in range(30, 120, 10):  # the first of these records can be read at the first of these looks
         world.now += LOOK
-        lag.note_looked(place, np.array([end]), np.array([end - 5]), world.now)
+        lag.note_polled(place, np.array([end]), np.array([end - 5]), world.now)
     world.read(lag, since=len(world.commits))
     again = restarted(world, lag)
-    again.note_looked(place, np.array([120]), np.array([115]), world.now)
+    again.note_polled(place, np.array([120]), np.array([115]), world.now)
     world.read(again, live=False)
     assert told(again, world.now)["g0", "t", 0][:2] == told(lag, world.now)["g0", "t", 0][:2]
     assert told(again, world.now)["g0", "t", 0][0] is Reason.STOPPED
@@ -383,7 +383,7 @@ def test_a_topic_of_the_second_list_takes_from_no_other_what_was_seen_since_the_
     again.note_topics({"t": 2})
     at = np.array(again.places.of("t"), np.int32)
     for second in (10, 20, 30):
-        again.note_looked(at, np.full(2, 100 + second), np.full(2, 100 + second), left + second * S)
+        again.note_polled(at, np.full(2, 100 + second), np.full(2, 100 + second), left + second * S)
     passed = again.heads.passed_ms(at, np.full(2, 115))
     assert take_up_topics(again, known, partitions={"u": 1}, now_ms=left + 35 * S) == 1
     again.note_topics(TOPICS)
@@ -450,7 +450,7 @@ def many(count):
     lag = ClusterLag(wanted=lambda *_: True)
     lag.note_topics({f"topic{number}": 3 for number in range(count)})
     places = np.array([one for topic in lag.topics for one in lag.places.of(topic)], np.int32)
-    lag.note_looked(places, np.arange(3 * count), np.arange(3 * count), NOW)
+    lag.note_polled(places, np.arange(3 * count), np.arange(3 * count), NOW)
     return lag, places
 
 

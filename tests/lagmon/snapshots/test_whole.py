@@ -67,7 +67,7 @@ class Life:
         if end is not None:
             places = np.array(watch.lag.places.of(next(iter(topics))), np.int32)
             ends = np.full(2, end, np.int64)
-            watch.lag.note_looked(places, ends, ends, self.now_ms)
+            watch.lag.note_polled(places, ends, ends, self.now_ms)
 
     def note_ids(self, one):
         self.flow.topics.note_source(TOPICS)

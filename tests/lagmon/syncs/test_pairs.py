@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lagmon.syncs.pairs import begins_anew, segments, translate
+from lagmon.syncs.pairs import restarted, segments, translate
 from tests.lagmon.sync_records import pairs, runs
 
 
@@ -58,7 +58,7 @@ def test_a_translated_offset_skips_no_record_that_the_pairs_know(found, upstream
         pair = found[index]
         # A copy of a record that is still to be read lies at the told offset or behind it.
         assert pair.upstream < upstream or pair.downstream >= told
-        if index and begins_anew(found[index - 1], pair):
+        if index and restarted(found[index - 1], pair):
             break
 
 
@@ -68,6 +68,6 @@ def test_segments_cover_every_pair_once_and_hold_no_step_back(found):
     assert [index for first, last in told for index in range(first, last + 1)] == list(range(len(found)))
     for first, last in told:
         run = found[first : last + 1]
-        assert not any(map(begins_anew, run, run[1:]))
+        assert not any(map(restarted, run, run[1:]))
         differences = [pair.difference for pair in run]
         assert differences in (sorted(differences), sorted(differences, reverse=True))

@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 from deploy.local.groups import set_offsets
 from deploy.local.topics import create_topic, first_from, log_ends
 from lagmon.ingest.watching import LOOK_S
-from lagmon.logs.position_looks import TOPICS_EVERY
+from lagmon.logs.position_polls import TOPICS_EVERY
 from tests.eventually import eventually
 from tests.real.lag.test_groups import DEADLINE_S, asked  # noqa: F401 - a fixture
 

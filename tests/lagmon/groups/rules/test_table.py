@@ -54,12 +54,12 @@ CASES = {
     "a topic made anew that is empty": (
         STEADY,
         replace(BEHIND, remade_ms=NOW, head=0, end=0),
-        Reason.ANEW_EMPTY,
+        Reason.RECREATED_EMPTY,
     ),
     "a topic made anew, and all of it deleted": (
         STEADY,
         replace(BEHIND, remade_ms=NOW, head=500, end=500, start=500),
-        Reason.ANEW_EMPTY,
+        Reason.RECREATED_EMPTY,
     ),
     "a topic made anew, with a record": (
         STEADY,

@@ -10,7 +10,7 @@ import pytest
 
 from fleet.errors import RefusedError, UnavailableError
 from lagmon.ingest.watching import ClusterWatch
-from lagmon.logs import position_looks
+from lagmon.logs import position_polls
 from lagmon.mirrors.detectors.recreated.losses import RecreatedTopics
 from lagmon.mirrors.metadata import ids as mirror_ids
 from lagmon.mirrors.metadata.ids import SETTINGS_OF, MirrorIds
@@ -148,7 +148,7 @@ async def test_a_topic_that_is_gone_keeps_no_other_from_being_read(asked):
     ],
 )
 def test_starts_of_mirrored_topics_are_read_at_each_look(monkeypatch, everywhere, most, read):
-    monkeypatch.setattr(position_looks, "STARTS_AT_ONCE", most)
+    monkeypatch.setattr(position_polls, "STARTS_AT_ONCE", most)
     flow = Mirrored({"orders": 3})
     flow.a.note_topics({"__mine": 1, "orders": 3})
     flow.sight()

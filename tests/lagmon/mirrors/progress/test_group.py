@@ -18,7 +18,7 @@ from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.burrow.documents import listed_groups, status_document
 from lagmon.cluster.state import ClusterLag
 from lagmon.exposition.format import Form
-from lagmon.exposition.telling import Telling
+from lagmon.exposition.lag_metrics import LagMetrics
 from lagmon.groups.rows import partition_rows
 from lagmon.groups.rules.words import Status
 from lagmon.ingest.admin_intake import AdminIntake
@@ -388,7 +388,7 @@ def test_a_group_whose_topics_are_partly_left_out_tells_of_the_mirror_by_all_of_
         document = status_document(one.a, "A", group, now_ms=one.now, every_partition=True)
         assert {part["topic"] for part in document["partitions"]} == {"orders"}
     assert listed_groups(one.a, now_ms=one.now, topic="audit") == []
-    telling = Telling({"A": one.a}, per_partition=True, max_series=100)
+    telling = LagMetrics({"A": one.a}, per_partition=True, max_series=100)
     text = b"".join(telling.tell({"A": one.a.see(one.now)}, Form.PLAIN)).decode()
     assert 'group="mm1-a",topic="orders",partition="1"' in text
     assert "audit" not in text
@@ -412,7 +412,7 @@ def test_a_hidden_group_is_not_among_groups_and_tells_of_the_mirror_all_the_same
     for topic in (None, "orders"):
         assert listed_groups(one.a, now_ms=one.now, topic=topic) == ["billing"]
     assert status_document(one.a, "A", "mm1-a", now_ms=one.now, every_partition=True)["status"] == "NOTFOUND"
-    telling = Telling({"A": one.a}, per_partition=True, max_series=100)
+    telling = LagMetrics({"A": one.a}, per_partition=True, max_series=100)
     text = b"".join(telling.tell({"A": one.a.see(one.now)}, Form.PLAIN)).decode()
     assert 'group="billing",topic="orders",partition="0"' in text
     assert "mm1-a" not in text

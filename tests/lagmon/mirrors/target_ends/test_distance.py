@@ -231,7 +231,7 @@ def test_what_is_written_while_ends_are_read_bounds_no_look():
         if one.one.now == began + 4 * S:
             one.commit()
     place, end = one.one.b.places.of("A.orders"), np.array([one.one.target_ends["A.orders", 0]])
-    one.one.b.note_looked(np.array(place, np.int32), end, end, began, read_ms=one.one.now)
+    one.one.b.note_polled(np.array(place, np.int32), end, end, began, read_ms=one.one.now)
     one.note()
     one.wait(4)
     one.one.flow.read_to_ms = one.one.now

@@ -44,7 +44,7 @@ class Transactional(Mirrored):
         places = np.array([self.a.places.of(topic)[number] for topic, number in self.ends], np.int32)
         ends = np.array([*self.ends.values()])
         stables = np.array([min(self.open.get(name, end), end) for name, end in self.ends.items()])
-        self.a.note_looked(places, ends, stables, self.now, read_ms=self.now)
+        self.a.note_polled(places, ends, stables, self.now, read_ms=self.now)
 
     def hang(self, name=NAME):
         self.open[name] = self.ends[name]
@@ -132,5 +132,5 @@ def test_a_look_without_an_answer_about_transactions_tells_nothing():
     assert HUNG in seen(one, 1020)
     place = np.array(one.a.places.of("orders")[:1], np.int32)
     one.now += 5 * S
-    one.a.note_looked(place, np.array([one.ends[NAME]]), np.array([-1]), one.now)
+    one.a.note_polled(place, np.array([one.ends[NAME]]), np.array([-1]), one.now)
     assert one.sight().held == ()

@@ -30,7 +30,7 @@ class Apart(Mirrored):
     def look_at(self, lag, ends):
         places = np.array([lag.places.of(topic)[number] for topic, number in ends], np.int32)
         values = np.array(list(ends.values()))
-        lag.note_looked(places, values, values, self.now, read_ms=self.now)
+        lag.note_polled(places, values, values, self.now, read_ms=self.now)
         if lag is self.a:
             lag.heads.note_starts(places, np.zeros(len(places), np.int64))
 

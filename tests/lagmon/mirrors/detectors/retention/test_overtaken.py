@@ -603,7 +603,7 @@ def test_a_loss_is_told_where_looks_follow_one_another_and_the_log_never_rests()
         if second % 10 == 1:  # also a second after each flush
             place = one.b.places.of("A.orders")
             end = np.array([one.target_ends["A.orders", 0]])
-            one.b.note_looked(np.array(place, np.int32), end, end, one.now, read_ms=one.now)
+            one.b.note_polled(np.array(place, np.int32), end, end, one.now, read_ms=one.now)
             seen = dict(one.target_ends)
         if second % 10 == 2:
             one.target_ends, real = seen, one.target_ends

@@ -58,7 +58,7 @@ class Synced:
 
     def look(self, lag, name, end, *, start=None):
         place = np.array([lag.places.of(name)[0]], np.int32)
-        lag.note_looked(place, np.array([end]), np.array([end]), self.one.now, read_ms=self.one.now)
+        lag.note_polled(place, np.array([end]), np.array([end]), self.one.now, read_ms=self.one.now)
         if start is not None:
             lag.heads.note_starts(place, np.array([start]))
 

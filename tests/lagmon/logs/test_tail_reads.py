@@ -13,8 +13,8 @@ from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.cluster.state import ClusterLag
 from lagmon.groups.rows import partition_rows
 from lagmon.groups.rules.words import Reason
-from lagmon.logs.record_due import OldReaders
-from lagmon.logs.tail_looks import IDLE_LOOKS, MOST_TOLD, REFUSED_S, TailLooks
+from lagmon.logs.record_due import RecordReaders
+from lagmon.logs.tail_reads import IDLE_LOOKS, MOST_TOLD, REFUSED_S, TailReads
 from lagmon.logs.time_lag import LagKind
 from runtime.kafka.gaps import LONGEST_S, Found
 from runtime.kafka.properties.client_settings import ClientSettings
@@ -51,7 +51,7 @@ class Desk:
         self.ends = [102, 50]
         clock = SimpleNamespace(wall_s=lambda: float(self.now_s))
         settings = ClientSettings({"bootstrap.servers": "a:1"})
-        self.looks = TailLooks("A", settings, self.lag, threading.Lock(), clock=clock)
+        self.looks = TailReads("A", settings, self.lag, threading.Lock(), clock=clock)
         self.gaps, self.others = Gaps(), Gaps()
         for kind, gaps in zip(self.looks._kinds, (self.gaps, self.others), strict=True):
             kind.gaps = gaps
@@ -68,7 +68,7 @@ class Desk:
             if again is not None:
                 self.commit(again)
             places, ends = np.array(self.lag.places.of("t"), np.int32), np.array(self.ends)
-            self.lag.note_looked(places, ends, ends, self.now_s * S)
+            self.lag.note_polled(places, ends, ends, self.now_s * S)
             self.lag.heads.note_starts(places, np.zeros(2, np.int64))
             self.lag.note_read(0, self.now_s * S)
             self.looks.look()
@@ -229,7 +229,7 @@ def test_a_group_whose_next_records_are_deleted_is_not_told_that_there_was_nothi
     for _ in range(3):
         desk.now_s += 10
         places, ends = np.array(desk.lag.places.of("t"), np.int32), np.array(desk.ends)
-        desk.lag.note_looked(places, ends, ends, desk.now_s * S)
+        desk.lag.note_polled(places, ends, ends, desk.now_s * S)
         desk.lag.heads.note_starts(places, np.array([101, 0]))
         desk.lag.note_read(0, desk.now_s * S)
         desk.looks.look()
@@ -331,7 +331,7 @@ def test_a_mirror_that_stands_is_looked_at_where_nobody_ever_committed():
     desk.go(20)
     desk.lag.begin_commits(1)  # and of no partition is anything read
     place = np.array(desk.lag.places.of("t")[:1], np.int32)
-    desk.lag.mirrors_stand["A->B"] = OldReaders(place, np.array([7]))
+    desk.lag.idle_mirrors["A->B"] = RecordReaders(place, np.array([7]))
     desk.looks.look()
     assert desk.gaps.asked == [{("t", 0): 7}]
 

@@ -12,7 +12,7 @@ from lagmon.cluster.given_names import ASKED_AT_ONCE
 from lagmon.cluster.late_ids import in_time
 from lagmon.cluster.state import ClusterLag
 from lagmon.ingest.commits import TOPIC
-from lagmon.logs.position_looks import PositionLooks
+from lagmon.logs.position_polls import PositionPolls
 from runtime.kafka.positions import Listed, Which
 from tests.runtime.fake_clock import FakeClock
 
@@ -52,7 +52,7 @@ class Life:
         self.clock, self.cluster = FakeClock(), Cluster()
         self.lag = ClusterLag(wanted=lambda *_: True)
         self.lag.begin_commits(1)
-        self.looks = PositionLooks("B", self.lag, threading.Lock(), clock=self.clock)
+        self.looks = PositionPolls("B", self.lag, threading.Lock(), clock=self.clock)
         self.look()
         slot = self.lag.slots.take("g", self.place)
         assert self.lag.slots.place[slot] == self.place

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.cluster.state import ClusterLag
-    from lagmon.exposition.commits import CommitsTelling
+    from lagmon.exposition.commits import CommitMetrics
     from lagmon.exposition.format import Form
     from lagmon.exposition.mirrors import MirrorTelling, Sights
-    from lagmon.groups.sight import GroupSight
+    from lagmon.groups.view import GroupView
 
 
-class Telling:
+class LagMetrics:
     """Keeps the labels of every series between scrapes; call `tell` under the locks of its inputs."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Telling:
         per_partition: bool,
         max_series: int,
         mirrors: MirrorTelling | None = None,
-        commits: CommitsTelling | None = None,
+        commits: CommitMetrics | None = None,
     ) -> None:
         self._clusters = dict(clusters)
         self._mirrors = mirrors
@@ -67,16 +67,16 @@ class Telling:
         self._free: list[int] = []
 
     def tell(
-        self, sights: Mapping[str, GroupSight], form: Form, *, flows: Sights | None = None
+        self, views: Mapping[str, GroupView], form: Form, *, flows: Sights | None = None
     ) -> Iterator[bytes]:
-        """Return the text of all families in pieces; `sights` are the verdicts on each cluster's groups.
+        """Return the text of all families in pieces; `views` are the verdicts on each cluster's groups.
 
         `flows` are the verdicts on mirrors, if these are written.
         """
-        columns = self._group_columns(sights)
+        columns = self._group_columns(views)
         taken = [self._clusters[alias].intake.taken for alias in self._clusters]
         values: dict[Family, NDArray[np.generic]] = dict(zip(self._groups, columns, strict=True))
-        values |= self._slots.values(sights)
+        values |= self._slots.values(views)
         values[self._counts[0]] = np.array([one.commits for one in taken], np.int64)
         values[self._counts[1]] = np.array([one.malformed for one in taken], np.int64)
         values[self._counts[2]] = np.array([one.absurd for one in taken], np.int64)
@@ -86,17 +86,17 @@ class Telling:
             values |= self._mirrors.values(flows or {})
         return self._exposition.render(values, form)
 
-    def _group_columns(self, sights: Mapping[str, GroupSight]) -> Sequence[NDArray[np.generic]]:
-        self._keep_rows(sights)
+    def _group_columns(self, views: Mapping[str, GroupView]) -> Sequence[NDArray[np.generic]]:
+        self._keep_rows(views)
         size = len(self._rows) + len(self._free)
         status = np.full(size, -1, np.int64)
         total, most = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
         seconds = np.full(size, -1.0)
-        for alias, sight in sights.items():
-            found = sight.groups
+        for alias, view in views.items():
+            found = view.groups
             # Verdicts may be a second old: newer groups have no value yet.
             slots = self._clusters[alias].slots
-            seen = [one for one in slots.groups() if sight.knows_group(slots, one[0])]
+            seen = [one for one in slots.groups() if view.knows_group(slots, one[0])]
             numbers = [number for number, _ in seen]
             rows = [self._rows[alias, name] for _, name in seen]
             status[rows] = found.status[numbers]
@@ -106,8 +106,8 @@ class Telling:
             seconds[rows] = found.lag_s[numbers]
         return status, total, most, seconds
 
-    def _keep_rows(self, sights: Mapping[str, GroupSight]) -> None:
-        there = {(alias, name) for alias in sights for _, name in self._clusters[alias].slots.groups()}
+    def _keep_rows(self, views: Mapping[str, GroupView]) -> None:
+        there = {(alias, name) for alias in views for _, name in self._clusters[alias].slots.groups()}
         for gone in self._rows.keys() - there:
             row = self._rows.pop(gone)
             self._free.append(row)

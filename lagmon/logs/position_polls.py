@@ -26,7 +26,7 @@ TOPICS_EVERY = 6  # polls: then also topics and log starts
 STARTS_AT_ONCE = 5_000  # partitions that mirrors read; requesting 1,000 takes about 10 ms of CPU
 
 
-class PositionLooks:
+class PositionPolls:
     """The polls of one cluster; `lock` guards the state that they are added to."""
 
     def __init__(self, alias: str, lag: ClusterLag, lock: threading.Lock, *, clock: Clock) -> None:
@@ -35,7 +35,7 @@ class PositionLooks:
         self._lock = lock
         self._clock = clock
         self.listed: dict[str, Listed] = {}
-        self.looked_at: float | None = None  # when all ends were read last, epoch s
+        self.polled_at: float | None = None  # when all ends were read last, epoch s
         self.took_s = 0.0
         # Called with the cluster's id and its topics as soon as they are listed, before the first poll.
         self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
@@ -86,15 +86,15 @@ class PositionLooks:
             heads = self._lag.heads
             late, fallen = heads.forgotten(places), heads.fallen_below_start
             ends[late] = stables[late] = -1
-            self._lag.note_looked(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
+            self._lag.note_polled(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
             fell = heads.fallen_below_start > fallen  # re-created: its start and id are needed soon
         self._count += 1  # what fails from here on is repeated in its turn, and delays nothing else
         lost = expect is not None and expect(_of_commits(asked, ends.tolist()), at_ms)
         # Ids first: log starts must be read after a re-creation is known.
         self._look_at_ids(positions, everywhere=rarely or back or fell or lost)
         self._look_at_starts(positions, places, asked, everywhere=rarely or fell)
-        self.looked_at = self._clock.wall_s()
-        self.took_s = self.looked_at - began_at
+        self.polled_at = self._clock.wall_s()
+        self.took_s = self.polled_at - began_at
         give_back()  # each step fragments a tenth of our memory
 
     def _begin_asking(self) -> int:

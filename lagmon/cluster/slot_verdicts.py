@@ -1,6 +1,6 @@
 """Verdicts on all slots of one cluster, block by block, to need little memory. Pure.
 
-Values that need all rows are computed first: log positions (`OfPlaces`), moves of groups (`Turns`), known
+Values that need all rows are computed first: log positions (`OfPlaces`), moves of groups (`Moves`), known
 commits, members, and carried groups.
 """
 
@@ -14,11 +14,11 @@ import numpy as np
 from lagmon.arrays.packed import Packed
 from lagmon.arrays.place_rows import parts
 from lagmon.cluster.positions import OfPlaces, positions_of
-from lagmon.cluster.unlisted_partitions import tell_unlisted
-from lagmon.groups.carried import tell_carried
-from lagmon.groups.rules.admin_words import AdminSweep, seen_by_asking
+from lagmon.cluster.unlisted_partitions import mark_unlisted
+from lagmon.groups.carried import mark_carried
+from lagmon.groups.moves import Moves
+from lagmon.groups.rules.admin_sentences import AdminSweep, with_members
 from lagmon.groups.sweep import Sweep, sweep
-from lagmon.groups.turns import Turns
 from lagmon.groups.verdicts import Verdicts
 from lagmon.logs.time_lag import NO_ANSWER_S, LagKind, lag_s
 
@@ -61,7 +61,7 @@ class _Whole:
     """Values computed from all slots, places and groups before the blocks."""
 
     places: OfPlaces
-    turns: Turns
+    moves: Moves
     members: NDArray[np.int64]  # by number of a group
     read_to_ms: Longs  # the same; the last is for slots without a group
     carried: Carried
@@ -71,7 +71,7 @@ class _Whole:
         hangs_since_ms = known.hangs_since_ms
         return cls(
             OfPlaces.of(known.heads, known.marks, now_ms=now_ms, hangs_since_ms=hangs_since_ms),
-            Turns(known.intake, now_ms),
+            Moves(known.intake, now_ms),
             _members(known.intake),
             known.commits.by_group(known.intake.slots),
             carried,
@@ -113,13 +113,13 @@ class SlotVerdicts:
             passed=passed,
             commits_read_to_ms=whole.read_to_ms[group],
             members=whole.members[np.maximum(group, 0)],
-            turns=whole.turns,
+            moves=whole.moves,
         )
         rows = sweep(windows, positions, now_ms=now_ms, policy=known.policy)
-        rows = tell_unlisted(rows, place, intake.places, known.topics)
+        rows = mark_unlisted(rows, place, intake.places, known.topics)
         if known.commits.asking:
-            rows = seen_by_asking(rows, positions.members)
-        rows = tell_carried(rows, group, whole.carried)
+            rows = with_members(rows, positions.members)
+        rows = mark_carried(rows, group, whole.carried)
         seconds, kinds = lag_s(heads, at, next_record, now_ms, passed=passed)
         seconds[rows.lag < 0], kinds[rows.lag < 0] = NO_ANSWER_S, LagKind.NONE
         self.rows.put(part, rows)

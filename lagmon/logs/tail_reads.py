@@ -40,7 +40,7 @@ class _Kind:
     failed: bool = False  # the newest turn
 
 
-class TailLooks:
+class TailReads:
     """Reads of one cluster; `problem` names topics that may not be read, and the missing permission."""
 
     def __init__(

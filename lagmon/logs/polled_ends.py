@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lagmon.logs.heads import Heads
 
 
-def looks_of(heads: Heads, place: int) -> list[dict[str, int]]:
+def polled_ends(heads: Heads, place: int) -> list[dict[str, int]]:
     """Return the polls, oldest first: all recent ones, fewer with age."""
     kept = heads.state(np.array([place], np.int32))
     ends, times = kept.ends[:, 0].tolist(), kept.times[:, 0].tolist()

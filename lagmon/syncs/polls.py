@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from lagmon.ingest.watching import ClusterWatch
 
 
-def newest_look_ms(watch: ClusterWatch) -> int:
+def newest_poll_ms(watch: ClusterWatch) -> int:
     """Return when any end was last read, -1 never."""
     with watch.lock:
         return int(watch.lag.heads.sampled_ms.max(initial=-1))
 
 
-def looked(
+def polled(
     watch: ClusterWatch, partitions: Sequence[tuple[str, int]]
 ) -> tuple[list[int], list[int], list[int]]:
     """Return end, last stable offset and time of the last poll of each place, -1 if not known."""

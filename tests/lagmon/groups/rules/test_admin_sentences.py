@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lagmon.groups.rules.admin_words import seen_by_asking
+from lagmon.groups.rules.admin_sentences import with_members
 from lagmon.groups.rules.policy import Policy
 from lagmon.groups.rules.words import Reason
 from lagmon.groups.sweep import sweep
@@ -14,7 +14,7 @@ from tests.lagmon.windows import NOW, arrays_of_positions, arrays_of_windows, po
 def told(shape, where):
     """Return reason and sentence of one row."""
     rows = sweep(arrays_of_windows([shape]), arrays_of_positions([where]), now_ms=NOW, policy=Policy())
-    asked = seen_by_asking(rows, np.array([where.members]))
+    asked = with_members(rows, np.array([where.members]))
     return Reason(int(asked.reason[0])), asked.sentence(0)
 
 

@@ -10,16 +10,16 @@ from lagmon.cluster.state import ClusterLag
 from lagmon.groups.listing import group_line
 from lagmon.groups.rows import partition_rows
 from lagmon.groups.rules.words import Reason, Status
-from tests.lagmon.turns import BEGAN_MS, Seen, Turns
+from tests.lagmon.turns import BEGAN_MS, Moves, Seen
 
 
 def test_a_partition_that_waits_for_its_turn_for_two_minutes_is_no_stop():
-    seen = Seen([Turns(1.0, 70.0, 5.0, again=again, backlog_s=300, seed=4) for again in (False, True)])
+    seen = Seen([Moves(1.0, 70.0, 5.0, again=again, backlog_s=300, seed=4) for again in (False, True)])
     found = set()
-    for at_s, sight in seen.run(900):
+    for at_s, view in seen.run(900):
         if at_s > 60:
-            found |= set(seen.statuses(sight))
-            found_rows = {Reason(int(one)) for one in sight.rows.reason}
+            found |= set(seen.statuses(view))
+            found_rows = {Reason(int(one)) for one in view.rows.reason}
             found |= found_rows & {Reason.RESTING}
     assert Reason.RESTING in found
     assert not found & {Status.STOP, Status.STALL}
@@ -27,13 +27,13 @@ def test_a_partition_that_waits_for_its_turn_for_two_minutes_is_no_stop():
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_partition_that_waits_for_its_turn_for_as_long_as_before_is_no_stop(again):
-    seen = Seen([Turns(1.0, 60.0, 5.0, again=again, partitions=8, backlog_s=2500, seed=4)])
+    seen = Seen([Moves(1.0, 60.0, 5.0, again=again, partitions=8, backlog_s=2500, seed=4)])
     found, longest_s = set(), 0.0
-    for at_s, sight in seen.run(2000):
+    for at_s, view in seen.run(2000):
         if at_s > 1000:  # each has had two turns, and it is known how long it rests between them
-            found |= set(seen.statuses(sight))
-            for row in np.flatnonzero(sight.rows.reason == Reason.RESTING).tolist():
-                longest_s = max(longest_s, (sight.now_ms - sight.rows.facts(row).since_ms) / 1000)
+            found |= set(seen.statuses(view))
+            for row in np.flatnonzero(view.rows.reason == Reason.RESTING).tolist():
+                longest_s = max(longest_s, (view.now_ms - view.rows.facts(row).since_ms) / 1000)
     assert longest_s > 360
     assert not found & {Status.STOP, Status.STALL}
 
@@ -69,7 +69,7 @@ class Shared:
             live=True,
         )
         places = np.array(self.lag.places.of("t"), np.int32)
-        self.lag.note_looked(places, np.array(ends), np.array(ends), now_ms)
+        self.lag.note_polled(places, np.array(ends), np.array(ends), now_ms)
         self.lag.heads.note_starts(places, np.zeros(3, np.int64))
         self.lag.note_read(0, now_ms)
 
@@ -87,8 +87,8 @@ class Shared:
 )
 def test_a_partition_may_stand_while_its_own_reader_moves_elsewhere(owners, stuck_for_s, status):
     shared = Shared(owners)
-    sight = shared.run(stuck_for_s)
-    assert Status(int(sight.groups.status[0])) is status
+    view = shared.run(stuck_for_s)
+    assert Status(int(view.groups.status[0])) is status
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -126,7 +126,7 @@ def test_a_group_with_one_empty_topic_that_was_made_anew_is_well_and_lags_by_not
     lag.note_id("t", "first", now_ms - 2000)
     assert lag.note_id("t", "second", now_ms - 1000)
     for end, status, seen in ((0, "OK", (0, 0.0, "exact")), (4, "UNKNOWN", (None, None, "none"))):
-        lag.note_looked(places, np.full(3, end), np.full(3, end), now_ms)
+        lag.note_polled(places, np.full(3, end), np.full(3, end), now_ms)
         lag.note_read(0, now_ms)
         rows, _ = partition_rows(lag, lag.see(now_ms), "g")
         assert {row["status"] for row in rows} == {status}

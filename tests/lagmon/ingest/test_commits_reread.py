@@ -76,10 +76,10 @@ def change(read, what):
 def test_all_is_read_anew_and_nothing_is_known_until_then(read, what, looks, said):
     read.commit("g", 90)
     read.go(5)
-    assert (read.reader.has_to_begin_anew(), groups(read.lag)) == (False, ["g"])
+    assert (read.reader.must_restart(), groups(read.lag)) == (False, ["g"])
     change(read, what)
     read.go(looks)
-    assert read.reader.has_to_begin_anew() is True
+    assert read.reader.must_restart() is True
     assert (read.said, groups(read.lag), read.lag.read_to_ms) == ([said], [], -1)
     assert not_ready(None, read.reader.progress)["phase"] == "starting"
     value = encode_commit_value(95, read.now_ms)
@@ -97,7 +97,7 @@ def test_an_end_that_was_lost_is_not_taken_for_read_and_has_the_id_asked_for_at_
     read.commits_id = "second"
     read.go(1)
     assert (read.lag.read_to_ms, read.asked_ids[-1]) == (known_ms, [TOPIC])
-    assert read.reader.has_to_begin_anew() is True
+    assert read.reader.must_restart() is True
     assert read.said == [ANEW]
 
 
@@ -114,7 +114,7 @@ def test_who_reads_on_past_an_end_while_the_look_goes_on_has_lost_nothing(read):
     for _ in range(10):
         read.look()
         read.committed_end = read.stable_end = read.committed_end + 5
-    assert (read.reader.has_to_begin_anew(), read.said) == (False, [])
+    assert (read.reader.must_restart(), read.said) == (False, [])
 
 
 def test_what_a_client_hands_over_that_has_gone_back_to_the_start_is_not_taken_in(read):
@@ -125,7 +125,7 @@ def test_what_a_client_hands_over_that_has_gone_back_to_the_start_is_not_taken_i
     read.reader._take()
     (slot,) = read.lag.slots.of("g").tolist()
     assert (read.lag.rings.offset[slot, -1], read.lag.rings.filled[slot]) == (90, 1)
-    assert read.reader.has_to_begin_anew() is True
+    assert read.reader.must_restart() is True
     assert read.said == [BACK.format(1)]
 
 
@@ -133,7 +133,7 @@ def test_a_marker_at_the_end_that_no_client_hands_over_is_nothing_lost(read):
     read.client.batches = [Batch([], [], ends={0: 52})]
     read.committed_end = read.stable_end = 52
     read.go(3)
-    assert (read.reader.progress.read_records, read.reader.has_to_begin_anew()) == (52, False)
+    assert (read.reader.progress.read_records, read.reader.must_restart()) == (52, False)
 
 
 @pytest.mark.parametrize("brokers", ["with ids", "without ids"])
@@ -148,7 +148,7 @@ def test_a_topic_that_is_back_as_it_was_is_no_other(read, brokers):
     assert (TOPIC in read.lag.topics, read.lag.read_to_ms) == (False, known_ms)
     read.topics = there
     read.go(8)
-    assert (read.reader.has_to_begin_anew(), read.said) == (False, [])
+    assert (read.reader.must_restart(), read.said) == (False, [])
 
 
 class Cluster:

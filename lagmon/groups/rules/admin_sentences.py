@@ -45,7 +45,7 @@ class AdminSweep(Sweep):
         return sentence
 
 
-def seen_by_asking(rows: Sweep, members: NDArray[np.integer]) -> AdminSweep:
+def with_members(rows: Sweep, members: NDArray[np.integer]) -> AdminSweep:
     """Return the verdicts with STALLED instead of STOPPED for rows whose group has members."""
     stopped_with_members = (rows.reason == Reason.STOPPED) & (members > 0)
     reason = np.where(stopped_with_members, np.int8(Reason.STALLED), rows.reason)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 RECENT_MS = 60_000
 
 
-class Turns:
+class Moves:
     """When the groups of one cluster moved last, and members of groups that are queried."""
 
     def __init__(self, intake: Intake, now_ms: int) -> None:

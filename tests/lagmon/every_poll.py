@@ -5,7 +5,7 @@ from __future__ import annotations
 from lagmon.logs.head_history import LONGEST_LINE_MS
 
 
-class EveryLook:
+class EveryPoll:
     def __init__(self) -> None:
         self.points: list[tuple[int, int]] = []  # (end, epoch ms), oldest first
 

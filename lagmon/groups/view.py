@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupSight:
+class GroupView:
     """The verdicts as of `now_ms`; rows are slots, groups are by number.
 
     Slots and numbers are reused meanwhile: `knows_group` and `knows_slot` return whether they still mean the
@@ -38,7 +38,7 @@ class GroupSight:
     start: Packed
     readable_from: Packed
     begun: int  # how many groups had begun
-    turns: NDArray[np.int32]  # of each slot
+    generations: NDArray[np.int32]  # of each slot
     carried: Carried = field(default_factory=dict)  # by number of a carried group, the flows that sync it
     # groups that are WARN for the sum of their lags
     falling: Mapping[int, Falling] = field(default_factory=dict)
@@ -50,4 +50,4 @@ class GroupSight:
 
     def knows_slot(self, slots: Slots, slot: int) -> bool:
         """Return whether this slot means the same now as in these verdicts."""
-        return slot < len(self.turns) and bool(self.turns[slot] == slots.turns[slot])
+        return slot < len(self.generations) and bool(self.generations[slot] == slots.generations[slot])

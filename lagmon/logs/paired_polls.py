@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.progress.sources import Source
 
 
-def pair_looks(
+def pair_polls(
     flows: Iterable[MirrorFlow],
     watches: Sequence[ClusterWatch],
     readers: Iterable[Source],
@@ -40,19 +40,19 @@ def pair_looks(
     for alias, watch in watched.items():
         led = [watched[source] for target, source in sorted(leads) if target == alias]
         if led:
-            watch.on_looked = partial(_look_at, led)
+            watch.on_polled = partial(_look_at, led)
         watch.leaders = tuple(watched[target] for target, source in sorted(leads) if source == alias)
     for reader in readers:
         if isinstance(reader, MirrorOffsets):
             targets = [watched[alias] for alias in sorted(reader.targets)]
-            reader.on_flush = partial(on_loop, partial(_look_after_flush, targets))
+            reader.on_flush = partial(on_loop, partial(_poll_after_flush, targets))
 
 
 def _look_at(watches: Iterable[ClusterWatch], after_flush: bool) -> None:
     for watch in watches:
-        watch.look_soon(in_any_case=after_flush)
+        watch.poll_soon(in_any_case=after_flush)
 
 
-def _look_after_flush(watches: Iterable[ClusterWatch]) -> None:
+def _poll_after_flush(watches: Iterable[ClusterWatch]) -> None:
     for watch in watches:
-        watch.look_after_flush()
+        watch.poll_after_flush()

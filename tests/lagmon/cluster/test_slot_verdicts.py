@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fleet.wire.commits import MemberAssigned, MemberDescribed, encode_commit_key, encode_commit_value
 from lagmon.arrays.packed import Packed
 from lagmon.cluster.positions import leave_former_logs
-from lagmon.cluster.sight import SlotVerdicts
+from lagmon.cluster.slot_verdicts import SlotVerdicts
 from lagmon.cluster.state import ClusterLag
 
 BEGAN_MS = 1_790_000_000_000
@@ -63,7 +63,7 @@ def _lived(rounds, members, *, asking):
             [place for topic in TOPICS for place in lag.places.of(topic)[: TOPICS[topic]]], np.int32
         )
         ends = np.full(len(places), end, np.int64)
-        lag.note_looked(places, ends, np.maximum(ends - held, 0), now_ms)
+        lag.note_polled(places, ends, np.maximum(ends - held, 0), now_ms)
         if happens == "deleted":
             lag.heads.note_starts(places, ends - 20, read_ms=now_ms)
         for group, (topic, partition), offset in commits:
