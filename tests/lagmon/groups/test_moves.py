@@ -10,11 +10,11 @@ from lagmon.cluster.state import ClusterLag
 from lagmon.groups.listing import group_line
 from lagmon.groups.rows import partition_rows
 from lagmon.groups.rules.words import Reason, Status
-from tests.lagmon.turns import BEGAN_MS, Moves, Seen
+from tests.lagmon.turns import BEGAN_MS, Seen, Turns
 
 
 def test_a_partition_that_waits_for_its_turn_for_two_minutes_is_no_stop():
-    seen = Seen([Moves(1.0, 70.0, 5.0, again=again, backlog_s=300, seed=4) for again in (False, True)])
+    seen = Seen([Turns(1.0, 70.0, 5.0, again=again, backlog_s=300, seed=4) for again in (False, True)])
     found = set()
     for at_s, view in seen.run(900):
         if at_s > 60:
@@ -27,7 +27,7 @@ def test_a_partition_that_waits_for_its_turn_for_two_minutes_is_no_stop():
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_partition_that_waits_for_its_turn_for_as_long_as_before_is_no_stop(again):
-    seen = Seen([Moves(1.0, 60.0, 5.0, again=again, partitions=8, backlog_s=2500, seed=4)])
+    seen = Seen([Turns(1.0, 60.0, 5.0, again=again, partitions=8, backlog_s=2500, seed=4)])
     found, longest_s = set(), 0.0
     for at_s, view in seen.run(2000):
         if at_s > 1000:  # each has had two turns, and it is known how long it rests between them
