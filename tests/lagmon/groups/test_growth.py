@@ -121,11 +121,11 @@ class Sums:
         self.growth, self.at_s = GroupGrowth(), 0
 
     def look(self, lag, *, begun=1, **others):
-        """GroupPart at a group that lags by so much in all, when so many had begun."""
+        """Add a poll of a group that lags by so much in all, when so many had begun."""
         end = np.full(3, 1_000_000 + 100 * self.at_s)
         known = {
             "group": np.zeros(3, np.int32),
-            "turns": np.ones(3, np.int32),
+            "generations": np.ones(3, np.int32),
             "seen": np.ones(3, np.bool_),
             "end": end,
             "offset": end - np.array([lag, 0, 0]),
@@ -163,7 +163,7 @@ def test_what_is_not_the_same_sum_begins_anew(look):
     sums = Sums()
     assert sums.fall()[-1]
     changed = {
-        "a slot is another's": {"turns": np.array([1, 1, 3])},
+        "a slot is another's": {"generations": np.array([1, 1, 3])},
         "an end is not known": {"end": np.array([-1, 5, 5])},
         "an offset is not known": {"offset": np.array([-1, 5, 5])},
     }[look]
