@@ -136,7 +136,7 @@ class Sums:
         return bool(self.growth.falls[0])
 
     def fall(self, looks=60, **others):
-        """GroupPart at one that falls behind by a tenth of what is written."""
+        """Add a poll of one that falls behind by a tenth of what is written."""
         return [self.look(30 * self.at_s + 500, **others) for _ in range(looks)]
 
 

@@ -293,9 +293,7 @@ def test_a_record_of_a_topic_that_may_not_be_read_stays_a_bound_and_is_tried_aga
     desk.gaps.answer = Found(refused={"t": "cluster A: reading the end of t failed: not authorised."})
     desk.go(300)
     assert len(desk.gaps.asked) == 1
-    assert "leave lag of mirrors unknown), nor how old records are that were there before its first look" in (
-        desk.looks.problem
-    )
+    assert "leave the lag of mirrors unknown, and the age of records" in (desk.looks.problem)
     assert lag_of(desk) == (310.0, LagKind.AT_LEAST)
     desk.gaps.answer = of_record(100, 7200)
     desk.go(int(REFUSED_S))
