@@ -103,7 +103,7 @@ class GroupProgress:
         moved = {
             key: held
             for key, held in self._held.items()
-            if held.slot >= len(slots) or slots.turns[held.slot] != held.turn
+            if held.slot >= len(slots) or slots.generations[held.slot] != held.turn
         }
         if not moved:
             return
@@ -118,12 +118,14 @@ class GroupProgress:
                 del self._held[key]
                 self._flow.windows.forget(*key)
             else:
-                self._held[key] = replace(held, slot=slot, turn=int(slots.turns[slot]))
+                self._held[key] = replace(held, slot=slot, turn=int(slots.generations[slot]))
 
     def _newest(self, rows: Slots | int) -> NDArray[np.int64]:
         """Return turn and newest commit of slots, a row each."""
         slots, rings = self._lag.slots, self._lag.rings
-        return np.array((slots.turns[rows], rings.offset[rows, -1], rings.committed_ms[rows, -1]), np.int64)
+        return np.array(
+            (slots.generations[rows], rings.offset[rows, -1], rings.committed_ms[rows, -1]), np.int64
+        )
 
     def _changed(self, rows: Slots) -> Slots:
         """Return the slots with a commit that was not seen yet."""
