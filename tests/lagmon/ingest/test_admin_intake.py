@@ -208,8 +208,8 @@ def test_a_group_that_moves_and_falls_behind_or_goes_back_is_told_so_without_a_w
         asked.told("back", [("t", 0, 300 + 10 * number if number < 36 else 50 + number)], ago_s=ago_s)
     slow, back = asked.rows("slow", later_s=11)["t", 0], asked.rows("back", later_s=11)["t", 0]
     assert (slow["status"], back["status"]) == ("WARN", "REWIND")
-    assert "when it was last seen to move" in slow["sentence"]
-    assert "as was seen at" in back["sentence"]
+    assert "at its last move" in slow["sentence"]
+    assert "seen at" in back["sentence"]
     assert "commit" not in slow["sentence"] + back["sentence"]
 
 
@@ -244,7 +244,7 @@ def test_the_end_of_a_log_is_stale_after_a_minute_however_long_a_cycle_is(cycle_
     asked.told("g", [("t", 0, 100)], ago_s=5)
     assert asked.status("g") is Status.OK
     assert asked.status("g", later_s=1) is Status.UNKNOWN
-    assert "The log's end was last read 1 min 1 s ago" in asked.rows("g", later_s=1)["t", 0]["sentence"]
+    assert "log end offset last read 1 min 1 s ago" in asked.rows("g", later_s=1)["t", 0]["sentence"]
 
 
 def test_a_group_of_which_nothing_is_told_yet_is_unknown():
@@ -254,7 +254,7 @@ def test_a_group_of_which_nothing_is_told_yet_is_unknown():
     asked.lag.asked_ms.pop("g")
     row = asked.rows("g")["t", 0]
     assert Reason[row["reason"].upper()] is Reason.COMMITS_STALE
-    assert row["sentence"] == "The group's offsets have not been told by the Admin API yet."
+    assert row["sentence"] == "Lag unknown: the Admin API has not returned the group's offsets yet."
 
 
 def test_a_group_is_asked_for_the_topics_that_are_not_left_out():
