@@ -66,7 +66,7 @@ def test_who_commits_past_the_end_more_often_than_ends_are_read_is_not_well(ever
     later = [row for second, row in told.items() if second > 20]
     assert {row["reason"] for row in later} == {"beyond_end"}
     assert {row["lag_records"] for row in later} == {None}
-    assert "and the log ended at 12222 when it was read afterwards" in later[-1]["sentence"]
+    assert "is beyond the log end offset 12222, read later" in later[-1]["sentence"]
 
 
 def test_who_goes_on_committing_offsets_of_a_topic_that_was_made_anew_is_never_well():

@@ -357,7 +357,7 @@ def test_a_new_group_is_judged_alike_and_members_are_told_where_nobody_knows_the
     view = desk.lag.see(desk.now_ms)
     desk.lag.membership.take(MemberGone("g", "two"))
     line = group_line("A", "g", desk.lag.slots.number("g"), desk.lag, view)
-    assert line["sentence"].endswith("ago. What it has read is not known.")  # a moment after the verdict
+    assert line["sentence"].endswith(" at the latest.")  # a moment after the verdict
     assert desk.rows() == {}
 
 
