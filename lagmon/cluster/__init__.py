@@ -5,7 +5,7 @@ absence              when a cluster was last unreachable
 commits              up to when the commits of a cluster's groups are known
 marks                ids of one cluster's topics, re-creations, open transactions
 positions            the position of each group in its logs, for many slots at once
-view                 verdicts on all slots of one cluster, block by block
+slot_verdicts        verdicts on all slots of one cluster, block by block
 tails                checks of the last offsets before log ends, where groups and mirrors are idle
 names                numbers of groups, topics and partitions: slots and places
 given_names          names of topics that members were assigned by id and on which no group commits

@@ -226,9 +226,7 @@ async def test_a_user_without_rights_is_told_which(postgresql, opened):
     url = new_database(postgresql)
     name = url.rpartition("/")[2]
     postgresql.say(f"create role poor_{name} login password 'poor'")
-    with pytest.raises(
-        UnavailableError, match="denies this to the user: make it the owner of the database"
-    ):
+    with pytest.raises(UnavailableError, match="denies this to the user: make it the owner of the database"):
         await opened(postgresql.url(name, user=f"poor_{name}", password="poor"))
     postgresql.say(f"alter database {name} owner to poor_{name}")
     await opened(postgresql.url(name, user=f"poor_{name}", password="poor"))
