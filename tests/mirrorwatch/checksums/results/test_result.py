@@ -100,7 +100,7 @@ def test_records_that_nobody_could_look_up_stand_under_what_is_not_verified(unve
     listed = [line for line in said[begin + 1 :] if line.startswith("orders [0]: record at offset ")]
     assert len(listed) == FIRST
     assert "is a duplicate or was" in listed[0]
-    assert said[said.index(listed[0]) + 1].endswith("or is too long to")
+    assert said[said.index(listed[0]) + 1].endswith("or is too long to read")
     assert "and 3 more; --json FILE lists more" in said[begin:]
 
 
