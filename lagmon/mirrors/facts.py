@@ -1,7 +1,7 @@
-"""What is known of one flow from outside: its clusters, its offsets, its topics, its tasks. Pure.
+"""The facts of one flow, as read from outside: its clusters, offsets, topics and tasks. Pure.
 
-What reads a mirror's progress (`mirrors/progress`) writes here, under the locks of both clusters. Everything
-else reads.
+The readers of a mirror's progress (`mirrors/progress`) write here, under the locks of both clusters.
+Everything else only reads.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class FlowFacts:
     retention_ms: dict[str, int] = field(default_factory=dict)  # of source topics, -1 for no limit
     states: MirrorStates = field(init=False)  # of its tasks, from its worker
     assignments: MirrorAssignments = field(init=False)  # of partitions to its tasks, from its worker
-    read_to_ms: int = -1  # up to when the mirror's offsets are read, -1 not yet
-    problem: str = ""  # why they are not read
-    note: str = ""  # what else a reader has to know of these offsets
-    groups: tuple[str, ...] = ()  # whose commits are the mirror's progress, where it is groups
+    read_to_ms: int = -1  # up to when the mirror's offsets are read; -1: not yet
+    problem: str = ""  # why the offsets are not read, "" if they are
+    note: str = ""  # a remark about these offsets for the reader
+    groups: tuple[str, ...] = ()  # whose commits are the mirror's progress, if groups are
     estimated: set[tuple[str, int]] = field(
         default_factory=set
     )  # partitions whose newest offset is an estimate
@@ -61,32 +61,32 @@ class FlowFacts:
 
     @property
     def refresh_ms(self) -> int:
-        """Return how often the mirror looks for new topics."""
+        """Return how often the mirror refreshes its list of topics."""
         return int((self.order.flow.refresh_topics_interval_s or DEFAULT_REFRESH_S) * 1000)
 
     @property
     def committed_only(self) -> bool:
-        """Tell whether the mirror leaves out records of transactions that were not committed."""
+        """Return whether the mirror skips records of transactions that were not committed."""
         return self.order.flow.isolation_level == "read_committed" and self.order.progress.commits
 
     @property
     def asks_groups(self) -> bool:
-        """Tell whether its groups' offsets come from the Admin API, which has no times of commits."""
+        """Return whether its groups' offsets come from the Admin API, which has no commit times."""
         return self.order.lag_from == GROUP and self.source.asking
 
     @property
     def questions(self) -> RecordQuestions:
-        """Return where to ask whether the source has a record that the mirror may copy."""
+        """Return where to ask whether the source has a record that the mirror may replicate."""
         return self.source.tails.questions[self.committed_only]
 
     @property
     def readable_ends(self) -> NDArray[np.int64]:
-        """Return up to where the mirror can read at each place of the source, -1 where that is not known."""
+        """Return the end offset up to which the mirror can read, by source place; -1 if unknown."""
         ends, stable = self.source.heads.end, self.source.heads.stable
         return np.where((stable >= 0) & self.committed_only, np.minimum(stable, ends), ends)
 
     def places_without(self) -> Iterator[tuple[str, int, int]]:
-        """Yield topic, partition and place on the source of each partition without a mirror's offset."""
+        """Yield topic, partition and source place of each partition without an offset of the mirror."""
         there = self.source.topics
         with_offset = Counter(
             topic for topic, partition, _ in self.windows.slots() if partition < there.get(topic, 0)
@@ -101,7 +101,10 @@ class FlowFacts:
     def note_settings(
         self, alias: str, name: str, settings: Mapping[str, str], *, asked_ms: int = -1
     ) -> None:
-        """Take in the settings of a topic of one cluster, asked for at an instant, by its name there."""
+        """Take in the settings of a topic of one cluster, by its name there.
+
+        `asked_ms` is when they were read.
+        """
         if alias == self.order.flow.source and name in self.topics.remote:
             self.note_retention(name, settings)
             self.settings.note(name, "source", settings)
@@ -110,15 +113,15 @@ class FlowFacts:
                 self.settings.note(topic, "target", settings, asked_ms=asked_ms)
 
     def note_retention(self, topic: str, settings: Mapping[str, str]) -> None:
-        """Take in how long a source topic keeps its records, where it deletes them."""
+        """Take in how long a source topic keeps its records, if it deletes them."""
         retention_ms = retention_of(settings)
         if retention_ms is not None:
             self.retention_ms[topic] = retention_ms
 
     def _replicates(self, topic: str, remote: str) -> bool:
-        """Tell whether an offset or a target topic shows that the mirror replicates a topic.
+        """Return whether an offset or a target topic shows that the mirror replicates a topic.
 
-        Where target topics keep the source's names, one may be there without a mirror. A mirror that is not
+        If target topics keep the source's names, a target topic alone proves nothing. A mirror that is not
         MirrorMaker 2 has none of its versions.
         """
         if not self.order.progress.is_mirror_maker:

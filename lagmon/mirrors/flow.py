@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from lagmon.mirrors.metadata.topics import Missing
     from lagmon.mirrors.partitions.sight import MirrorSight
 
-LIST_AGAIN_MS = 8_000  # after a list of topics another may be asked for: at the next look, 10 s later
-LONGEST_FLUSH_MS = 86_400_000  # Kafka Connect takes any number: what writes offsets more rarely never does
+LIST_AGAIN_MS = 8_000  # between two requested topic lists: the next poll is 10 s later
+LONGEST_FLUSH_MS = 86_400_000  # Kafka Connect takes any number; beyond this it is "never"
 
 
 @dataclass(slots=True)
@@ -40,8 +40,8 @@ class MirrorFlow(FlowView):
     detectors: Detectors = field(init=False)
     unlisted: UnlistedTopics = field(init=False)
     soonest: Soonest = field(default_factory=Soonest)
-    when_read: Callable[[MirrorFlow], None] | None = None  # called once, as soon as its offsets are read
-    _settled: object = None  # the topics when settings were forgotten last
+    when_read: Callable[[MirrorFlow], None] | None = None  # called once, when its offsets are read first
+    _settled: object = None  # the topics at the last clean-up of settings
     _held: tuple[object, ...] = ()
     _places: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
 
@@ -118,9 +118,9 @@ class MirrorFlow(FlowView):
     def note_ids(self, alias: str, ids: Mapping[str, str], now_ms: int) -> None:
         """Take in ids of topics of one cluster, by their names there.
 
-        Before the cluster's own logs hear of them: these forget what was known of a re-created topic.
+        Call it before the cluster's own logs learn of them: these forget a re-created topic.
         """
-        source: dict[str, int] = {}  # the re-created ones, and when their old ids were read last
+        source: dict[str, int] = {}  # re-created topics, and when their old ids were read last
         target: dict[str, int] = {}
         for topic, remote in self.topics.remote.items():
             if alias == self.order.flow.source and topic in ids:
@@ -133,7 +133,7 @@ class MirrorFlow(FlowView):
                 known_ms = self.topics.ids_at_ms.get((topic, "target"), -1)
                 if self.topics.note_id(topic, "target", ids[remote], now_ms) is not None:
                     target[topic] = known_ms
-        if source or target:  # all of them at once: each time all that is known is searched
+        if source or target:  # all at once: each call searches all that is known
             self.windows.begin_anew(source)
             self._forget((source | target).__contains__)
             self.transactions.forget(source.__contains__)
@@ -143,7 +143,7 @@ class MirrorFlow(FlowView):
             self.detectors.recreated.note_target(self, topic, known_ms=known_ms, now_ms=now_ms)
 
     def _forget(self, is_gone: Callable[[str], bool]) -> None:
-        """Forget what was seen of topics that are gone, or were re-created on either side."""
+        """Forget topics that are removed, or were re-created on either side."""
         self.syncs.forget(is_gone)
         for detector in self.detectors:
             detector.forget(self, is_gone)
@@ -186,7 +186,7 @@ class MirrorFlow(FlowView):
         for topic, partition, slot in self.windows.slots():
             remote = self.topics.remote.get(topic)
             if remote is None or topic in silent:
-                continue  # it is left out of the flow, or of the list: its offset stays and says nothing
+                continue  # not in the flow or not listed: its offset is kept and not used
             on_source = self.source.places.listed_of(topic)
             on_target = self.target.places.listed_of(remote)
             found[0, slot] = on_source[partition] if partition < len(on_source) else -1
@@ -204,7 +204,7 @@ class MirrorFlow(FlowView):
         return found
 
     def _missing(self, sight: MirrorSight, now_ms: int, patience_ms: int) -> list[Missing]:
-        """Return what is missing, and ask for a list of the target's topics where that tells more."""
+        """Return what is missing, and request a list of the target's topics if that helps."""
         self.target.list_awaited.discard(self.order.name)
         if self.read_to_ms < 0 or not self.source.topics or not self.target.topics:
             return []
@@ -221,7 +221,7 @@ class MirrorFlow(FlowView):
             now_ms=now_ms,
             patience_ms=patience_ms,
         )
-        slack_ms = sight.cadence_ms + LOOK_MS  # until what was copied shows in an offset
+        slack_ms = sight.cadence_ms + LOOK_MS  # until a replicated record shows in an offset
         overdue = np.flatnonzero(sight.used & (now_ms - sight.behind_since_ms > slack_ms))
         moved_ms = int(self.windows.moved_ms[overdue].max()) + slack_ms if len(overdue) else -1
         awaits = self.topics.awaits_list(missing, now_ms=now_ms, patience_ms=patience_ms, moved_ms=moved_ms)

@@ -1,4 +1,4 @@
-"""A flow at one instant: every partition, what is missing, what was found. Pure."""
+"""A flow at one instant: every partition, what is missing, and all findings. Pure."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ class FlowSnapshot:
     missing: tuple[Missing, ...]
     overtaken: tuple[Overtaken, ...]
     findings: tuple[MirrorFinding, ...] = ()
-    undecided: tuple[Remade, ...] = ()  # re-created source topics that may yet show what was replicated
+    undecided: tuple[Remade, ...] = ()  # re-created source topics, not decided yet
     rewinds: Mapping[tuple[str, int], Step] = field(default_factory=dict)
-    uncounted: Mapping[tuple[str, int], Overtaken] = field(default_factory=dict)  # of those overtaken: as yet
-    stood: frozenset[int] = frozenset()  # slots that stand before records that were deleted, lost or not
-    held: tuple[Held, ...] = ()  # partitions that an open transaction keeps from being read
-    unwatched: tuple[str, ...] = ()  # topics that it replicates and that its configuration leaves out
-    emptied: Slots = field(default_factory=lambda: np.zeros(0, np.intp))  # slots: retention/emptied.py
-    repeats: tuple[Repeat, ...] = ()  # what was replicated again of late, whatever the verdict is
-    fell_with_source: frozenset[int] = frozenset()  # slots whose target lost its end with its source
-    restarted: str = ""  # what came again after a restart of the mirror, in a sentence
+    uncounted: Mapping[tuple[str, int], Overtaken] = field(
+        default_factory=dict
+    )  # of those overtaken: may still change
+    stood: frozenset[int] = frozenset()  # stalled slots whose next records are deleted
+    held: tuple[Held, ...] = ()  # partitions blocked by an open transaction
+    unwatched: tuple[str, ...] = ()  # topics replicated against the configuration
+    emptied: Slots = field(default_factory=lambda: np.zeros(0, np.intp))  # slots: see retention/emptied.py
+    repeats: tuple[Repeat, ...] = ()  # records replicated again lately, for any verdict
+    fell_with_source: frozenset[int] = frozenset()  # slots whose source lost its log end too
+    restarted: str = ""  # what a restart replicated again, as a sentence

@@ -1,15 +1,21 @@
-"""Which partitions of a flow stand, and why, as far as the evidence tells. Pure.
+"""Which partitions of a flow are stalled, and why, if the evidence shows it. Pure.
 
-Causes in order, the first that explains what stands: a task has FAILED and what stands has not moved since
-(task_failed); somebody halted the mirror, not well after it stood (paused); the target lacks what the task
-meets (topic_missing, partition_missing); nothing moves since the last partition that moved stands as well
-(mirror_down); no task carries what stands (not_mirrored); a task is UNASSIGNED (task_failed); the tasks that
-carry it go on with others (filtered where the mirror may leave records out, else unexplained); only the last
-records of logs at rest wait, and the mirror may leave records out (filtered); others move (task_stuck).
+The causes, in order; the first that explains the stall counts:
 
-A mirror may write the offset of what it copied up to a cadence later, and when a log passed an offset is
-known no better than by two looks at it. So a partition has moved *since* an instant only where an offset of
-it was written more than a cadence and a look after it.
+1. A task has FAILED, and the stalled partitions have not moved since (task_failed).
+2. An operator halted the mirror, before the stall or soon after it (paused).
+3. The target lacks a topic or partition of the task (topic_missing, partition_missing).
+4. Nothing has moved since the last partition stalled (mirror_down).
+5. No task is assigned to the stalled partitions (not_mirrored).
+6. A task is UNASSIGNED (task_failed).
+7. The tasks assigned to them move with other partitions (filtered if the mirror may skip records, else
+   unexplained).
+8. Only the last records of idle logs wait, and the mirror may skip records (filtered).
+9. Others move (task_stuck).
+
+A mirror may write the offset of a replicated record up to a cadence later. When a log passed an offset is
+known only from two polls. So a partition has moved *since* an instant only if one of its offsets was written
+more than a cadence and a poll after it.
 """
 
 from __future__ import annotations
@@ -44,56 +50,56 @@ if TYPE_CHECKING:
     Slots = NDArray[np.intp]
     Place = tuple[str, int]  # topic and partition
 
-SEEN_LATE_MS = 120_000  # how long a pause may be there before a look at Connect finds it
+SEEN_LATE_MS = 120_000  # how long a pause may last before a poll of Connect finds it
 
 
 @dataclass(frozen=True, slots=True)
 class _Standstill:
-    """What stands; `since_ms`, `records` (to be copied) and `moved_ms` are by partition, as `slots` are."""
+    """What is stalled; `since_ms`, `records` (to replicate) and `moved_ms` are by partition, as `slots`."""
 
     slots: Slots
     topics: frozenset[str]
     since_ms: Longs
     records: Longs
     moved_ms: Longs  # when the newest offset was written
-    newest_ms: int  # when the newest of the flow was
-    slack_ms: int  # after an instant, until what is written shows that more was copied since
+    newest_ms: int  # when the newest offset of the flow was written
+    slack_ms: int  # after an instant, until an offset shows what was replicated since
 
     @property
     def begun_ms(self) -> int:
-        """Return since when the first of them stands."""
+        """Return since when the first of them is stalled."""
         return int(self.since_ms.min())
 
     @property
     def ended_ms(self) -> int:
-        """Return since when the last stands of those that moved on while the first stood."""
+        """Return since when the last of those that moved after the first one is stalled."""
         moved_on = self.moved_ms > self.begun_ms + self.slack_ms
         return int(self.since_ms[moved_on].max(initial=self.begun_ms))
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether nothing of the flow has moved since."""
+        """Return whether nothing of the flow has moved since."""
         return self.newest_ms <= self.ended_ms + self.slack_ms
 
 
 def standing(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
-    """Return the partitions that stand: with records to copy, and an offset that is not written anew."""
+    """Return the stalled partitions: with records to replicate, and an offset that does not change."""
     stopped = np.isin(found.sight.rows.reason[used], STOPPED) & ~found.sight.not_committing[used]
     return used[stopped | np.isin(used, list(found.stood)) | _left(flow, found, used)]
 
 
 def is_read(found: FlowSnapshot) -> bool:
-    """Tell whether offsets are read to the present, so that one which is not there was not written."""
+    """Return whether offsets are read to the present: then a missing one was not written."""
     return found.now_ms - found.read_to_ms <= max(STALE_MS, found.sight.stopped_after_ms)
 
 
 def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
-    """Return the partitions that wait for a task that has FAILED, before they have stood for long.
+    """Return the partitions that wait for a FAILED task, before they count as stalled.
 
-    Such have not moved since it failed, and have records to copy; until their log is looked at again, which
-    takes seconds, those count as well that were being copied when it failed. Since when a task has failed
-    that the first look found so is not known: there they wait for longer than a mirror takes that moves.
-    A connector that has failed carries nothing itself, and its tasks run on.
+    These have not moved since the task failed, and have records to replicate. Until the next poll of their
+    log, which takes seconds, partitions that were moving when the task failed count as well. If the first
+    poll found the task FAILED, the start of the failure is unknown. Then partitions must wait for longer than
+    in a mirror that moves. A FAILED connector has no partitions itself, and its tasks run on.
     """
     failed = [one for one in flow.states.in_state(FAILED) if one.task is not None]
     if not failed or not len(used) or not is_read(found):
@@ -110,7 +116,7 @@ def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
         left = (moved_ms <= since_ms + slack_ms) & (waits | (moving & (heads.sampled_ms[places] <= since_ms)))
     if len(starts_ms) < len(failed):
         left |= waits & (found.now_ms - sight.behind_since_ms[used] > slack_ms)
-    # The offset of a re-created topic is of its old log; what is not read is not known to wait.
+    # The offset of a re-created topic belongs to its old log; an unread log may have no record.
     unsure = np.isin(sight.rows.reason[used], (Reason.RECREATED, Reason.UNREAD))
     found_left: Slots = used[left & ~unsure & ~sight.not_committing[used]]
     known = carriers(flow, found_left, slack_ms)
@@ -118,7 +124,7 @@ def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
 
 
 def failed_sentence(flow: FlowView, found: FlowSnapshot, left: Slots) -> str:
-    """Return which task has failed, and what waits for it as far as it is looked at."""
+    """Return which task has failed, and what waits for it as far as polled."""
     waits = flow.readable_ends[found.sight.places[left]] - found.sight.known_to[left]
     said, some = mirror_words.failed(flow.states), waits > 0
     if not some.any():
@@ -129,7 +135,7 @@ def failed_sentence(flow: FlowView, found: FlowSnapshot, left: Slots) -> str:
 
 
 def why(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> tuple[Cause, str]:
-    """Return what keeps these partitions, of all that are used, from moving, and its sentence."""
+    """Return why these partitions, of all used ones, do not move, and its sentence."""
     still = _of(flow, found, used, stands)
     count, records = len(stands), int(still.records.sum())
     said = (
@@ -153,7 +159,7 @@ def why(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> tupl
 def _why_running(
     flow: FlowView, found: FlowSnapshot, still: _Standstill, said: str, harmless: Sequence[str]
 ) -> tuple[Cause, str]:
-    """Return what keeps them from moving where nothing that was met or done explains it."""
+    """Return why they do not move if no failure, pause or missing topic explains it."""
     unassigned = flow.states.sentence(UNASSIGNED)
     if still.is_whole:
         newest = instant_text(still.newest_ms)
@@ -189,7 +195,7 @@ def _who_carries(flow: FlowView, still: _Standstill, known: Mapping[Place, int])
 
 
 def _are_tails(flow: FlowView, found: FlowSnapshot, still: _Standstill) -> bool:
-    """Tell whether only the last records of logs at rest wait: of a task that hangs others wait as well."""
+    """Return whether only the last records of idle logs wait: with a hung task others would wait too."""
     rest = flow.source.heads.stood(RESTING_LOOKS)[found.sight.places[still.slots]]
     return bool(rest.all()) and reached(flow, found.sight, still.slots)
 
@@ -208,13 +214,13 @@ def _of(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> _Sta
 
 
 def _slack_ms(flow: FlowView, found: FlowSnapshot) -> int:
-    # What is told by where copies end counts as of a look at both logs, which may be the next but one.
+    # Progress by target ends needs a poll of both logs, which may be the next but one.
     looks = 1 if flow.order.progress.resumes else 2
     return found.sight.cadence_ms + looks * LOOK_MS
 
 
 def _left(flow: FlowView, found: FlowSnapshot, used: Slots) -> Flags:
-    """Tell which partitions have a new log with records, and a mirror that has had its time to read them."""
+    """Return which partitions have a new log with records that the mirror has had time to read."""
     left: Flags = found.sight.rows.reason[used] == Reason.RECREATED
     for at in np.flatnonzero(left).tolist():
         since_ms, records = _since_and_records(flow, found, int(used[at]))
@@ -223,7 +229,7 @@ def _left(flow: FlowView, found: FlowSnapshot, used: Slots) -> Flags:
 
 
 def _since_and_records(flow: FlowView, found: FlowSnapshot, slot: int) -> tuple[int, int]:
-    """Return since when a partition stands and with how many records to copy: of a new log with all of it."""
+    """Return since when a partition is stalled, and its records to replicate: all of a new log."""
     sight, heads = found.sight, flow.source.heads
     if sight.rows.reason[slot] == Reason.DELETED_UNREAD:
         return int(sight.behind_since_ms[slot]), int(sight.lag[slot])
@@ -234,14 +240,15 @@ def _since_and_records(flow: FlowView, found: FlowSnapshot, slot: int) -> tuple[
     return remade_ms, int(heads.end[place]) - max(0, int(heads.start[place]))
 
 
-# --- what explains it
+# --- explanations
 
 
 def _failed_explains(flow: FlowView, still: _Standstill) -> bool:
-    """Tell whether a task that has FAILED may carry what stands: not what another has, or has moved since.
+    """Return whether a FAILED task may explain the stall.
 
-    At the REST address a task that was started again and failed once more between two looks has failed all
-    the time: only where a record tells since when it is so, what moved later is proof.
+    It does not if another task is assigned to the partitions, or if they have moved since. At the REST
+    address, a task that was restarted and failed again between two polls seems FAILED all the time. So
+    movement proves something only if a record shows since when the task has failed.
     """
     failed = flow.states.in_state(FAILED)
     if not failed:
@@ -255,7 +262,7 @@ def _failed_explains(flow: FlowView, still: _Standstill) -> bool:
 
 
 def halted_before(flow: FlowView, at_ms: int) -> Trouble | None:
-    """Return what somebody had halted before an instant, as far as that is known; None where nothing was."""
+    """Return what an operator had halted before an instant, as far as known; None if nothing."""
     one = flow.states.halted()
     if one is None or one.start is Start.BEFORE:
         return one
@@ -263,11 +270,11 @@ def halted_before(flow: FlowView, at_ms: int) -> Trouble | None:
 
 
 def _lacking(flow: FlowView, found: FlowSnapshot, still: _Standstill) -> list[tuple[Missing, bool]]:
-    """Return what the target lacks of what stands, and whether that explains it; what explains comes first.
+    """Return what the target lacks of the stalled topics, and whether that explains the stall.
 
-    A task that meets a partition which is not there stands with all that it carries (mm2.md). So it must have
-    stood since there was a record for that partition: the topic's own partitions, and where nothing of the
-    flow moves all that stand. What moved on since then stands for another reason.
+    Explanations come first. A task that meets a missing partition stalls with all its partitions (mm2.md). So
+    these must have stalled when there was a record for that partition: the topic's own partitions, or all
+    stalled ones if nothing of the flow moves. Partitions that moved after that have another reason.
     """
     lacking = [one for one in found.missing if one.code != Cause.NOT_MIRRORED and one.topic in still.topics]
     if not lacking:
@@ -283,7 +290,7 @@ def _lacking(flow: FlowView, found: FlowSnapshot, still: _Standstill) -> list[tu
             continue
         moved_ms = still.moved_ms if still.is_whole else still.moved_ms[own[one.topic]]
         newest_ms = int(moved_ms.max())
-        if one.seen_ms > newest_ms + still.slack_ms:  # else the mirror may have made it since
+        if one.seen_ms > newest_ms + still.slack_ms:  # else the mirror may have created it since
             told.append((one, newest_ms <= since_ms + still.slack_ms))
     codes = (Cause.TOPIC_MISSING, Cause.PARTITION_MISSING)
     return sorted(told, key=lambda each: (not each[1], codes.index(Cause(each[0].code)), each[0].since_ms))
@@ -292,9 +299,10 @@ def _lacking(flow: FlowView, found: FlowSnapshot, still: _Standstill) -> list[tu
 def _met_since(
     flow: FlowView, still: _Standstill, one: Missing, own: list[int], waiting_ms: int | None
 ) -> int | None:
-    """Return since when records wait for what is lacking, None where none do: nothing meets it then.
+    """Return since when records wait for what is missing, None if none do: then no task meets it.
 
-    `own` are those of the topic that stand, `waiting_ms` since when records of it wait without an offset.
+    `own` are those of the topic that are stalled, `waiting_ms` since when records of it wait without an
+    offset.
     """
     there = flow.target.topics.get(flow.topics.remote.get(one.topic, ""), 0)
     since_ms = [int(still.since_ms[at]) for at in own if flow.windows.name(int(still.slots[at]))[1] >= there]
@@ -303,7 +311,7 @@ def _met_since(
 
 
 def _is_made(flow: FlowView, one: Missing, slack_ms: int) -> bool:
-    """Tell whether a copy that is not listed is there: a mirror that goes on with the topic has made it.
+    """Return whether an unlisted target topic exists: a mirror that moves with the topic has created it.
 
     Topics are listed once a minute only.
     """

@@ -1,4 +1,4 @@
-"""A flow at which we fail by a mistake of our own: it keeps its place among others, and says why. Pure."""
+"""The snapshot and verdict of a flow whose judgement failed with a bug of Mirrorwatch. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lagmon.mirrors.verdict import MirrorVerdict
 
 
 def unseen(now_ms: int, text: str) -> tuple[FlowSnapshot, MirrorVerdict]:
-    """Return a sight without partitions, and the verdict that nothing is known; `text` is what went wrong."""
+    """Return a snapshot without partitions, and the verdict "unknown"; `text` is the error."""
     none, never = np.zeros(0, np.int32), np.zeros(0, np.int64)
     pace = MirrorPace(LOOK_MS, -1, committed_only=False)
     sight = see(MirrorWindows(), Sides(Heads(), Heads(), none, none, never), pace, now_ms=now_ms)

@@ -1,14 +1,25 @@
-"""The verdict on a flow from its offsets, its cause where the evidence gives one, and the sentence. Pure.
+"""The verdict on a flow from its offsets, its cause if the evidence gives one, and the sentence. Pure.
 
-Words map as in interface.md: OK healthy, WARN late, STOP, STALL and ERR stalled, REWIND repeating, no data
-unknown. It is of this moment: what was lost or altered stands beside it as findings, and the sentence ends
-with the worst. Rules in order, the first that holds: records deleted unread by a mirror that stands
-(overtaken); a partition stands (why: mirrors/standstill.py); a task has failed and records wait that it may
-carry; a topic is not mirrored though it was waited for; a transaction that hangs keeps records from being
-read (mirrors/left_out/held.py); it went back (duplicating); a topic was made anew and it is not known yet
-where the mirror went on; it falls behind; offsets are not committed; a log was emptied before a mirror that
-may be down (mirrors/retention/emptied.py); nothing known (source_down or target_down where a cluster does
-not answer); healthy. Where no topic of a cluster is known whose logs are needed, nothing is.
+Statuses map as in interface.md: OK healthy, WARN late, STOP, STALL and ERR stalled, REWIND repeating, no data
+unknown. The verdict is about now. What was lost or altered is reported as findings, and the sentence ends
+with the worst.
+
+The rules, in order; the first that holds decides:
+
+1. A stalled mirror has records that were deleted unread (overtaken).
+2. A partition is stalled (why: standstill.py).
+3. A task has failed, and records wait that it may be assigned to.
+4. A topic is not replicated after the time that the mirror needs to find it.
+5. A hanging transaction keeps records from being read (left_out/held.py).
+6. The mirror went back (duplicating).
+7. A topic was re-created, and it is unknown where the mirror continued.
+8. The mirror falls behind.
+9. Offsets are not committed.
+10. A log was emptied before a mirror that may be down (retention/emptied.py).
+11. Nothing is known (source_down or target_down if a cluster does not answer).
+12. Healthy.
+
+If no topic of a required cluster is known, nothing is known.
 """
 
 from __future__ import annotations
@@ -50,22 +61,22 @@ _RANKS = np.array([RANK[status] for status in Status], np.int8)
 
 @dataclass(frozen=True, slots=True)
 class MirrorVerdict:
-    """A flow's verdict; `worst` are its slots that are not well, the worst first."""
+    """A flow's verdict; `worst` are its slots that are not OK, the worst first."""
 
     status: Status
     verdict: Verdict
     cause: Cause | None
     sentence: str
-    lag: int  # records over the partitions of which it is known, -1 where it is of none
-    lag_s: float  # the largest, -1 where none is known
-    unknown: int  # partitions of which lag is not known
+    lag: int  # records of the partitions with a known lag; -1: none
+    lag_s: float  # the largest; -1: none known
+    unknown: int  # partitions with unknown lag
     worst: NDArray[np.intp]
-    # What keeps a mirror from moving that retention has overtaken, else None: `cause` is how it lost records.
+    # Why an overtaken mirror does not move, else None: `cause` is how it lost records.
     standstill: tuple[Cause, str] | None = None
 
 
 def judge_flow(flow: MirrorFlow, found: FlowSnapshot) -> MirrorVerdict:
-    """Judge a flow by what is seen of its partitions and topics."""
+    """Judge a flow by its partitions and topics."""
     sight = found.sight
     used = np.flatnonzero(sight.used)
     status = sight.rows.status
@@ -124,7 +135,7 @@ def _decide(
 
 
 def _decide_waiting(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) -> _Told | None:
-    """Tell of records that wait though no partition is known to stand."""
+    """Return the decision for records that wait though no partition is known to be stalled."""
     left = mirror_standstill.left_by_failed(flow, found, used)
     if len(left):
         told = mirror_standstill.failed_sentence(flow, found, left)
@@ -146,13 +157,13 @@ def _deleted_unread(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.i
 
 
 def _overtaken(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the partitions that stand at records that are known to be lost."""
+    """Return the partitions that are stalled at records that are known to be lost."""
     slots = _deleted_unread(found, used).tolist()
     return np.array([slot for slot in slots if flow.windows.name(slot) in found.uncounted], np.intp)
 
 
 def _with_away(flow: MirrorFlow, told: _Told) -> _Told:
-    """Name the clusters that do not answer or refuse us, where that is why nothing is known."""
+    """Name the clusters that do not answer or refuse access, if that is why nothing is known."""
     status, verdict, cause, sentence = told
     if verdict is not Verdict.UNKNOWN or cause is not None:
         return told
@@ -168,7 +179,7 @@ def _with_away(flow: MirrorFlow, told: _Told) -> _Told:
 
 
 def _not_known(flow: MirrorFlow, found: FlowSnapshot) -> str:
-    """Return why nothing is known: offsets that are not read, or logs that they are held against; else ""."""
+    """Return why nothing is known: unread offsets, or unlisted logs; else ""."""
     if found.read_to_ms < 0:
         return flow.problem or mirror_words.reading(flow)
     order = flow.order.flow
@@ -179,10 +190,10 @@ def _not_known(flow: MirrorFlow, found: FlowSnapshot) -> str:
 
 
 def _waiting(found: FlowSnapshot) -> list[Missing]:
-    """Return what keeps records from being copied for longer than the mirror takes to look for topics.
+    """Return what keeps records from being replicated for longer than the mirror needs to find topics.
 
-    One of each topic, the one first that does so for longest. A topic or partition that is not there yet and
-    has no record waits for nothing.
+    One for each topic, the longest first. A topic or partition that does not exist yet and has no record
+    waits for nothing.
     """
     if not mirror_standstill.is_read(found):
         return []
@@ -196,10 +207,10 @@ def _why_waiting(flow: MirrorFlow, waiting: Sequence[Missing]) -> tuple[Cause, s
     halted = mirror_standstill.halted_before(flow, waiting[0].since_ms)
     told = mirror_words.waiting(waiting)
     failed = flow.states.in_state(FAILED)
-    # What is not there yet the connector makes, and not a task.
+    # The connector creates what is missing, not a task.
     if any(one.task is None or waiting[0].code == Cause.NOT_MIRRORED for one in failed):
         return Cause.TASK_FAILED, f"{told} {mirror_words.failed(flow.states)}"
-    if halted is not None and halted.task is None:  # it looks for no topics either
+    if halted is not None and halted.task is None:  # it does not refresh its topics either
         return Cause.PAUSED, f"{told} {flow.states.halted_sentence()}"
     return Cause(waiting[0].code), told
 
@@ -212,7 +223,7 @@ def _decide_milder(
     behind = used[reason[used] == Reason.GROWING]
     idle = used[sight.not_committing[used] | _passed_unsaid(found, used)]
     if not flow.order.progress.commits:
-        idle = idle[:0]  # there are none to be written
+        idle = idle[:0]  # there are no offsets to write
         same = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)]
         again, open_steps = [slot for slot in same if slot not in found.fell_with_source], []
     else:
@@ -235,7 +246,7 @@ def _decide_milder(
 
 
 def _repeats(flow: MirrorFlow, slot: int, step: Step) -> bool:
-    """Tell whether a step back is one of which records come again, and those are not all there yet."""
+    """Return whether a step back repeats records, and these have not all arrived yet."""
     if step.means is not Rewound.REPEATED:
         return False
     return step.cut < 0 or int(flow.windows.next_offset[slot]) < step.cut
@@ -250,7 +261,7 @@ def _decide_rest(
     if len(emptied):
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_emptied.sentence(flow, found.sight, emptied)
     unknown = worst_first[found.sight.rows.status[worst_first] == Status.UNKNOWN]
-    if len(unknown):  # before it may stand one of which it is known that nothing was lost
+    if len(unknown):  # the first may be one that lost nothing
         others = unknown[found.sight.rows.reason[unknown] != Reason.UNREAD]
         if not len(others):
             return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_unread.sentence(flow, found.sight)
@@ -262,7 +273,7 @@ def _decide_rest(
 
 
 def _passed_unsaid(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Tell which partitions have offsets that stand before the log's start, of a mirror that copied on."""
+    """Return which partitions have an offset before the log start, of a mirror that replicated on."""
     sight = found.sight
     known_ms = min(found.now_ms, found.read_to_ms)
     stands = known_ms - sight.behind_since_ms[used] > 2 * sight.cadence_ms + LOOK_MS
@@ -288,7 +299,7 @@ def _row(flow: MirrorFlow, found: FlowSnapshot, slot: int) -> str:
 
 
 def row_sentence(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
-    """Return why a partition's verdict was given."""
+    """Return the reason of a partition's verdict."""
     sight = found.sight
     told = mirror_words.row(flow, found, slot)
     if sight.rows.reason[slot] == Reason.UNREAD and mirror_unread.is_refused(flow, slot):

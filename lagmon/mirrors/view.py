@@ -1,6 +1,6 @@
 """What detectors and texts read of one flow: its facts, and what follows from them over time. Pure.
 
-It is read-only for them: `tests/lagmon/mirrors/detectors/test_detectors.py` finds what assigns to it.
+It is read-only for them: `tests/lagmon/mirrors/detectors/test_detectors.py` finds assignments to it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lagmon.mirrors.target_ends.distance import DistanceBounds
 
 @dataclass(slots=True)
 class FlowView(FlowFacts):
-    """The facts of one flow, and what was seen of its logs so far."""
+    """The facts of one flow, and what its logs have shown so far."""
 
     starts: StartLooks = field(default_factory=StartLooks)
     distance: DistanceBounds = field(default_factory=DistanceBounds)
@@ -26,11 +26,11 @@ class FlowView(FlowFacts):
 
     @property
     def gapped(self) -> set[str]:
-        """Return the topics whose logs have gaps: of transactions, or because they are compacted."""
+        """Return the topics whose logs have gaps: of transactions or of compaction."""
         return {*self.transactions.topics, *self.settings.compacted}
 
     def partitions_without(self) -> list[tuple[str, int, int]]:
-        """Return topic, partition and records of each partition to be mirrored that has no offset."""
+        """Return topic, partition and record count of each partition of the flow without an offset."""
         ends, found = self.readable_ends, []
         for topic, partition, place in self.places_without():
             first, end = self.beginnings.first(self, (topic, partition), place), int(ends[place])
@@ -38,10 +38,10 @@ class FlowView(FlowFacts):
         return found
 
     def record_bounds(self, topic: str, partition: int, offsets: int) -> Bounds:
-        """Return how many records a partition's log on the source has at so many offsets.
+        """Return the bounds of the record count in so many offsets of a source partition.
 
-        The markers of transactions and what compaction took have offsets too. A marker ends a record at
-        least; that of the first one may be the last before these offsets.
+        Transaction markers and compacted records take offsets too. A marker ends at least one record; the
+        record of the first marker may be the last one before these offsets.
         """
         if offsets <= 0 or not self._has_gaps(topic, partition):
             return Bounds(offsets, offsets)
@@ -49,7 +49,7 @@ class FlowView(FlowFacts):
         return Bounds(1 if any_length else offsets // 2, offsets)
 
     def _has_gaps(self, topic: str, partition: int) -> bool:
-        """Tell whether a log was seen to have offsets without a record."""
+        """Return whether a log has shown offsets without a record."""
         if topic in self.gapped or self.syncs.has_gaps(topic, partition):
             return True
         slot = self.windows.slot(topic, partition)

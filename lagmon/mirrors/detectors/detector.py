@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 class Detector(Protocol):
     """Finds one kind of fault in a flow.
 
-    Pure: it keeps its own state and never assigns to the flow. What it wants read from a log it asks of
-    `flow.questions`, and finds the answer there at a later look.
+    Pure: it keeps its own state and never assigns to the flow. It requests log reads through
+    `flow.questions`, and finds the answer there at a later poll.
     """
 
     def observe(self, flow: FlowView, sight: MirrorSight) -> None:
         """Take in what is known of the flow now."""
 
     def findings(self, flow: FlowView, now_ms: int) -> Sequence[MirrorFinding]:
-        """Return what was found, for as long as it is shown."""
+        """Return the findings, for as long as they are shown."""
 
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:  # noqa: ARG002 - see below
-        """Forget topics that are gone, or were re-created on either side, by their names on the source.
+        """Forget topics that are removed, or were re-created on either side, by their names on the source.
 
-        Nothing, for a detector that keeps nothing by topic or finds out by itself.
+        The default does nothing, for a detector that keeps nothing by topic or finds out by itself.
         """
         return
 

@@ -1,4 +1,4 @@
-"""The detectors of one flow, in the order in which they observe it. A new one is one line here. Pure."""
+"""The detectors of one flow, in the order in which they observe it; a new one is one line here. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Detectors:
-    """One of each kind, by name; iterating gives them in order."""
+    """One detector of each kind, by name; iterating returns them in order."""
 
     order: MirrorOrder
     retention: RetentionLosses = field(default_factory=RetentionLosses)

@@ -1,7 +1,8 @@
-"""Records that the target stamps with its own time, and whose time on the source is lost. Pure.
+"""Records that the target stamps with its own time, so that their source time is lost. Pure.
 
-A target topic with LogAppendTime does that. How many records is a lower bound: what came between two polls of
-the target's end, of which one read of the settings came before the first, and another after the second.
+A target topic with LogAppendTime does that. The number of records is a lower bound: those that arrived
+between two polls of the target's end, with one read of the settings before the first and another after the
+second.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _CREATE, _APPEND = "CreateTime", "LogAppendTime"
 
 @dataclass(slots=True)
 class Stamped:
-    """A target topic that stamps records anew: its end (a sum) when that was first seen, and since."""
+    """A target topic that stamps records: its end (a sum) when that was first seen, and since."""
 
     since_ms: int
     first_end: int
@@ -39,12 +40,12 @@ class Stamped:
 
 @dataclass(slots=True)
 class _Counting:
-    """Polls of a copy's end, as instant and end, that count once the settings are read after them."""
+    """Polls of a target's end, as instant and end, that count once the settings are read after them."""
 
-    from_ms: int  # what was polled up to then may be of before
+    from_ms: int  # polls up to then may show earlier records
     is_based: bool = False  # whether a poll after that was seen
     polls: list[tuple[int, int]] = field(default_factory=list)
-    kept_end: int = -1  # an end that was kept before the count was, until a poll finds all that was counted
+    kept_end: int = -1  # an end kept before the count, until a poll finds all counted records
 
 
 @dataclass(slots=True)
@@ -75,13 +76,14 @@ class RetimedRecords(Detector):
         ]
 
     def kept(self) -> dict[str, Stamped]:
-        """Return what is to be kept over a restart."""
+        """Return what is kept over a restart."""
         return {topic: replace(one) for topic, one in self._stamped.items()}
 
     def take_up(self, flow: FlowView, kept: Mapping[str, Stamped]) -> None:
-        """Take over what an earlier process knew.
+        """Restore what an earlier process knew.
 
-        Ends are kept apart from it and a moment before: one that is lower by that is of the same topic.
+        Ends are kept apart from it, and a moment earlier: an end that is lower by that belongs to the same
+        topic.
         """
         for topic, one in kept.items():
             _, end = _poll(flow.target, flow.topics.remote.get(topic, ""))
@@ -99,7 +101,7 @@ class RetimedRecords(Detector):
             or self._is_another(topic, one, end)
             or (restamps and not one.holds and now_ms - one.grown_ms > HELD_MS)
         ):
-            # Of a copy that ends before it did: another topic of the name.
+            # A target that ends below its previous end is another topic of that name.
             self._stamped[topic] = Stamped(now_ms, end, end, holds=restamps or one is None)
             self._counting[topic] = _Counting(now_ms)
             return
@@ -110,7 +112,7 @@ class RetimedRecords(Detector):
         if not restamps or not counting.is_based:
             counting.is_based = restamps and polled_ms > counting.from_ms
             counting.polls.clear()
-            one.first_end += end - one.end  # it may have come when the target did not stamp
+            one.first_end += end - one.end  # it may have arrived while the target did not stamp
             one.end = end
             return
         if not counting.polls or counting.polls[-1][0] < polled_ms:
@@ -122,7 +124,7 @@ class RetimedRecords(Detector):
             del counting.polls[: len(sure)]
 
     def _is_another(self, topic: str, one: Stamped, end: int) -> bool:
-        """Tell whether a copy ends before it did, so that it is another topic of the name."""
+        """Return whether a target ends below its previous end: then it is another topic of that name."""
         counting = self._counting[topic]
         if end >= one.end:
             counting.kept_end = -1
@@ -155,7 +157,7 @@ class RetimedRecords(Detector):
 
 
 def _poll(cluster: ClusterLag, topic: str) -> tuple[int, int]:
-    """Return when all ends of a topic had been polled at the earliest, and their sum; -1 for not known."""
+    """Return the earliest time of the polls of all ends of a topic, and their sum; -1 if unknown."""
     places = cluster.places.listed_of(topic)
     ends = cluster.heads.end[places]
     if not len(ends) or (ends < 0).any():

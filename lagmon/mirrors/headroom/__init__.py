@@ -1,7 +1,7 @@
 """How long until retention deletes records that are not replicated yet.
 
-starts    how fast the source's logs are deleted from, partition by partition
-room      how far retention is from overtaking a mirror, on one partition: the calculation
-of_slot   the same of a flow, by the slot of a partition
-soonest   how soon that is for the flow, in a sentence
+starts    how fast the source's log starts move, partition by partition
+room      the headroom of one partition: the calculation
+of_slot   the headroom of one partition of a flow, by its slot
+soonest   how soon that is for the flow, as a sentence
 """

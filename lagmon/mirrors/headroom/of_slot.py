@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def mirror_per_s(windows: MirrorWindows, slot: int, now_ms: int) -> float | None:
-    """Return what a mirror reads of a partition in offsets per second, None where it is not known.
+    """Return how many offsets per second a mirror reads of a partition, None if unknown.
 
-    Over its window, up to the present: one that stands reads less the longer it does.
+    That is over its window, up to the present: the rate of a stalled mirror falls with time.
     """
     rings, filled = windows.rings, int(windows.rings.filled[slot])
     if filled < 2:
@@ -30,10 +30,10 @@ def mirror_per_s(windows: MirrorWindows, slot: int, now_ms: int) -> float | None
 def room_of(
     flow: FlowView, sight: MirrorSight, slot: int, produced_ms: int, produced: LagKind
 ) -> Headroom | None:
-    """Return a partition's headroom, None where its log start is not known.
+    """Return a partition's headroom, None if its log start is unknown.
 
-    `produced_ms` is when the record was written that is to be read next, -1 where that is not known, and
-    `produced` what that is worth.
+    `produced_ms` is when the next record to read was written, -1 if unknown; `produced` is how good that time
+    is.
     """
     name = flow.windows.name(slot)
     start = int(flow.source.heads.start[sight.places[slot]])

@@ -1,4 +1,4 @@
-"""How soon retention reaches what a mirror that is not well has not copied yet, in a sentence. Pure."""
+"""How soon retention deletes what a mirror with a fault has not replicated yet, as a sentence. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.view import FlowView
 
 _WAITING = (Status.WARN, Status.STOP, Status.STALL)
-_CLOSEST = 20  # partitions of each kind that are looked at: by retention.ms, and by speed
+_CLOSEST = 20  # partitions of each kind that are checked: by retention.ms, and by speed
 _WORTH = {
     How.BY_RETENTION: "in {}",
     How.BY_RECORD_TIME: "in about {}",
@@ -30,14 +30,14 @@ _WORTH = {
 
 
 class Soonest:
-    """Tells it of one flow, made anew at most once in the time between two looks at the logs."""
+    """The sentence of one flow, renewed at most once between two polls of the logs."""
 
     def __init__(self) -> None:
         self._at_ms = -1
         self._said = ""
 
     def sentence(self, flow: FlowView, found: FlowSnapshot) -> str:
-        """Return when that is, and where; "" where nothing waits, or it is not in sight or not known."""
+        """Return when and where that is; "" if nothing waits, or it is not in sight or unknown."""
         sight = found.sight
         waits = sight.used & (sight.lag > 0) & ~sight.not_committing & np.isin(sight.rows.status, _WAITING)
         if not waits.any():

@@ -1,6 +1,6 @@
-"""How fast the source's logs are deleted from, partition by partition: the steps of their starts. Pure.
+"""How fast the source's log starts move, partition by partition. Pure.
 
-A start moves a segment at a time, so what is kept are its steps, and nothing of those that never move.
+A start moves a segment at a time, so only its steps are kept, and nothing for starts that never move.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     Name = tuple[str, int]  # topic and partition
 
 STEPS = 8
-SPAN_MS = 86_400_000  # a step that is older says nothing of the present rate
+SPAN_MS = 86_400_000  # an older step does not show the present rate
 
 
 @dataclass(slots=True)
 class StartLooks:
-    """The steps of the starts that moved, with the time of the look that showed each."""
+    """The steps of the log starts that moved, with the time of the poll that showed each."""
 
     _last: Longs = field(default_factory=lambda: np.zeros(0, np.int64))  # by slot
     _version: tuple[int, int] = (-1, -1)  # of the windows' slots
     _steps: dict[Name, deque[tuple[int, int]]] = field(default_factory=dict)
 
     def note(self, windows: MirrorWindows, sight: MirrorSight, starts: Longs) -> None:
-        """Take note of the log starts by place, as they are known now."""
+        """Note the log starts by place."""
         now = np.full(len(sight.used), -1, np.int64)
         now[sight.used] = starts[sight.places[sight.used]]
         if windows.version != self._version or len(now) != len(self._last):
-            # A slot may be another partition's by now: one step is left out.
+            # A slot may belong to another partition by now: skip one step.
             self._version, self._last = windows.version, now
             there = {(topic, partition) for topic, partition, _ in windows.slots()}
             self._steps = {name: steps for name, steps in self._steps.items() if name in there}
@@ -49,11 +49,11 @@ class StartLooks:
         self._last = np.where(now >= 0, now, self._last)
 
     def of(self, name: Name, *, start: int, now_ms: int) -> list[tuple[int, int]]:
-        """Return (epoch ms, log start) of the steps of late and of now; empty where it never moved."""
+        """Return (epoch ms, log start) of recent steps and of now; empty if the start never moved."""
         steps = [one for one in self._steps.get(name, ()) if now_ms - one[0] <= SPAN_MS]
         return [*steps, (now_ms, start)] if steps else []
 
     @property
     def moving(self) -> frozenset[Name]:
-        """Return the partitions whose start was ever seen to move."""
+        """Return the partitions whose start has ever moved."""
         return frozenset(self._steps)

@@ -1,8 +1,8 @@
-"""Ask a cluster for the ids and settings of the topics that flows read and write there.
+"""Read the ids and settings of the topics that flows use on one cluster.
 
-Only ids tell that a topic was made anew: N stays monotone over it. They are asked for as often as the ends
-are, so that what a mirror made of it can be told from few offsets; settings of some topics in each round.
-Ids of the topics in which workers keep offsets and states are asked for as well, for those that read them.
+Only an id shows that a topic was re-created: N stays monotone over it. So ids are read as often as log ends:
+then a few offsets show how the mirror continued. Each round also reads the settings of some topics. The ids
+of the topics in which workers keep offsets and states are read too, for their readers.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 FIRST_S = 1.0  # until the cluster's topics are known
 CHUNK = 200  # topics in one request
 SETTINGS_OF = 50  # topics in a round: 1,000 of them take 200 s
-REFUSED_MS = 600_000  # until the settings of a topic that were refused are asked for again: brokers log it
+REFUSED_MS = 600_000  # until refused settings are requested again: brokers log each refusal
 
 
 class MirrorIds:
-    """Asks one cluster; `locks` are those of all that is read and noted, in their order."""
+    """Reads from one cluster; `locks` guard all that is read and noted, in their order."""
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class MirrorIds:
         self._locks = list(locks)
         self._clock = clock
         self._tell = tell
-        self._settings_read = 0  # how far, in the list of topics
-        self._refused_ms: dict[str, int] = {}  # by topic: when its settings were refused last
+        self._settings_read = 0  # position in the list of topics
+        self._refused_ms: dict[str, int] = {}  # by topic: when its settings were last refused
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Ask again and again until told to stop; raises our own error where the cluster is away."""
+        """Read again and again until stopped; raises a MirrorwatchError if the cluster is unavailable."""
         admin = ClusterAdmin(self._settings, cluster=self.alias)
         await admin.open()
         try:
@@ -72,7 +72,7 @@ class MirrorIds:
             await admin.close()
 
     def _wanted(self) -> list[str]:
-        """Return the topics that are there and that a flow carries, from here or to here."""
+        """Return the existing topics that a flow replicates from or to this cluster."""
         there = self._lag.topics
         found: set[str] = set()
         for flow in self._flows:
@@ -83,7 +83,7 @@ class MirrorIds:
         return sorted(found)
 
     def _of_workers(self) -> list[str]:
-        """Return the topics that are there of the flows' workers: their offsets, states and tasks."""
+        """Return the existing topics of the flows' workers: offsets, states and tasks."""
         orders = [flow.order for flow in self._flows if flow.order.lag_from == CONNECT_OFFSETS]
         kept = {
             topic
@@ -97,16 +97,16 @@ class MirrorIds:
         for first in range(0, len(names), CHUNK):
             asked_ms = int(self._clock.wall_s() * 1000)
             found = await admin.describe_topics(names[first : first + CHUNK])
-            # Of brokers that know of no ids, all topics have the same one: the first real one is no change.
+            # Brokers without ids give all topics the same one: the first real id is no change.
             ids = {name: topic.known_id for name, topic in found.items() if topic and topic.known_id}
             await asyncio.to_thread(self.note_ids, ids, asked_ms)
 
     def note_ids(self, told: dict[str, str], asked_ms: int) -> None:
-        """Take note of ids that were asked for at an instant, here or by the looks at the same cluster."""
+        """Note ids that were read at an instant, here or by the polls of the same cluster."""
         now_ms = int(self._clock.wall_s() * 1000)
         with self._held():
             ids = in_time(self._lag, told, asked_ms)
-            for flow in self._flows:  # first: what was known of the old topic is forgotten next
+            for flow in self._flows:  # first: the cluster forgets the old topic next
                 flow.note_ids(self.alias, ids, now_ms)
             for name, topic_id in ids.items():
                 self._lag.note_id(name, topic_id, now_ms)
@@ -124,7 +124,7 @@ class MirrorIds:
         return stack
 
     async def _ask_settings(self, admin: ClusterAdmin, names: list[str]) -> None:
-        """Read the settings of the next topics in turn; that some are refused is told once."""
+        """Read the settings of the next topics in turn; report refusals once."""
         first, found = self._settings_read % len(names), {}
         now_ms = int(self._clock.wall_s() * 1000)
         there = set(names)
@@ -138,13 +138,13 @@ class MirrorIds:
             except RefusedError as error:
                 if not self._refused_ms:
                     self._tell(
-                        f"{error}: of such topics it is not told how soon retention overtakes a mirror, nor"
-                        f" whether a target stamps records anew; grant DescribeConfigs on the topics of"
+                        f"{error}: without them Mirrorwatch cannot show retention headroom, nor"
+                        f" whether a target topic stamps records; grant DescribeConfigs on the topics of"
                         f" {self.alias}"
                     )
                 self._refused_ms[name] = now_ms
             except MirrorwatchError:
-                continue  # the topic is gone, or the next round has better luck
+                continue  # the topic is removed, or the next round succeeds
         await asyncio.to_thread(self._note_settings, found, now_ms)
         following = first + SETTINGS_OF
         self._settings_read = following if following < len(names) else 0

@@ -1,4 +1,4 @@
-"""Settings of a flow's topics on both sides: how long they keep records, who stamps them. Pure."""
+"""Settings of a flow's topics on both sides: retention, compaction, timestamp type. Pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class MirrorSettings:
 
     compacted: set[str] = field(default_factory=set)  # on the source
     types: dict[tuple[str, str], str] = field(default_factory=dict)  # TIMESTAMP_TYPE, by topic and side
-    asked_ms: dict[str, int] = field(default_factory=dict)  # when the target's were asked for last
+    asked_ms: dict[str, int] = field(default_factory=dict)  # when the target's were read last
 
     def note(self, topic: str, side: str, settings: Mapping[str, str], *, asked_ms: int = -1) -> None:
-        """Take in a topic's settings on one side, as they were asked for at an instant."""
+        """Take in a topic's settings on one side, as read at an instant."""
         if side == "target":
             self.asked_ms[topic] = asked_ms
         if side == "source":
@@ -36,7 +36,7 @@ class MirrorSettings:
 
 
 def retention_of(settings: Mapping[str, str]) -> int | None:
-    """Return how long a topic keeps its records in ms, -1 for no limit, None where that is not set."""
+    """Return how long a topic keeps its records in ms; -1 for no limit, None if unset."""
     if "delete" not in settings.get("cleanup.policy", "delete"):
         return -1
     text = settings.get("retention.ms", "")

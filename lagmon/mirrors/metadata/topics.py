@@ -1,13 +1,13 @@
-"""The topics of one flow on both sides: which are to be mirrored, as what, and what is not as it should be.
+"""The topics of one flow on both sides: which are replicated, under which names, and what is missing. Pure.
 
-Pure. Times are epoch milliseconds by our clock. Ids of topics come in as they are read; the first ones tell
-nothing, a later one that differs tells that the topic was made anew.
+Times are epoch milliseconds by Mirrorwatch's clock. The first id of a topic proves nothing; a later,
+different id shows that the topic was re-created.
 
-What the target lacks is told by its lists of topics alone: a list that is older than the one which showed the
-topic on the source says nothing of it, and for how long it is lacking is known up to the newest list.
+Only the target's topic lists show what it lacks. A list that is older than the one which first showed the
+topic on the source proves nothing. The duration of a gap is known up to the newest list.
 
-Where MirrorMaker's version is not known, and it alone tells whether a topic is mirrored, what the mirror does
-decides: the topic counts from when it is seen to be carried.
+If only MirrorMaker's version decides whether a topic is replicated, and that is unknown, its behaviour
+decides: the topic counts from when it is seen to be replicated.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from fleet.verdicts.flow import Flow
 
-MOST_IDS_GONE = 2_000  # of topics that went away
-OLD_LIST_MS = 120_000  # a list that is older was to be read anew, and could not be
+MOST_IDS_GONE = 2_000  # of removed topics
+OLD_LIST_MS = 120_000  # an older list should have been read again, and could not be
 
 _Key = tuple[str, str]  # a cause, and a topic's name on the source
 
@@ -34,28 +34,28 @@ def _always(_topic: str, _remote: str) -> bool:
 
 
 def _lasting(lasts_ms: int, ago_ms: int) -> str:
-    """Say for how long something was seen, and how long ago that was where it is not of now."""
+    """Return for how long something was seen, and how long ago if it is not current."""
     seen = f"as of {duration_text(ago_ms / 1000)} ago"
-    if not lasts_ms and ago_ms:  # by one list alone
+    if not lasts_ms and ago_ms:  # seen in one list only
         return seen
     return f"for {duration_text(lasts_ms / 1000)}" + (f", {seen}" if ago_ms > OLD_LIST_MS else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A topic, or partitions of one, that should be there and are not; `code` is a cause."""
+    """A topic, or partitions of one, that should exist and do not; `code` is a cause."""
 
     code: str  # not_mirrored | topic_missing | partition_missing
     topic: str
     sentence: str
     since_ms: int
-    seen_ms: int  # when that was looked at last
-    due: bool  # seen so for longer than the mirror takes to look for topics: no more a matter of waiting
+    seen_ms: int  # when that was checked last
+    due: bool  # missing for longer than the mirror takes to refresh its topics
 
 
 @dataclass(frozen=True, slots=True)
 class Recreation:
-    """A topic of the flow that was made anew; `topic` is its name on the source."""
+    """A topic of the flow that was re-created; `topic` is its name on the source."""
 
     topic: str
     side: str  # source | target
@@ -69,19 +69,23 @@ class MirrorTopics:
     """What is known of the topics of a flow."""
 
     flow: Flow
-    # Asked of topics, by both names, of which only the mirror's version would tell whether it carries them.
+    # Called with both names of a topic if only the mirror's version decides whether it is replicated.
     carries: Callable[[str, str], bool] = _always
     remote: dict[str, str] = field(default_factory=dict)  # by the source's name: the target's
-    recreations: list[Recreation] = field(default_factory=list)  # the last hundred, the newest last
+    recreations: list[Recreation] = field(default_factory=list)  # the last hundred, newest last
     remade_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # the newest of each, all of them
     recreated_total: dict[tuple[str, str], int] = field(default_factory=dict)  # by topic and side
     ids: dict[tuple[str, str], str] = field(default_factory=dict)  # by the source's name and side
     ids_at_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # when each was read last
-    known_since_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # and first, by this process
+    known_since_ms: dict[tuple[str, str], int] = field(
+        default_factory=dict
+    )  # when each was read first, by this process
     _known: Mapping[str, int] | None = None
-    _undecided: dict[str, str] = field(default_factory=dict)  # as `remote`, of such as are not carried yet
+    _undecided: dict[str, str] = field(
+        default_factory=dict
+    )  # as `remote`, of topics that are not replicated yet
     missing_since: dict[_Key, int] = field(default_factory=dict)
-    _noticed_ms: dict[_Key, int] = field(default_factory=dict)  # the list of the source that showed it first
+    _noticed_ms: dict[_Key, int] = field(default_factory=dict)  # when the source's list first showed it
     _waiting_since: dict[tuple[str, int], int] = field(default_factory=dict)  # by topic and partition
 
     def note_source(self, topics: Mapping[str, int]) -> None:
@@ -106,7 +110,7 @@ class MirrorTopics:
             self._undecided = {name: one for name, one in self._undecided.items() if name not in carried}
 
     def _forget_ids(self) -> None:
-        """Forget ids of topics that went, but for those that were read last: they may come again."""
+        """Forget ids of removed topics, except those that were read last: they may return."""
         gone = [key for key in self.ids if key[0] not in self.remote]
         gone.sort(key=lambda key: self.ids_at_ms.get(key, -1))
         for key in gone[:-MOST_IDS_GONE]:
@@ -116,11 +120,11 @@ class MirrorTopics:
 
     @property
     def remembered(self) -> set[str]:
-        """Return the topics of the flow, with those that went and may come again."""
+        """Return the topics of the flow, and removed ones that may return."""
         return self.remote.keys() | {topic for topic, _ in self.ids}
 
     def note_id(self, topic: str, side: str, topic_id: str, now_ms: int) -> Recreation | None:
-        """Take note of a topic's id; return what that tells where it is another one than before."""
+        """Note a topic's id; return the re-creation if it changed."""
         before = self.ids.get((topic, side))
         self.ids[topic, side] = topic_id
         self.ids_at_ms[topic, side] = now_ms
@@ -145,17 +149,17 @@ class MirrorTopics:
         now_ms: int,
         patience_ms: int,
     ) -> list[Missing]:
-        """Return what is not as it should be.
+        """Return what is missing.
 
-        `source` and `target` are partitions by topic, `listed_ms` is when each was read; `with_offset` is in
-        how many partitions of a topic the mirror has an offset, `waiting` are topic and partition of those
-        without one where there is a record. `patience_ms` is how long a mirror may take until it has seen a
-        new topic and written its first offsets.
+        `source` and `target` are partitions by topic; `listed_ms` is when each list was read. `with_offset`
+        is the number of partitions of a topic with an offset of the mirror. `waiting` are topic and partition
+        of those without one that have a record. `patience_ms` is how long a mirror may take to find a new
+        topic and write its first offsets.
         """
         oldest = self._follow_waiting(waiting, now_ms)
         with_records = Counter(topic for topic, _ in waiting)
         lasting = {topic for topic, since_ms in oldest.items() if now_ms - since_ms > patience_ms}
-        # Lists are read once a minute: why records wait is not told later than that they do.
+        # Lists are read once a minute: the reason must not be reported later than the wait itself.
         lasting -= {topic for topic, number in waiting if number < target.get(self.remote.get(topic, ""), 0)}
         found: dict[_Key, str] = {}
         for topic, remote in self.remote.items():
@@ -209,11 +213,11 @@ class MirrorTopics:
     def awaits_list(
         self, missing: Sequence[Missing], *, now_ms: int, patience_ms: int, moved_ms: int
     ) -> bool:
-        """Tell whether a newer list of the target would tell more than its next one in turn does in time.
+        """Return whether a newer list of the target, read now, would show more.
 
-        Of a topic that its newest list is too old for; where what is missing would be due if it still were
-        so; and where offsets are overdue, which it may explain: of such partitions as may have moved until
-        `moved_ms`, -1 where there are none.
+        That is so in three cases: the newest list is too old for a topic; what is missing would be due if it
+        still is; or offsets are overdue, which the list may explain. Those are partitions that may have moved
+        until `moved_ms`; -1 for none.
         """
         if self._noticed_ms.keys() - self.missing_since.keys():
             return True
@@ -224,9 +228,9 @@ class MirrorTopics:
         )
 
     def _follow_waiting(self, waiting: Sequence[tuple[str, int]], now_ms: int) -> dict[str, int]:
-        """Return by topic since when the first of its partitions waits: of several in turn none waits long.
+        """Return by topic since when its first partition waits; partitions in turn may each wait briefly.
 
-        Of a topic of which no partition was known to wait, an earlier process may have told since when.
+        If no partition of a topic was known to wait, an earlier process may have known since when.
         """
         before = self._waiting_since
         known = {topic for topic, _ in before}

@@ -1,4 +1,4 @@
-"""How often the worker of a mirror writes offsets, as the windows of one flow show it. Pure."""
+"""How often the worker of a mirror writes offsets, by the windows of one flow. Pure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 if TYPE_CHECKING:
     from lagmon.mirrors.partitions.window import MirrorWindows
 
-LONGEST_MS = 600_000  # beyond this it is the traffic that is rare, not the commits
+LONGEST_MS = 600_000  # a longer gap shows little traffic, not rare commits
 SURE_OF_SHORT = 8  # offsets in a window
 
 
 def observed_cadence_ms(windows: MirrorWindows, configured_ms: int, floor_ms: int = 0) -> int:
-    """Return how often the worker writes offsets: the shortest of the partitions' usual gaps, or the floor.
+    """Return the cadence: the shortest of the partitions' usual gaps between offsets, at least the floor.
 
-    A partition with little traffic has long gaps of its own; the busiest shows the worker's. A worker that is
-    started anew writes more often for a while: gaps shorter than what it is said to keep are believed where
-    all in the window are short but one, and those shorter than the floor never are.
+    A partition with little traffic has long gaps of its own; the busiest shows the worker's. A restarted
+    worker writes more often for a while. So gaps shorter than the configured one count only if all but one
+    gap of the window are that short. Gaps shorter than the floor never count.
     """
     count = len(windows)
     filled = windows.rings.filled[:count]

@@ -1,18 +1,18 @@
-"""Where one mirror stands at an instant: lag, time lag and verdict of each partition with an offset.
+"""Lag, time lag and status of each partition with an offset, at an instant. Pure.
 
-Pure. The windows are those of groups' and so are the rules; what differs is this:
+The windows and the rules are those of groups. These points differ:
 
-- A mirror says how far it is only when its worker writes its offsets, once a minute by default: *cadence*,
-  seen over the flow's own partitions. Lag is where the log ended when the offset was written, less the
-  offset. It is told against the present end only where the mirror has stood for longer than twice the
-  cadence and a look at the log's end; nothing is called stopped before.
-- One offset is enough: the pace is the flow's, and whoever wrote it ran at that time. Where an offset is no
-  sign of life (a look at the copy, an answer about a group), or a single group's pace is all that there is,
-  one is not.
+- A mirror's position is known only when its worker writes offsets, once a minute by default: the *cadence*,
+  measured over the flow's own partitions. Lag is the log end when the offset was written, minus the offset.
+  It is compared with the present end only if the mirror has been idle for longer than twice the cadence plus
+  a poll of the log end. Nothing counts as stopped before that.
+- One offset is enough: the pace is the flow's, and the writer of the offset was running at that time. It is
+  not enough if an offset is no sign of life (a poll of the target, an answer about a group), or if only a
+  single group's pace is known.
 - A tail without a record (transaction markers, aborted records, compacted offsets) is no lag, once the log
-  was read there (mirrors/tails.py). What other partitions do tells nothing about it. Where it could not be
-  read, it is not known whether the partition is behind.
-- An offset that stands while the target's end advances is not being committed: no stall.
+  was read there (partitions/tails.py). Other partitions prove nothing about it. If it could not be read, it
+  is unknown whether the partition is behind.
+- If an offset is idle while the target's end advances, the mirror does not commit offsets. That is no stall.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ if TYPE_CHECKING:
     Int32s = NDArray[np.int32]
     Flags = NDArray[np.bool_]
 
-LOOK_MS = 12_000  # between two looks at a log's end, at most
-STALE_MS = 60_000  # what was read longer ago counts as not known
-LEAST_MS = 30_000  # what stands for less is never called stopped
-GROWS_MS = 20_000  # for how long lags grow at least: a full window of offsets each 3 s spans 27 s
+LOOK_MS = 12_000  # between two polls of a log end, at most
+STALE_MS = 60_000  # what was read longer ago is unknown
+LEAST_MS = 30_000  # what is idle for less never counts as stopped
+GROWS_MS = 20_000  # lags grow for at least this long: a full window of offsets each 3 s spans 27 s
 STOPPED = (Reason.STOPPED, Reason.STOPPED_EMPTY, Reason.STALLED)
-_NEEDS_READING = (*STOPPED, Reason.HISTORY_SHORT)  # said only of who has a record to copy
+_NEEDS_READING = (*STOPPED, Reason.HISTORY_SHORT)  # only with a record to replicate
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorSight:
-    """Every slot of a flow at one instant; rows are slots, and `used` tells which of them are any."""
+    """Every slot of a flow at one instant; rows are slots, and `used` marks the valid ones."""
 
     now_ms: int
     used: Flags
     rows: Sweep
-    lag: Longs  # records, -1 not known
+    lag: Longs  # records; -1: unknown
     tail: Longs  # records of a quiet tail
     lag_s: NDArray[np.float64]
     lag_kind: NDArray[np.uint8]
     places: Int32s  # on the source, -1 where it has none
     target_places: Int32s
-    not_committing: Flags  # stands while the target's end advances
-    known_to: Longs  # the next offset, or the end of the quiet tail behind it
-    next_record: Longs  # where its next record may be: the same, or the end of a gap that was looked at
-    deleted: Longs  # records from there on that the source has deleted
-    behind_since_ms: Longs  # when the newest offset was written first, or later the first record behind it
+    not_committing: Flags  # idle while the target's end advances
+    known_to: Longs  # the next offset, or the end of the quiet tail after it
+    next_record: Longs  # where its next record may be: the same, or the end of a gap that was read
+    deleted: Longs  # records from there on that the source has deleted, unread
+    behind_since_ms: Longs  # when the newest offset was first written, or the first record after it
     cadence_ms: int
     stopped_after_ms: int
 
@@ -77,22 +77,22 @@ class Sides:
     target: Heads
     places: Int32s
     target_places: Int32s
-    recreated_ms: Longs  # when the source's topic was seen to be made anew, -1 never
-    readable_from: Longs | None = None  # where there may be a record again, -1 not known (mirrors/tails.py)
-    unread: Flags | None = None  # whether it is not known if there is one at all
+    recreated_ms: Longs  # when the source topic was found re-created; -1: never
+    readable_from: Longs | None = None  # the first offset that may have a record (tails.py); -1: unknown
+    unread: Flags | None = None  # whether it is unknown if there is one at all
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorPace:
-    """How one mirror goes about it.
+    """How one mirror reads and writes offsets.
 
-    `configured_ms` is how often its worker is said to write offsets, for as long as too few are seen;
-    `read_to_ms` up to when they are read, -1 not yet; `committed_only` whether it leaves open transactions;
-    `tails` whether its offsets stop short of a quiet tail; `commits` whether they are written apart from
-    the copying, so that one may go on without the other; `least_ms` is for how long nothing counts as
-    stopped, or as not known, because it is asked for no more often. `floor_ms` is how often a worker of these
-    settings writes offsets at most, 0 where that is not known: one that crashes again and again writes them
-    at each of its ends, and only for as long as that goes on.
+    `configured_ms` is how often its worker is configured to write offsets; it holds while too few are seen.
+    `read_to_ms` is up to when they are read; -1: not yet. `committed_only` is whether it skips open
+    transactions. `tails` is whether its offsets stop before a quiet tail. `commits` is whether offsets are
+    written apart from the records, so that one may continue without the other. `least_ms` is for how long
+    nothing counts as stopped or unknown, because Mirrorwatch polls no more often. `floor_ms` is how often a
+    worker of these settings writes offsets at most; 0 if unknown. A worker that crashes again and again
+    writes them at each exit, but only while that continues.
     """
 
     configured_ms: int
@@ -105,14 +105,14 @@ class MirrorPace:
 
     @property
     def is_told(self) -> bool:
-        """Tell whether offsets are a Connect worker's, which writes them at times of its own."""
+        """Return whether a Connect worker writes the offsets, at times of its own."""
         return self.tails and self.commits
 
 
 def see(windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int) -> MirrorSight:
     """Judge every slot.
 
-    Keeps in `windows` what it finds out about lags when offsets were written, and about tails.
+    Updates `windows` with lags at the times of offsets, and with tails.
     """
     return _Look.of(windows, sides, pace, now_ms).sight(pace)
 
@@ -126,10 +126,10 @@ class _Look:
     now_ms: int
     count: int
     used: Flags
-    at: Int32s  # places on the source, 0 where there is none: only of those in use it is a place
+    at: Int32s  # places on the source; 0 for slots that are not used
     head: Longs  # up to where the mirror can read
-    gap_end: Longs  # where a gap behind its newest offset ends, -1 where none is known
-    unread: Flags  # whether what lies behind its newest offset has to be read first
+    gap_end: Longs  # where a gap after its newest offset ends; -1: no known gap
+    unread: Flags  # whether the log after its newest offset must be read first
     cadence_ms: int
 
     @classmethod
@@ -168,8 +168,8 @@ class _Look:
             self._tell_back(rows)
             rows.reason[self.unread & self.used & np.isin(rows.reason, _NEEDS_READING)] = Reason.UNREAD
         lag, seconds, kinds = self._lags(rows)
-        # What was not copied yet when offsets were written is a matter of the instant, and where the log
-        # ended then is known no better than by two looks.
+        # Records that were not replicated when offsets were written are normal, and the log end at that time
+        # is known only from two polls.
         keeps_up = (rows.reason == Reason.GROWING) & (seconds * 1000 <= LOOK_MS)
         rows.reason[keeps_up] = Reason.MOVING
         return MirrorSight(
@@ -192,9 +192,9 @@ class _Look:
         )
 
     def _passed(self) -> tuple[Longs, Flags]:
-        """Return when each log passed the next record, as `Heads.passed_ms` does; -1 where it is not known.
+        """Return when each log passed the next record, as `Heads.passed_ms` does; -1 if unknown.
 
-        A source that was never listed has no place at all, not even for what stands in for none.
+        A source that was never listed has no place at all, not even a placeholder.
         """
         passed_ms, exact = np.full(self.count, -1, np.int64), np.zeros(self.count, np.bool_)
         rows = np.flatnonzero(self.used)
@@ -202,12 +202,12 @@ class _Look:
         return passed_ms, exact
 
     def _next_record(self) -> Longs:
-        """Return where the next record may be behind each newest offset, which a quiet tail lifts."""
+        """Return where the next record may be after each newest offset, which a quiet tail raises."""
         newest: Longs = self.windows.rings.offset[: self.count, -1]
         return np.maximum(newest, self.gap_end)
 
     def _measure(self) -> None:
-        """Fill in the lags of commits whose time the looks at the log's end have passed by now."""
+        """Fill in the lags of commits that polls of the log end have passed by now."""
         rings = self.windows.rings
         for column in range(rings.length):
             lag, times = rings.lag[: self.count, column], rings.committed_ms[: self.count, column]
@@ -218,7 +218,7 @@ class _Look:
                 rings.lag[slots, column] = np.where(ends >= 0, np.maximum(ends - offsets, 0), -1)
 
     def _settle_tails(self) -> None:
-        """Count tails that were read, and hold no record, as copied; no longer where the log lost its end."""
+        """Count tails without a record as replicated; no longer if the log lost its end."""
         windows, used, head = self.windows, self.used, self.head
         rest, end = windows.rest[: self.count], _of(self.sides.source.end, self.at)
         windows.unsettle(np.flatnonzero(used & (end >= 0) & (rest > end)))
@@ -228,9 +228,10 @@ class _Look:
             windows.settle(slots, head[slots])
 
     def _tell_back(self, rows: Sweep) -> None:
-        """Have partitions be such as went back, not stopped, for which only what they had passed is left.
+        """Mark partitions as gone back, not stopped, if only what they had passed before is left.
 
-        Where an old offset was written late there is nothing to copy: only its next offset or its copy tells.
+        If an old offset was written late there is nothing to replicate: only the next offset or the target
+        shows it.
         """
         offset, times = (
             one[: self.count] for one in (self.windows.rings.offset, self.windows.rings.committed_ms)
@@ -240,23 +241,23 @@ class _Look:
             self.used & (newest < peak) & (self.head <= peak) & np.isin(rows.reason, STOPPED)
         ).tolist():
             back = int(np.flatnonzero(offset[slot] == peak[slot])[-1]) + 1
-            if (offset[slot, back:] == newest[slot]).all():  # else it went on from there, and stands now
+            if (offset[slot, back:] == newest[slot]).all():  # else it continued, and is stalled now
                 rows.reason[slot] = Reason.REWOUND
                 rows.since_ms[slot], rows.limit_ms[slot] = times[slot, back], -1
                 rows.before[slot], rows.after[slot] = peak[slot], newest[slot]
 
     def _behind_since(self, passed: tuple[Longs, Flags]) -> Longs:
-        """Return since when an offset could have been written anew: not before there was more to copy.
+        """Return since when another offset could have been written: not before there was more to replicate.
 
-        What was written while we were away may have been so at any time: there it is the offset's own, from
-        when it was another one: groups commit the same one again.
+        A write during an outage of Mirrorwatch may have happened at any time. There the offset's own time
+        counts, from when it changed: groups commit the same offset again.
         """
         heads = self.sides.source
         seen_ms = self.windows.moved_ms[: self.count]
         passed_ms, exact = passed
         away = ~exact & np.isin(passed_ms, [back_ms for _, back_ms in heads.away])
         since_ms = np.where(away, seen_ms, np.maximum(seen_ms, passed_ms))
-        none = (_of(heads.end, self.at) >= 0) & (passed_ms < 0)  # as far as it was looked at
+        none = (_of(heads.end, self.at) >= 0) & (passed_ms < 0)  # as far as it was polled
         return np.where(none, self.now_ms, since_ms)
 
     def _judge(
@@ -267,11 +268,11 @@ class _Look:
         passed_ms, exact = passed
         absent = self.sides.places < 0
         seen_ms, untold = self.windows.committed_ms[:count], np.full(count, -1, np.int64)
-        # A mirror that moves has copied more than it has written offsets for: that the log starts behind its
-        # newest is no loss yet.
+        # A mirror that moves has replicated more than its offsets show: a log start after the newest offset
+        # is no loss yet.
         fresh = self.now_ms - behind_since_ms <= 2 * self.cadence_ms + LOOK_MS
         start = np.where(fresh, np.minimum(start, rings.offset[:count, -1]), start)
-        # What was read longer ago than a mirror may stand does not tell that it stands.
+        # Data older than a mirror may be idle does not prove a stall.
         stale_ms = max(pace.least_ms, min(STALE_MS, stopped_ms))
         return sweep(
             Windows(
@@ -289,17 +290,17 @@ class _Look:
                 passed_ms=passed_ms,
                 passed_exact=exact,
                 seen_ms=seen_ms,
-                # Where nothing is written but looked at, each is known up to its own look.
+                # Without commits, each position is known up to its own poll.
                 commits_read_to_ms=np.full(count, pace.read_to_ms, np.int64) if pace.commits else seen_ms,
                 remade_ms=self.sides.recreated_ms,
                 members=untold,
                 readable_from=self.gap_end,
-                others_moved_ms=untold,  # tasks copy their partitions side by side
+                others_moved_ms=untold,  # tasks replicate their partitions in parallel
                 moved_ms=untold,
                 known_before=untold,
                 left_ms=untold,
                 back_ms=untold,
-                hangs_ms=untold,  # mirrors/left_out/held.py
+                hangs_ms=untold,  # see left_out/held.py
             ),
             now_ms=self.now_ms,
             policy=Policy(
@@ -311,20 +312,20 @@ class _Look:
                 grown_rises=1,
                 grown_for_ms=GROWS_MS,
                 grown_by_ms=0,
-                empty_is_read=False,  # what was not copied of the old one is to be told
+                empty_is_read=False,  # records of the old log that were not replicated must show
                 paced=pace.is_told,
             ),
         )
 
     def _lags(self, rows: Sweep) -> tuple[Longs, NDArray[np.float64], NDArray[np.uint8]]:
-        """Return lag in records and seconds: as it was at the newest offset, of what stands as it is now."""
+        """Return lag in records and seconds: of the newest offset, or of now for a stalled partition."""
         rings, source, count = self.windows.rings, self.sides.source, self.count
         seconds, kinds = np.full(count, NO_ANSWER_S), np.full(count, LagKind.NONE, np.uint8)
         there = np.flatnonzero(self.used)
         seconds[there], kinds[there] = lag_s(source, self.at[there], self._next_record()[there], self.now_ms)
         lag = rows.lag.copy()
         standing = (rows.since_ms >= 0) & (self.now_ms - rows.since_ms > 2 * self.cadence_ms + LOOK_MS)
-        standing &= ~np.isin(rows.reason, (Reason.GROWING, Reason.REWOUND))  # theirs is another instant
+        standing &= ~np.isin(rows.reason, (Reason.GROWING, Reason.REWOUND))  # their time is another instant
         moving = np.flatnonzero((lag > 0) & ~standing & (rows.reason != Reason.DELETED_UNREAD))
         seconds[lag < 0], kinds[lag < 0] = -1.0, LagKind.NONE
         if not len(moving):
@@ -343,7 +344,7 @@ class _Look:
         return lag, seconds, kinds
 
     def _not_committing(self, rows: Sweep) -> Flags:
-        """Tell which slots stand while the target's end has advanced since."""
+        """Return which slots are stalled while the target's end has advanced."""
         found = np.zeros(self.count, np.bool_)
         target = self.sides.target
         stands = np.flatnonzero(np.isin(rows.reason, STOPPED) & (self.sides.target_places >= 0))
@@ -352,19 +353,19 @@ class _Look:
         places, committed_ms = self.sides.target_places[stands], self.windows.committed_ms[stands]
         now, looked_ms = target.end[places], target.sampled_ms[places]
         oldest, _ = target.oldest_ms(places)
-        # What a mirror copied between its last offsets and its own end is there by then.
+        # What a mirror replicated between its last offsets and its exit has arrived by then.
         later_ms = committed_ms + self.cadence_ms + LOOK_MS
         first, later = (
-            np.where(ends >= 0, ends, oldest)  # from before all looks that are kept
+            np.where(ends >= 0, ends, oldest)  # older than all polls that are kept
             for ends in (target.end_at(places, committed_ms), target.end_at(places, later_ms))
         )
-        # Of a target that does not answer it is not known how it went on. One that stands has copied the less
-        # of what came since, the longer it does.
+        # A target that does not answer shows nothing. A stalled mirror has replicated ever less of what was
+        # written since.
         advances = (looked_ms > later_ms) & (first >= 0) & (now > later)
         found[stands] = advances & (2 * (now - first) >= rows.lag[stands])
         return found
 
 
 def _of(values: Longs, at: Int32s) -> Longs:
-    """Return the values at these places; -1 throughout where there is no place at all yet."""
+    """Return the values at these places; -1 throughout if there is no place yet."""
     return values[at] if len(values) else np.full(len(at), -1, np.int64)

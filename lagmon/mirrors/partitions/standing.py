@@ -1,12 +1,13 @@
-"""Which slots stand before records that the source has deleted, and whether their copies stand too. Pure.
+"""Slots that are stalled before deleted records, and whether their targets are stalled too. Pure.
 
-An offset is not written again for three reasons: there was nothing to copy, the mirror copies and writes no
-offsets, or it copies nothing. Only in the last one what is deleted meanwhile is lost. So an offset stands
-from when there was something to copy behind it, and its copy stands where two looks found the same end: the
-newest, and one around the time in which the mirror would have written an offset.
+An offset is not written again for three reasons: there was nothing to replicate, the mirror replicates and
+writes no offsets, or it replicates nothing. Only in the last case the deleted records are lost. So an offset
+is stalled from when there was a record after it. Its target is stalled if two polls found the same end: the
+newest, and one around the time at which the mirror would have written an offset.
 
-A copy that grows proves that its mirror copies, not how far it is: markers of transactions keep it behind by
-more and more (`mirror_distance`). One that is looked at no more proves nothing: there is but the offset.
+A target that grows proves that its mirror replicates, but not how far it is: transaction markers keep it
+behind by more and more (target_ends/distance.py). A target that is not polled any more proves nothing: only
+the offset counts.
 """
 
 from __future__ import annotations
@@ -32,28 +33,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands, by slot; none of it where nothing was deleted unread, or it is not known lately."""
+    """Which slots are stalled; none without deleted unread records, or if the data is old."""
 
-    offset: Flags  # for longer than it does in a mirror that moves; the copy was looked at since
-    copy: Flags  # its copy as well, or it has none
-    unseen: Flags  # the offset as long as that, beside a copy that was not looked at lately
+    offset: Flags  # idle for longer than in a mirror that moves; the target was polled since
+    copy: Flags  # its target as well, or it has none
+    unseen: Flags  # the offset is idle as long, and the target was not polled lately
 
     @property
     def still(self) -> Flags:
-        """Return which offsets stand as long as that beside a copy that stands too, or is not looked at."""
+        """Return the offsets that are stalled with a target that is stalled too, or not polled."""
         found: Flags = (self.offset & self.copy) | self.unseen
         return found
 
 
 def longest_ms(sight: MirrorSight) -> int:
-    """Return for how long an offset may stand in a mirror that moves."""
+    """Return for how long an offset may be idle in a mirror that moves."""
     return 2 * sight.cadence_ms + LOOK_MS
 
 
 def standing(flow: FlowFacts, sight: MirrorSight) -> Standing:
-    """Tell of every slot."""
+    """Return which slots are stalled."""
     offset, copy, unseen = np.zeros((3, len(sight.used)), np.bool_)
-    # Up to when offsets are read: since then it may have moved, unread.
+    # Offsets are read up to here: it may have moved since.
     known_ms = min(sight.now_ms, flow.read_to_ms)
     slots = np.flatnonzero(sight.used & (sight.deleted > 0))
     slots = slots[known_ms - sight.behind_since_ms[slots] > longest_ms(sight)]
@@ -76,9 +77,9 @@ def standing(flow: FlowFacts, sight: MirrorSight) -> Standing:
 
 
 def _ended_so(heads: Heads, places: Int32s, at_ms: Longs) -> Flags:
-    """Tell which logs ended as they do now at the last look before an instant, or at the first one after.
+    """Return which logs had their present end at the last poll before an instant, or the first one after.
 
-    On the line between these two, which may be far apart, they would have grown since.
+    A line between these two polls, which may be far apart, would show growth.
     """
     state = heads.state(places)
     ends, times = state.ends, state.times + np.int64(state.origin_ms)
@@ -86,7 +87,7 @@ def _ended_so(heads: Heads, places: Int32s, at_ms: Longs) -> Flags:
     column = np.where(after.any(axis=0), after.argmax(axis=0), len(ends))
     newest = len(ends) - 1
     first, last = np.minimum(column, newest), np.maximum(column - 1, 0)
-    then = after & (times == times[first, row]) & (ends >= ends[newest])  # of points of one instant any
+    then = after & (times == times[first, row]) & (ends >= ends[newest])  # any of the points of one instant
     so_after = (column < newest) & then.any(axis=0)
     so_before = (column > 0) & (column <= newest) & (ends[last, row] >= ends[newest, row])
     so: Flags = so_after | so_before

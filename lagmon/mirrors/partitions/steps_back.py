@@ -1,19 +1,19 @@
-"""A step back: an offset of a mirror, or an offset sync, that lies before the last one. Pure."""
+"""A step back: an offset of a mirror, or an offset sync, before the previous one. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_STEPS = 10_000  # that are kept until they are asked for
+MOST_STEPS = 10_000  # kept until the next call of `take_steps_back`
 
 
 @dataclass(frozen=True, slots=True)
 class StepBack:
-    """Offsets are next offsets (N + 1): `back` is the first record that is copied again."""
+    """One step back, in next offsets (N + 1): `back` is the first record that is replicated again."""
 
     topic: str
     partition: int
     peak: int  # before
     back: int  # after
-    at_ms: int  # -1 of a sync, which tells no time
-    distance: int | None = None  # from the offset to the copy's end before it, where a sync tells
+    at_ms: int  # -1 for a sync, which has no time
+    distance: int | None = None  # from the offset to the target's end before it, if a sync shows it

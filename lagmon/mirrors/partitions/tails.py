@@ -1,12 +1,12 @@
-"""What lies between a mirror's offsets and the ends of the source's logs: what was read, what to read. Pure.
+"""The tail between a mirror's offset and the source's log end: what was read of it, and what to read. Pure.
 
-A mirror's offset stops short of the log's end where nothing is left to copy (transaction markers, aborted
-records, compacted offsets), where the mirror leaves records out, and where it has not copied them yet. Only
-reading the log tells these apart; that other partitions move tells nothing. So each partition whose offset
-is due is read from there (logs/tail_reads.py), and until then it is not known whether the mirror is behind.
+A mirror's offset stops before the log end in three cases: nothing is left to replicate (transaction markers,
+aborted records, compacted offsets); the mirror skips records; or it has not replicated them yet. Only reading
+the log separates these cases. Movement of other partitions proves nothing. So each partition whose offset is
+due is read from there (logs/tail_looks.py). Until then it is unknown whether the mirror is behind.
 
-The end of a log that keeps growing tells that records come, without a look: a mirror that is down is found as
-soon as its offsets are due. A look that finds none there corrects that.
+A log end that keeps growing shows new records without a read. So a mirror that is down is found as soon as
+its offsets are due. A read that finds no record corrects that.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
 
-RESTING_LOOKS = 2  # at the same end: the log is at rest
+RESTING_LOOKS = 2  # polls with the same end: the log is idle
 
 
 @dataclass(frozen=True, slots=True)
 class TailsRead:
-    """What is known of each slot's tail: the offsets from the mirror's next one to the log's end."""
+    """What is known of each slot's tail: the offsets from the mirror's next one to the log end."""
 
-    readable_from: Longs  # where a record may be again behind the next offset, -1 not known
-    unread: Flags  # whether nothing tells that a record is there, and nothing that none is
+    readable_from: Longs  # the first offset after the next one that may have a record; -1: unknown
+    unread: Flags  # whether it is unknown if there is a record
 
 
 def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: int) -> TailsRead:
-    """Return what was read of each slot's tail, and ask for what was not.
+    """Return what was read of each slot's tail, and request what was not.
 
-    The source's watch looks (logs/tail_reads.py) with the next look at the ends. A mirror that is between two
-    commits is not asked about.
+    The source's watch reads it (logs/tail_looks.py) with the next poll of the ends. It reads nothing for a
+    mirror between two commits.
     """
     source, heads, count = flow.source, flow.source.heads, len(places)
     readable = source.readable if pace.committed_only else source.readable_uncommitted
@@ -57,7 +57,7 @@ def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: i
     head = np.where((stable >= 0) & pace.committed_only, np.minimum(stable, end), end)
     rests = heads.stood(RESTING_LOOKS)[at]
     cadence_ms = observed_cadence_ms(flow.windows, pace.configured_ms, pace.floor_ms)
-    # So that what is behind an offset that is due has been read before the mirror counts as stopped.
+    # Read the tail of a due offset before the mirror would count as stopped.
     idle_ms = now_ms - flow.windows.committed_ms[used] - cadence_ms + IDLE_MS - LOOK_MS
     there = (offset >= heads.start[at]) & pace.tails
     first = np.maximum(np.maximum(offset, found[used]), flow.windows.rest[used])
@@ -73,7 +73,7 @@ def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: i
     far = rests | pace.committed_only
     readers = Readers(at[there], offset[there], head[there], idle_ms[there], far[there])
     source.mirror_readers[flow.order.flow.name] = pace.committed_only, readers
-    if pace.read_to_ms >= 0:  # until then its offsets are read one after the other
+    if pace.read_to_ms >= 0:  # before that the backlog of offsets is still being read
         source.idle_mirrors[flow.order.flow.name] = RecordReaders(at, offset, to_end=not pace.tails)
     return TailsRead(found, unread)
 
@@ -81,7 +81,7 @@ def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: i
 def _kept_coming(
     flow: FlowFacts, places: NDArray[np.int32], first: Longs, head: Longs, cadence_ms: int
 ) -> Flags:
-    """Tell which logs grew behind these offsets for longer than a marker or two would explain."""
+    """Return which logs grew behind these offsets for longer than a marker or two would explain."""
     heads = flow.source.heads
     first_ms, _ = heads.passed_ms(places, first)
     last_ms, _ = heads.passed_ms(places, head - 1)

@@ -1,4 +1,4 @@
-"""Topics of a flow on which a transaction was seen open: markers are gaps that no record fills. Pure."""
+"""Topics of a flow that have had an open transaction: markers are gaps that no record fills. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class OpenTransactions:
-    """Keeps the topics, by their names on the source, until these are gone or made anew there."""
+    """The topics, by their names on the source, until they are removed or re-created there."""
 
     def __init__(self) -> None:
         self.topics: set[str] = set()
 
     def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
-        """Take note of logs whose last stable offset is before their end, as they are known now."""
+        """Note the logs whose last stable offset is below their end."""
         slots = np.flatnonzero(sight.used & (sight.places >= 0))
         places = sight.places[slots]
         stable = flow.source.heads.stable[places]
@@ -28,5 +28,5 @@ class OpenTransactions:
         self.topics |= {flow.windows.name(slot)[0] for slot in slots[undecided].tolist()}
 
     def forget(self, is_gone: Callable[[str], bool]) -> None:
-        """Forget topics that are gone, or were made anew on the source."""
+        """Forget topics that are removed or re-created on the source."""
         self.topics = {topic for topic in self.topics if not is_gone(topic)}

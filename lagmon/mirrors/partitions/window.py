@@ -1,16 +1,17 @@
-"""How far one mirror has come, partition by partition: windows of the offsets that its worker writes. Pure.
+"""Windows of the offsets that a mirror's worker writes, partition by partition. Pure.
 
-N is the last source offset that was mirrored, so what is kept is N + 1, the next one. A *slot* is one source
-partition. Times are epoch milliseconds by our clock, the worker's or broker's brought to it by the reader.
+N is the last source offset that was replicated. The windows keep N + 1, the next one. A *slot* is one source
+partition. Times are epoch milliseconds by Mirrorwatch's clock: the reader has corrected the worker's or
+broker's clock.
 
-Commits that come closely one after another (a worker that writes its offsets with each transaction) take one
-column together, the newest: so a window always spans more than the time between two looks at the log's end.
+Commits that follow each other closely share one column, the newest. An example is a worker that writes
+offsets with each transaction. So a window always spans more than the time between two polls of the log end.
 
-Rest: N stops short of transaction markers, aborted records and compacted offsets at the end of a log, until
-another record is written. Once the log was read and holds nothing else there, the window's newest offset is
-lifted to the end at that time. It is put back when the mirror moves on.
+Rest: N stops before transaction markers, aborted records and compacted offsets at the end of a log, until
+another record is written. Once a read of the log has shown no record there, the window's newest offset is
+raised to the log end at that time. It is lowered again when the mirror moves.
 
-Where a mirror's offset is taken away, it begins anew: should it come again, that is a step back to 0.
+If a mirror's offset is removed, it starts again: should it return, that is a step back to 0.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
 
 MOST_OFFSET = (1 << 63) - 2  # the largest with a next one
-NEAR_MS = 3_000  # commits closer than this share a column: ten columns span more than two looks at the end
+NEAR_MS = 3_000  # commits closer than this share a column: ten columns span more than two polls of the end
 _FIRST = 64
 
 
@@ -42,34 +43,36 @@ class MirrorWindows:
         self.rings = Rings()
         self.next_offset = np.full(_FIRST, -1, np.int64)  # N + 1
         self.committed_ms = np.full(_FIRST, -1, np.int64)  # when the newest was written
-        self.moved_ms = np.full(_FIRST, -1, np.int64)  # when the newest that was another one was
+        self.moved_ms = np.full(_FIRST, -1, np.int64)  # when the newest different one was
         self.rest = np.full(_FIRST, -1, np.int64)  # up to where a quiet tail counts as read
-        self.turns = np.zeros(_FIRST, np.int32)  # how often it was given out and back
+        self.turns = np.zeros(_FIRST, np.int32)  # how often it was assigned and freed
         self.resets = 0
         self._slots: dict[tuple[str, int], int] = {}
         self._names: list[tuple[str, int] | None] = []
         self._free: list[int] = []
         self._anew: set[int] = set()
-        self._taken_away: dict[tuple[str, int], tuple[list[int], list[int]]] = {}  # offsets, and their times
+        self._taken_away: dict[
+            tuple[str, int], tuple[list[int], list[int]]
+        ] = {}  # removed offsets, and their times
         self._steps_back: list[StepBack] = []
-        self._live_ms = -1  # when the newest that was read as it came was written
-        self._confirmed_ms: dict[int, int] = {}  # when an offset was known to be of the log that there is
+        self._live_ms = -1  # when the newest live one was written
+        self._confirmed_ms: dict[int, int] = {}  # when an offset was known to belong to the current log
 
     def __len__(self) -> int:
-        """Return one more than the largest slot ever given out."""
+        """Return one more than the largest slot ever used."""
         return len(self._names)
 
     @property
     def version(self) -> tuple[int, int]:
-        """Return what changes when a slot is given out or back."""
+        """Return a value that changes when a slot is assigned or freed."""
         return len(self._names), int(self.turns.sum())
 
     def slots(self) -> Iterator[tuple[str, int, int]]:
-        """Yield topic, partition and slot of each."""
+        """Yield topic, partition and slot of each partition."""
         return ((topic, partition, slot) for (topic, partition), slot in self._slots.items())
 
     def slot(self, topic: str, partition: int) -> int | None:
-        """Return the slot of a partition, None where the mirror has no offset there."""
+        """Return the slot of a partition, None if the mirror has no offset there."""
         return self._slots.get((topic, partition))
 
     def name(self, slot: int) -> tuple[str, int]:
@@ -79,7 +82,7 @@ class MirrorWindows:
         return found
 
     def commits(self, slot: int | None) -> list[tuple[int, int]]:
-        """Return the offsets in a slot's window and their times, oldest first, quiet tails not as read."""
+        """Return the offsets of a slot's window and their times, oldest first, without raised tails."""
         if slot is None:
             return []
         rings, filled = self.rings, int(self.rings.filled[slot])
@@ -89,16 +92,16 @@ class MirrorWindows:
         return [(offset if one == rest else one, at_ms) for one, at_ms in zip(*found, strict=True)]
 
     def take(self, topic: str, partition: int, offset: int, at_ms: int, *, live: bool) -> None:
-        """Take in that the record at this offset is mirrored; `live` where that is read as it came."""
+        """Take in that the record at this offset is replicated; `live` if it was read as it was written."""
         slot, offset = self.begin(topic, partition), min(offset, MOST_OFFSET)
         self._put_back(slot)
         anew = slot in self._anew
         if anew:
             self._anew.remove(slot)
-            if offset + 1 < self.next_offset[slot]:  # else it went on in the new log where it was in the old
+            if offset + 1 < self.next_offset[slot]:  # else it continued at its old position
                 self.rings.clear(np.array([slot], np.int32))
         if offset + 1 != self.next_offset[slot]:
-            if not anew and (live or at_ms > self._live_ms >= 0):  # else it was read before
+            if not anew and (live or at_ms > self._live_ms >= 0):  # else it is part of a backlog
                 self._note_step(topic, partition, int(self.next_offset[slot]), offset + 1, at_ms)
             self.moved_ms[slot] = at_ms
             self.rest[slot] = -1
@@ -108,7 +111,7 @@ class MirrorWindows:
         self.committed_ms[slot] = at_ms
         rings, filled = self.rings, int(self.rings.filled[slot])
         near = filled > 1 and at_ms - rings.committed_ms[slot, -2] < NEAR_MS
-        # A step back is never lost, nor to where it went.
+        # Keep every step back, and the offset that it went to.
         if near and rings.offset[slot, -2] <= rings.offset[slot, -1] <= offset + 1:
             rings.offset[slot, -1], rings.committed_ms[slot, -1], rings.lag[slot, -1] = offset + 1, at_ms, -1
         else:
@@ -118,12 +121,12 @@ class MirrorWindows:
             self._lift(slot)
 
     def begin(self, topic: str, partition: int) -> int:
-        """Return the slot of a partition, a new one where it has none."""
+        """Return the slot of a partition; assign one if it has none."""
         slot = self._slots.get((topic, partition))
         return self._begin(topic, partition) if slot is None else slot
 
     def take_looks(self, slots: NDArray[np.intp], next_offsets: Longs, at_ms: Longs) -> None:
-        """Take in, as `take` does live, the next offset of many slots at once, of each once."""
+        """Take in the next offset of many slots at once, each once, as `take` does live."""
         special = self.rest[slots] >= 0
         if self._anew:
             special |= np.isin(slots, list(self._anew))
@@ -150,7 +153,7 @@ class MirrorWindows:
         rings.append(others, next_offsets[~near], at_ms[~near], unknown, live=True)
 
     def reset(self, topic: str, partition: int, at_ms: int = -1) -> None:
-        """Take in that the mirror's offset was taken away, and when where that is known: it begins anew."""
+        """Take in that the mirror's offset was removed, and when if that is known; it starts again."""
         slot = self._slots.get((topic, partition))
         if slot is None:
             return
@@ -165,7 +168,7 @@ class MirrorWindows:
         self._taken_away[topic, partition] = [*offsets, 0], [*times, taken_ms]
 
     def take_steps_back(self) -> list[StepBack]:
-        """Return where offsets went back since this was asked last."""
+        """Return the steps back since the last call."""
         steps, self._steps_back = self._steps_back, []
         return steps
 
@@ -174,7 +177,7 @@ class MirrorWindows:
             self._steps_back.append(StepBack(topic, partition, peak, back, at_ms))
 
     def forget(self, topic: str, partition: int) -> None:
-        """Forget an offset that says nothing any more; none was taken away."""
+        """Forget an offset that has no meaning any more; nothing was removed."""
         self._taken_away.pop((topic, partition), None)
         slot = self._slots.pop((topic, partition), None)
         if slot is None:
@@ -185,7 +188,7 @@ class MirrorWindows:
         self._clear(slot)
 
     def forget_until(self, names: Iterable[tuple[str, int]], at_ms: int) -> None:
-        """Forget what was written of these partitions up to an instant: it is of logs that are gone."""
+        """Forget what was written for these partitions up to an instant: it belongs to removed logs."""
         for name in names:
             slot = self._slots.get(name)
             if slot is None:
@@ -202,27 +205,27 @@ class MirrorWindows:
                 self.keep_newest(slot, since)
 
     def begin_anew(self, topics: Container[str]) -> None:
-        """Take in that topics were made anew: the next offset of a partition belongs to another log."""
+        """Note re-created topics: the next offset of a partition belongs to another log."""
         slots = {slot for (topic, _), slot in self._slots.items() if topic in topics}
         self.unsettle(np.array([slot for slot in slots if self.rest[slot] >= 0], np.int64))
         self._anew |= slots
         self._taken_away = {name: one for name, one in self._taken_away.items() if name[0] not in topics}
 
     def confirm(self, slot: int, at_ms: int) -> None:
-        """Take in that an offset is one of the log that was there at this instant, whenever written."""
+        """Note that an offset belongs to the log that existed at this instant, whenever it was written."""
         self._anew.discard(slot)
         self._confirmed_ms[slot] = at_ms
 
     def confirmed_ms(self, slot: int) -> int:
-        """Return up to when a slot's offset is known to be one of the log that is there."""
+        """Return up to when a slot's offset is known to belong to the current log."""
         return max(int(self.committed_ms[slot]), self._confirmed_ms.get(slot, -1))
 
     def confirmed(self) -> dict[tuple[str, int], int]:
-        """Return, by partition, when an offset was known to be one of the log that was there then."""
+        """Return, by partition, when an offset was known to belong to the log of that time."""
         return {self.name(slot): at_ms for slot, at_ms in self._confirmed_ms.items()}
 
     def keep_newest(self, slot: int, columns: int) -> None:
-        """Forget all but so many of a slot's newest offsets: those before are of another log."""
+        """Keep only so many of a slot's newest offsets: the older ones belong to another log."""
         rings, first = self.rings, self.rings.length - columns
         for array in (rings.offset, rings.committed_ms, rings.lag):
             array[slot, :first] = -1
@@ -230,9 +233,10 @@ class MirrorWindows:
         rings.live[slot] = min(int(rings.live[slot]), columns)
 
     def settle(self, slots: NDArray[np.integer], ends: Longs) -> None:
-        """Count all up to these ends as read: a quiet tail, which N passes only when more is written.
+        """Count everything up to these ends as read: a quiet tail, which N passes only with the next record.
 
-        Not of a mirror that has gone back: what it had passed before is no tail, and may be copied again.
+        Not for a mirror that has gone back: what it had passed before is no tail, and may be replicated
+        again.
         """
         for slot, end in zip(slots.tolist(), ends.tolist(), strict=True):
             self._put_back(slot)
@@ -241,7 +245,7 @@ class MirrorWindows:
                 self._lift(slot)
 
     def unsettle(self, slots: NDArray[np.integer]) -> None:
-        """Take back that all up to an end counts as read: the log that was read there is no more."""
+        """Stop counting everything up to an end as read: the log that was read is gone."""
         for slot in slots.tolist():
             self._put_back(slot)
             self.rest[slot] = -1

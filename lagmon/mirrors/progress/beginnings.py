@@ -1,9 +1,9 @@
-"""From where on a mirror is known to have to copy a partition of which it has written no offset yet. Pure.
+"""The first offset that a mirror must replicate of a partition for which it has no offset yet. Pure.
 
-One with `auto.offset.reset=earliest`, as MirrorMaker sets it, begins where the log does. Any other begins at
-the end of what is there when it first reads the partition, and nothing tells when that was: at the latest
-once it has had its time to look for topics. So what comes after that, by our looks, is what it has to copy.
-Should it be started anew later, it begins at the end again: that it leaves records out is never proved.
+A mirror with `auto.offset.reset=earliest`, as MirrorMaker sets it, starts at the log start. Any other starts
+at the log end at the time of its first read, and that time is unknown: at the latest, it is when the mirror
+has had time to refresh its topics. So it must replicate what polls see written after that. If it restarts
+later, it starts at the log end again: so skipped records are never proved.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Beginnings:
-    """Where partitions are to be copied from that a mirror which begins late has no offset of."""
+    """The first offsets of partitions without an offset, for a mirror that starts at the log end."""
 
-    _known: dict[Name, tuple[int, int]] = field(default_factory=dict)  # since when, and the first offset
+    _known: dict[Name, tuple[int, int]] = field(
+        default_factory=dict
+    )  # since when it is known, and the first offset
 
     def note(self, flow: FlowFacts, *, now_ms: int, patience_ms: int) -> None:
-        """Take note of where the logs end; `patience_ms` is how long a mirror may take to find a topic."""
+        """Note the log ends; `patience_ms` is how long a mirror may take to find a topic."""
         if begins_early(flow):
             return
         ends, known = flow.readable_ends, {}
@@ -35,15 +37,15 @@ class Beginnings:
             if end >= 0:
                 since_ms, first = self._known.get(name, (now_ms, end))
                 waits = now_ms - since_ms <= patience_ms
-                known[name] = since_ms, end if waits else min(first, end)  # less: the log was made anew
+                known[name] = since_ms, end if waits else min(first, end)  # smaller: the log was re-created
         self._known = known
 
     def first(self, flow: FlowFacts, name: Name, place: int) -> int:
-        """Return the first offset that is to be copied, of a partition at its place on the source."""
+        """Return the first offset that must be replicated, of a partition at its place on the source."""
         _, first = self._known.get(name, (-1, 0))
         return max(0, int(flow.source.heads.start[place]), first)
 
 
 def begins_early(flow: FlowFacts) -> bool:
-    """Tell whether the mirror copies what was in a partition before it first read it."""
+    """Return whether the mirror replicates what was in a partition before its first read."""
     return flow.order.flow.offset_reset == EARLIEST

@@ -1,8 +1,8 @@
-"""Read a Connect offsets topic: all that it holds, then what comes. The reading is on a thread of its own.
+"""Read a Connect offsets topic on a thread: all that it holds, then new records.
 
-Where the topic ends is taken from the looks at its cluster's partitions: all that was written until a look is
-known once that end is read, also where the last records are transactions' markers. Where the topic is another
-one by then, reading ends with our own error, so that whoever runs it opens it anew.
+The topic's end comes from the polls of its cluster: once that end is read, everything written until the poll
+is known, even if the last records are transaction markers. If the topic was re-created by then, reading ends
+with a MirrorwatchError, and the caller opens the topic again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runtime.process.clock import WaitingClock
 
 WAIT_S = 0.5
-FIRST_LOOK_S = 60.0  # how long the first look at a cluster may take
+FIRST_LOOK_S = 60.0  # how long the first poll of a cluster may take
 
 
 class MirrorOffsets:
@@ -66,16 +66,16 @@ class MirrorOffsets:
 
     @property
     def targets(self) -> frozenset[str]:
-        """Return the aliases of the clusters where its mirrors' copies are."""
+        """Return the aliases of its mirrors' target clusters."""
         return frozenset(flow.order.flow.target for flow in self._flows)
 
     @property
     def name(self) -> str:
-        """Return what it is called in states and logs."""
+        """Return its name in states and logs."""
         return f"{self.cluster}: {self.topic}"
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Read until told to stop; raises our own error where the topic is away or may not be read."""
+        """Read until stopped; raises a MirrorwatchError if the topic is unavailable or refused."""
         self._ending.clear()
         partitions = await self._find(stopping)
         if not partitions:
@@ -84,12 +84,12 @@ class MirrorOffsets:
         await read_on_thread(self._read, partitions, stopping=stopping, ending=self._ending)
 
     def tell(self, problem: str) -> None:
-        """Have the flows say why their offsets are not read; an empty text that they are."""
+        """Set why the flows' offsets are not read; an empty text if they are."""
         for flow in self._flows:
             flow.problem = problem
 
     async def _find(self, stopping: asyncio.Event) -> int:
-        """Return how many partitions the topic has, 0 when told to stop meanwhile."""
+        """Return how many partitions the topic has, 0 if stopped meanwhile."""
         begun_ns = self._clock.monotonic_ns()
         while not stopping.is_set():
             with self._lock:
@@ -141,7 +141,7 @@ class MirrorOffsets:
         live = self._is_live()
         if batch.keys:
             now_ms = int(self._clock.wall_s() * 1000)
-            before = self.intake.taken.offsets  # those of heartbeats and checkpoints are none of ours
+            before = self.intake.taken.offsets  # heartbeats and checkpoints do not count
             with self.turn:
                 self.intake.take(batch.keys, batch.values, batch.times_ms, read_ms=now_ms, live=live)
             self._tell_malformed(now_ms)
@@ -166,7 +166,7 @@ class MirrorOffsets:
         return ends is not None and all(self._position[one] >= end for one, end in ends.items())
 
     def _advance(self) -> None:
-        """Find out up to when every offset that was written is read."""
+        """Find out up to when every written offset is read."""
         with self._lock:
             self._identity.check()
             heads, places = self._host.heads, self._host.places.of(self.topic)

@@ -1,10 +1,10 @@
-"""How far a mirror is that keeps offsets equal: each copy's end is the next offset to be copied. Pure.
+"""The progress of a mirror that keeps offsets equal: a target's end is the next offset to replicate. Pure.
 
-Cluster Linking, and mirrors that write each record at the offset that it had. A look at the target's end
-counts once the source was looked at after it: then the end that the lag is counted to is never the older one,
-and a copy that ends behind its source's log is known as such, instead of passing for one without lag.
+Cluster Linking does this, and mirrors that write each record at its source offset. A poll of the target's end
+counts only after a later poll of the source. So the end that lag is counted to is never the older one, and a
+target that ends after its source's log is recognised, not reported as without lag.
 
-A copy without a record, of a log that does not begin at 0, tells nothing: where it will begin is not known.
+An empty target of a log that does not start at 0 shows nothing: its first offset is unknown.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 
 class EqualProgress:
-    """Feeds the windows of one flow from the looks at the logs of both its clusters."""
+    """Feeds the windows of one flow from the polls of both clusters."""
 
     def __init__(self, flow: FlowFacts) -> None:
         self._flow = flow
         self._known: tuple[object, ...] = ()
         self._keys: list[tuple[str, int]] = []
         self._places = np.zeros((2, 0), np.int32)  # on the source and on the target
-        self._end = np.zeros(0, np.int64)  # of the copy at a look that does not count yet
-        self._end_ms = np.zeros(0, np.int64)  # when that was, -1 where there is none
-        self._taken_ms = np.zeros(0, np.int64)  # of the newest look that counts, -1 where none does
-        self._slots = np.zeros(0, np.intp)  # in the windows, -1 where there is none
-        self._version = (0, 0)  # of the windows, when these were found
+        self._end = np.zeros(0, np.int64)  # of the target, at a poll that does not count yet
+        self._end_ms = np.zeros(0, np.int64)  # when that was; -1: none
+        self._taken_ms = np.zeros(0, np.int64)  # of the newest poll that counts; -1: none
+        self._slots = np.zeros(0, np.intp)  # in the windows; -1: none
+        self._version = (0, 0)  # of the windows, when the slots were found
 
     def follow(self, now_ms: int) -> None:
-        """Take in the looks since the last time; the caller holds the locks of both clusters."""
+        """Take in the polls since the last time; the caller holds the locks of both clusters."""
         flow = self._flow
         if not flow.source.topics or not flow.target.topics:
             return
@@ -55,7 +55,7 @@ class EqualProgress:
         flow.read_to_ms = min(now_ms, int(self._taken_ms.max(initial=-1)) if len(self._keys) else both)
 
     def _take(self, looked_ms: Longs) -> None:
-        """Take in the looks at copies whose source was looked at since."""
+        """Take in the polls of targets whose source was polled since."""
         counts = (self._end_ms >= 0) & (looked_ms >= self._end_ms)
         if not counts.any():
             return
@@ -72,7 +72,7 @@ class EqualProgress:
         self._end_ms[counts] = -1
 
     def _find(self) -> None:
-        """Find the places of every partition that has a copy, where topics have come or gone."""
+        """Find the places of every partition that has a target, after topics were added or removed."""
         flow = self._flow
         known = flow.source.topics, flow.target.topics, flow.topics.remote
         if self._known and all(one is other for one, other in zip(known, self._known, strict=True)):

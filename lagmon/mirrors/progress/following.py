@@ -17,7 +17,7 @@ EVERY_S = 1.0
 
 
 class MirrorFollowing:
-    """Has one flow's progress followed; `locks` guard what it is read from, taken in their order."""
+    """Follows one flow's progress; `locks` guard what it is read from, taken in their order."""
 
     def __init__(
         self,
@@ -36,17 +36,17 @@ class MirrorFollowing:
 
     @property
     def name(self) -> str:
-        """Return what it is called in states and logs."""
+        """Return its name in states and logs."""
         return f"{self._flow.order.name}: {self._flow.order.lag_from}"
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Follow until told to stop."""
+        """Follow until stopped."""
         while not stopping.is_set():
             await asyncio.to_thread(self._look)
             await self._clock.wait(stopping, timeout_s=EVERY_S)
 
     def tell(self, problem: str) -> None:
-        """Have the flow say why its progress is not read; an empty text that it is."""
+        """Set why the flow's progress is not read; an empty text if it is."""
         self._flow.problem = problem
 
     def _look(self) -> None:

@@ -1,11 +1,11 @@
-"""How far a mirror is that reads as a consumer group: the commits of its groups on the source. Pure.
+"""The progress of a mirror that reads as a consumer group: its groups' commits on the source. Pure.
 
-MirrorMaker 1, uReplicator, Brooklin and Confluent's Replicator read so. A mirror may have several groups, one
-for each topic for instance. A partition that several of them commit to is told by one: by a group with active
-members where there is one, and by another only once that has committed for HOLD_MS after the last commit of
-the first. What is seen of two groups never makes one window, so that no step back comes of it.
+MirrorMaker 1, uReplicator, Brooklin and Confluent's Replicator read so. A mirror may have several groups, for
+example one for each topic. If several commit to a partition, one of them counts: a group with active members
+if there is one. Another group takes its place only after it has committed for HOLD_MS after the last commit
+of the first. A window never mixes two groups, so that switching makes no step back.
 
-Times are brought to our clock; they are those of the broker that takes a group's commits.
+Times are by Mirrorwatch's clock, corrected from those of the broker that takes a group's commits.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     Slots = NDArray[np.intp]
 
 HOLD_MS = 120_000  # two of the longest usual gaps between commits
-TOGETHER_MS = 600_000  # groups whose newest commits lie so near are both at work
-CLOSE_EVERY_MS = 60_000  # between two searches for names that are close
+TOGETHER_MS = 600_000  # groups with newest commits this close are both active
+CLOSE_EVERY_MS = 60_000  # between two searches for similar names
 _FIRST = 64
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The group by which a partition is told, its slot, and its newest commit that was taken in."""
+    """The group that counts for a partition, its slot, and its newest commit that was taken in."""
 
     group: str
     slot: int
@@ -60,11 +60,11 @@ class GroupProgress:
         self._close: tuple[str, ...] = ()
 
     def follow(self, now_ms: int) -> None:
-        """Take in what was committed since the last time; the caller holds the lock of the source."""
+        """Take in the commits since the last time; the caller holds the lock of the source."""
         flow, lag = self._flow, self._lag
         if lag.topics:
             flow.topics.note_source(lag.topics)
-        if lag.read_to_ms < 0:  # what is known of commits is not all of it: what was taken in stays
+        if lag.read_to_ms < 0:  # not all commits are known: keep what was taken in
             nobody = bool(lag.topics) and COMMITS_TOPIC not in lag.topics
             flow.problem = none_ever(flow.order) if nobody else ""
             return
@@ -98,7 +98,7 @@ class GroupProgress:
         )
 
     def _find_again(self, rows: Slots, following: Mapping[int, str]) -> None:
-        """Follow what changed its slot; forget where a group has no offset any more: it was taken away."""
+        """Follow partitions whose slot changed; forget those whose group has no offset any more."""
         slots = self._lag.slots
         moved = {
             key: held
@@ -128,7 +128,7 @@ class GroupProgress:
         )
 
     def _changed(self, rows: Slots) -> Slots:
-        """Return the slots with a commit that was not seen yet."""
+        """Return the slots with a new commit."""
         lacking = len(self._lag.slots) - self._seen.shape[1]
         if lacking > 0:
             more = np.full((3, max(lacking, self._seen.shape[1] // 4)), -1, np.int64)
@@ -156,7 +156,7 @@ class GroupProgress:
         self._held[key] = _Held(group, slot, *newest.tolist())
 
     def _take_usual(self) -> None:
-        """Take in what is one new commit of each, all at once."""
+        """Take in all slots with one new commit at once."""
         if self._usual:
             taken = np.array(self._usual, np.int64).T
             self._flow.windows.take_looks(taken[0].astype(np.intp), taken[1], taken[2])
@@ -170,7 +170,7 @@ class GroupProgress:
         return int(lag.rings.committed_ms[slot, -1]) > held.committed_ms + HOLD_MS
 
     def _feed(self, key: tuple[str, int], slot: int, group: str, held: _Held | None, now_ms: int) -> None:
-        """Take in those commits of a slot that are newer than what was taken in."""
+        """Take in the commits of a slot that are newer than the last one."""
         rings, filled = self._lag.rings, int(self._lag.rings.filled[slot])
         live = int(rings.live[slot])
         offsets, times = (
@@ -189,7 +189,7 @@ class GroupProgress:
             self._flow.windows.take(*key, offsets[column] - 1, at_ms, live=filled - column <= live)
 
     def _shared(self, rows: Slots) -> str:
-        """Return what is to be said of a partition that several groups at work commit to."""
+        """Return a remark on a partition to which several active groups commit."""
         lag = self._lag
         places = lag.slots.place[rows]
         if len(np.unique(places)) == len(places):
@@ -218,7 +218,7 @@ class GroupProgress:
 
 
 def _first_new(offsets: list[int], times: list[int], held: _Held | None) -> int:
-    """Return the first column behind the one that was taken in last, the newest where that is none."""
+    """Return the first column after the last one taken in, or the newest if it is not found."""
     if held is None:
         return 0
     newest = len(offsets) - 1

@@ -1,4 +1,4 @@
-"""What is said of a mirror's groups: that there are none, or that several commit to one partition. Pure."""
+"""Sentences about a mirror's groups: none exists, or several commit to one partition. Pure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _NO_LITERAL = re.compile(r"\\.|[\[(].*?[\])]|[^\w.-]|\.[*+?]")
 
 
 def none_ever(order: MirrorOrder) -> str:
-    """Say that the source has no commits at all."""
+    """Return that the source has no commits at all."""
     return f"No group has ever committed on {order.flow.source}: the mirror has replicated nothing yet."
 
 
 def none_matches(order: MirrorOrder, close: Sequence[str]) -> str:
-    """Say that no group matches, and which names come close."""
+    """Return that no group matches, and similar names."""
     like = f" Close to it: {', '.join(short(one) for one in close)}." if close else ""
     return (
         f"No group on {order.flow.source} with an offset matches {order.group}: the mirror has replicated "
@@ -35,7 +35,7 @@ def none_matches(order: MirrorOrder, close: Sequence[str]) -> str:
 
 
 def none_of_topics(order: MirrorOrder, found: Iterable[str]) -> str:
-    """Say that groups match, and none has an offset on a topic that is to be mirrored."""
+    """Return that groups match, but none has an offset on a topic of the flow."""
     who = names(tuple(sorted(set(found))), "The group", "The groups")
     return (
         f"{who} on {order.flow.source}, by the pattern {order.group}: no offset on a topic of {order.name}. "

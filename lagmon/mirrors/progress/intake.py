@@ -1,8 +1,8 @@
-"""Take records of a Connect offsets topic in: to the flows that they are about, the others passed over. Pure.
+"""Take in records of a Connect offsets topic, for the flows that they belong to. Pure.
 
 One offsets topic may hold the offsets of several flows and of other connectors (a shared worker). A flow's
-are those of its source's alias, and of its connector's name where that is known. Where it is not, those of
-a connector that was there before, under another name, may be read last, although they are older.
+offsets are those of its source's alias, and of its connector's name if that is known. If it is not, offsets
+of an earlier connector with another name may be read last, although they are older.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OffsetsTaken:
-    """What was taken in: every record is counted in exactly one of these."""
+    """Counters of records: each record is counted in exactly one of these."""
 
     offsets: int = 0
     resets: int = 0
     others: int = 0  # of other connectors and other flows
     malformed: int = 0
-    sample: str = ""  # of what was malformed, the first
+    sample: str = ""  # the first malformed record
 
 
 @dataclass(slots=True)
@@ -45,7 +45,9 @@ class OffsetsIntake:
     taken: OffsetsTaken = field(default_factory=OffsetsTaken)
     notice: MalformedNotice = field(default_factory=lambda: MalformedNotice("Kafka Connect"))
     _clocks: WriterClocks = field(default_factory=WriterClocks)
-    _written_by: dict[tuple[int, str, int], str] = field(default_factory=dict)  # until offsets are read live
+    _written_by: dict[tuple[int, str, int], str] = field(
+        default_factory=dict
+    )  # only while the backlog is read
 
     def take(
         self,
@@ -58,7 +60,7 @@ class OffsetsIntake:
     ) -> None:
         """Take in records in the order in which they were read, with their own timestamps (-1: none).
 
-        A worker's clock may be wrong, and each offset may be written by another worker.
+        A worker's clock may be wrong, and another worker may write each offset.
         """
         if live:
             self._written_by.clear()
@@ -73,7 +75,7 @@ class OffsetsIntake:
             self._take(record, self._clocks.at_ms(record.key, told_ms, read_ms), live=live)
 
     def _decoded(self, key: bytes | None, value: bytes | None) -> _Record | None:
-        """Return what is of a flow; anything else is counted."""
+        """Return the record if it belongs to a flow; count anything else."""
         try:
             record = decode_source_offset(key, value)
         except MalformedError as error:
@@ -101,7 +103,7 @@ class OffsetsIntake:
                 self.taken.offsets += 1
                 for one in windows:
                     slot = one.slot(about.topic, about.partition) if live else None
-                    # What comes later was written later, whatever it tells.
+                    # A later record was written later, whatever its timestamp.
                     since_ms = at_ms if slot is None else max(at_ms, int(one.committed_ms[slot]))
                     one.take(about.topic, about.partition, record.offset, since_ms, live=live)
             case Tombstone():
@@ -114,7 +116,7 @@ class OffsetsIntake:
                         one.forget(about.topic, about.partition)
 
     def _is_newest(self, number: int, windows: MirrorWindows, about: SourceOffsetKey, at_ms: int) -> bool:
-        """Tell whether what is read of a backlog is no older than another connector's offset."""
+        """Return whether a record of the backlog is no older than another connector's offset."""
         name = number, about.topic, about.partition
         slot, before = windows.slot(about.topic, about.partition), self._written_by.get(name, about.connector)
         if slot is not None and before != about.connector and at_ms < windows.committed_ms[slot]:

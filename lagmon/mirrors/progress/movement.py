@@ -1,6 +1,7 @@
-"""What the service joins with its canary: where a flow stands, when it moved, how far the canary's topic is.
+"""The part of a flow's document that the service joins with its canary. Pure.
 
-Pure. Call it under the locks of what it reads.
+It shows which topics are stalled, when offsets last moved, and how far the canary's topic is. Call it under
+the locks of what it reads.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ _NEVER = -1
 
 
 def movement_document(flow: FlowView, found: FlowSnapshot, *, canary_topic: str) -> dict[str, Any]:
-    """Return what stands, and when offsets of the canary's topic and of others were last written anew.
+    """Return the stalled topics, and when offsets of the canary's topic and of others last moved.
 
-    `standing` names topics, the canary's first where it is one of them. `canary` is None where the mirror has
-    no offset of that topic.
+    `standing` lists topics, the canary's first if it is one of them. `canary` is None if the mirror has no
+    offset of that topic.
     """
     sight, windows = found.sight, flow.windows
     count = len(sight.used)
@@ -37,7 +38,7 @@ def movement_document(flow: FlowView, found: FlowSnapshot, *, canary_topic: str)
     stands = _overtaken(flow, found)
     stands[standing(flow, found, np.flatnonzero(sight.used))] = True
     others = {*np.flatnonzero(stands & ~own).tolist()}
-    # By the names: a slot may have been given back since the look that this is about.
+    # By name: a slot may have been freed since that poll.
     still = {topic for topic, _, slot in windows.slots() if slot in others} if others else set()
     held = {one.topic for one in found.held}
     topics = sorted((still | held) - {canary_topic})
@@ -54,7 +55,7 @@ def movement_document(flow: FlowView, found: FlowSnapshot, *, canary_topic: str)
 
 
 def _overtaken(flow: FlowView, found: FlowSnapshot) -> NDArray[np.bool_]:
-    """Tell which partitions stand at records that were deleted unread, as it was proved."""
+    """Return which partitions are stalled at records that were provably deleted unread."""
     sight = found.sight
     proved = np.zeros(len(sight.used), np.bool_)
     for one in found.findings:
@@ -67,9 +68,10 @@ def _overtaken(flow: FlowView, found: FlowSnapshot) -> NDArray[np.bool_]:
 
 
 def _canary_document(flow: FlowView, topic: str, count: int) -> dict[str, Any] | None:
-    """Return the next offset of each partition; only N of Connect's says that all before it was copied.
+    """Return the next offset of each partition; only N of Connect shows that all before it was replicated.
 
-    One past the log's end, as last looked at, is left out: it is newer than that look, or of no record.
+    An offset after the log end of the last poll is left out: it is newer than that poll, or belongs to no
+    record.
     """
     slots = _own_slots(flow, topic, count)
     if not slots or flow.order.lag_from != CONNECT_OFFSETS:

@@ -1,4 +1,4 @@
-"""What tells how far the mirrors have come: one reader for each place that it stands in."""
+"""One reader for each place that holds the progress of mirrors."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what it is called in states and logs."""
+        """Return its name in states and logs."""
         ...
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Read until told to stop; raises our own error where what it reads is away or refused."""
+        """Read until stopped; raises a MirrorwatchError if the progress is unavailable or refused."""
         ...
 
     def tell(self, problem: str) -> None:
-        """Have the flows say why their progress is not read; an empty text that it is."""
+        """Set why the flows' progress is not read; an empty text if it is."""
         ...
 
 
 def mirrors(
     orders: Orders, watches: Sequence[ClusterWatch], clock: WaitingClock
 ) -> tuple[list[MirrorFlow], list[Source]]:
-    """Make a flow for each order, and what feeds them."""
+    """Make a flow for each order, and their readers."""
     watched = {watch.alias: watch for watch in watches}
     flows = [
         MirrorFlow(order, watched[order.flow.source].lag, watched[order.flow.target].lag)
@@ -67,11 +67,11 @@ def mirrors(
 def _of_workers(
     orders: Orders, flows: Sequence[MirrorFlow], watched: dict[str, ClusterWatch], clock: WaitingClock
 ) -> list[MirrorOffsets]:
-    """Make one reader for each topic of offsets of a Connect worker."""
+    """Make one reader for each offsets topic of a Connect worker."""
     topics: dict[tuple[str, str], list[MirrorFlow]] = {}
     for flow in flows:
         if flow.order.lag_from != CONNECT_OFFSETS or not flow.order.offsets_topic:
-            continue  # without a topic its verdict says so
+            continue  # without a topic the verdict explains it
         topics.setdefault((flow.order.offsets_cluster, flow.order.offsets_topic), []).append(flow)
     return [
         MirrorOffsets(
@@ -84,7 +84,7 @@ def _of_workers(
 def _of_tasks(
     orders: Orders, flows: Sequence[MirrorFlow], watched: dict[str, ClusterWatch], clock: WaitingClock
 ) -> list[WorkerTopic]:
-    """Make one reader for each topic in which a Connect worker tells of its tasks."""
+    """Make one reader for each topic in which a Connect worker writes about its tasks."""
     states: dict[tuple[str, str], list[MirrorFlow]] = {}
     assignments: dict[tuple[str, str], list[MirrorFlow]] = {}
     for flow in flows:

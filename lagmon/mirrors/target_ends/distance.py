@@ -1,21 +1,23 @@
-"""From a mirror's offsets to the ends of its copies: bounds, out of each look at a copy's end. Pure.
+"""Bounds of the distance from a mirror's offsets to its target ends, from each poll of a target end. Pure.
 
-While each record is copied once, a copy's end is the mirror's offset at that instant and a constant, the
-*distance*. At a look at the copy's end the mirror's offset was at least the newest that was written by then,
-and at most what is written later or where the source's log ended later. So each look bounds the distance from
-both sides, and all looks together narrow it: to one number as soon as the mirror has once read all that there
-was. Where a look contradicts those before it (records that were left out, a copy that was made anew), bounds
-begin anew with that look.
+While each record is replicated once, a target's end is the mirror's offset at that instant plus a constant,
+the *distance*. At a poll of the target's end, the mirror's offset was at least the newest one written before.
+It was at most the next one written, or the source's log end afterwards. So each poll bounds the distance from
+both sides. All polls together narrow it, to one number as soon as the mirror has once read everything. If a
+poll contradicts the earlier ones (records were left out, or the target was re-created), the bounds start
+again with that poll.
 
-Markers of transactions make the distance fall as offsets go on. So its upper bound holds for all that comes
-later, and the lower one only where it was told: what it fell by since, nothing tells. But what a copy got
-since a look is known, so how far the mirror is at most follows from a look before, and as many markers as
-may have come among the records since: no more than these are, as each marker ends a record at least that is
-copied, unless aborted ones are not copied or compaction takes them. Mostly there are far fewer: no more,
-record by record, than from a look long before to one of the last ones. Between these the copy went on by a
-number that is known, and the mirror by what both looks leave room for. Where the distance was not seen to
-fall lately, its bounds tell the same, from where the upper one was told first to where the lower one was
-last, behind it. As many come as chance has it: of an expected number twice its root more.
+Transaction markers make the distance fall as offsets grow. So:
+
+- The upper bound holds for all later polls. The lower bound holds only when it was measured.
+- The growth of the target since a poll is known. It bounds how far the mirror is, with as many markers as may
+  lie among the records since. Each marker ends at least one record that is replicated, unless aborted records
+  are not replicated or compaction removes them.
+- Usually there are far fewer markers. The rate of markers between an old poll and one of the last ones is
+  known: the target grew by a known number, and the mirror by what both polls leave room for.
+- If the distance has not fallen lately, its bounds show the same, from where the upper one was first measured
+  to where the lower one was last measured.
+- Chance is allowed for: an expected number plus twice its square root.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ if TYPE_CHECKING:
     Name = tuple[str, int]  # topic and partition
 
 EVERY_MS = 4_000  # ends are read each ten seconds
-KEPT = 4  # looks: what was seldom before may have become often, and tells itself by later ones
+KEPT = 4  # polls: markers that have become more frequent show in later ones
 ANCHOR_MS = 600_000
-LEAST_RECORDS = 50  # between the looks that told the bounds
+LEAST_RECORDS = 50  # between the polls that gave the bounds
 _ARRAYS = (
     "_known",
     "_fell",
@@ -60,50 +62,50 @@ _ARRAYS = (
     "_before",
 )
 _FAR = np.iinfo(np.int64).max
-WRITING_MS = 2_000  # an offset written so soon after a look may have been settled on before it
-READING_MS = 2_000  # ends are read within this from the instant that a look is told by, where nothing tells
+WRITING_MS = 2_000  # an offset written so soon after a poll may have been decided before it
+READING_MS = 2_000  # ends are read within this time of a poll's start, if the end of the poll is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class PastLook:
-    """How far the mirror was at most at a look, and how many markers there may be behind that."""
+    """How far the mirror was at most at a poll, and how many markers may follow."""
 
     most: int
-    end: int  # of its copy
+    end: int  # of its target
     gaps: int = 0  # at most ...
-    records: int = 0  # ... among so many records, 0 where nothing tells
-    copies_all: bool = False  # whether a gap is a marker, and each of these ends a record that is copied
+    records: int = 0  # ... among so many records; 0: unknown
+    copies_all: bool = False  # whether each gap is a marker that ends a replicated record
 
     def most_at(self, end: int) -> int | None:
-        """Return which offset it is at, at most, where its copy ends there; None where nothing tells."""
+        """Return the largest offset that the mirror can be at when its target ends there; None if unknown."""
         came = end - self.end
         if came <= 0:
             return None if came else self.most
         found = [came + 1] if self.copies_all else []
         if self.records:
             gaps = self.gaps * came / self.records
-            # A transaction is as long as it happens to be: of few markers there may be half as many more.
+            # The lengths of transactions vary: of few markers there may be half as many more.
             found.append(math.ceil(gaps + 2 * math.sqrt(gaps)))
         return self.most + came + min(found) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The bounds of a distance, in records, and looks that tell how far the mirror is at most."""
+    """The bounds of a distance, in records, and polls that show how far the mirror is at most."""
 
     low: int
     high: int
     looks: tuple[PastLook, ...] = ()
 
     def most_at(self, end: int) -> int | None:
-        """Return which offset the mirror is at, at most, where its copy ends there; None where not known."""
+        """Return the largest offset that the mirror can be at when its target ends there; None if unknown."""
         found = [one.most_at(end) for one in self.looks]
         return min((most for most in found if most is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class CopyLook:
-    """A look at a copy's end, and between which offsets the mirror was then."""
+    """A poll of a target's end, and between which offsets the mirror was then."""
 
     least: int
     most: int
@@ -112,26 +114,30 @@ class CopyLook:
 
 
 def copies_all(flow: FlowFacts, slot: int) -> bool:
-    """Tell whether each gap of a partition is a marker that ends a record which the mirror copies."""
+    """Return whether each gap of a partition is a marker that ends a replicated record."""
     return not flow.committed_only and flow.windows.name(slot)[0] not in flow.settings.compacted
 
 
 class DistanceBounds:
-    """Keeps the bounds of each slot of a flow, in records; `copy's end - next offset` lies between them."""
+    """The bounds of each slot of a flow, in records: `target end - next offset` lies between them."""
 
     def __init__(self) -> None:
         self._known, self._fell, self._gapped = (np.zeros(0, np.bool_) for _ in range(3))
-        self._losing: Flags = np.zeros(0, np.bool_)  # slots whose copies lack what the source deleted
+        self._losing: Flags = np.zeros(0, np.bool_)  # slots whose targets lack what the source deleted
         self._low, self._high = (np.zeros(0, np.int64) for _ in range(2))
-        self._told_at = np.zeros((2, 0), np.int64)  # the copy's ends where the upper and the lower one were
-        self._seen = np.zeros((4, 0), np.int64)  # the newest look that was used, as CopyLook has it
-        self._looks = np.zeros((2, KEPT, 0), np.int64)  # of looks at other ends each `most` and the end
-        # Looks long before: an upper bound of the distance, the copy's end and when; the newer one is last.
+        self._told_at = np.zeros(
+            (2, 0), np.int64
+        )  # the target's ends where the upper and the lower bound were set
+        self._seen = np.zeros((4, 0), np.int64)  # the newest poll that was used, as CopyLook has it
+        self._looks = np.zeros((2, KEPT, 0), np.int64)  # of polls with other ends: `most` and the end
+        # Old polls: an upper bound of the distance, the target's end and the time; the newer one is last.
         self._anchors = np.zeros((3, 2, 0), np.int64)
-        self._end = np.zeros(0, np.int64)  # of the copy, at a look that is not used yet
-        self._looked_ms = np.zeros(0, np.int64)  # when that was, or the last that was used
+        self._end = np.zeros(0, np.int64)  # of the target, at a poll that is not used yet
+        self._looked_ms = np.zeros(0, np.int64)  # when that was, or the last used poll
         self._read_ms = np.zeros(0, np.int64)  # when its ends had been read
-        self._before = np.zeros((3, 0), np.int64)  # bounds before the copy last grew by more, and when it did
+        self._before = np.zeros(
+            (3, 0), np.int64
+        )  # bounds before the target last outgrew the offsets, and when
         self._turns = np.zeros(0, np.int32)  # of the windows' slots
         self._open_losses: Collection[Name] = ()
         self._noted_ms = -EVERY_MS
@@ -141,13 +147,13 @@ class DistanceBounds:
         self._open_losses = names
 
     def of(self, flow: FlowFacts, slot: int) -> Reach | None:
-        """Return the bounds of a slot, None where no look has told any yet."""
+        """Return the bounds of a slot, None if no poll has shown any yet."""
         if not self._is_followed(flow, slot) or not self._known[slot]:
             return None
         low, high = int(self._low[slot]), int(self._high[slot])
         last = [(most, end) for most, end in self._looks[:, :, slot].T.tolist() if end >= 0]
         spans = [
-            # Of what came in none of so many there may be one in as many more.
+            # Zero markers in so many records: there may be one in as many more.
             (max(0, above - (end - most)) + 1, end - since)
             for above, since, _ in self._anchors[:, :, slot].T.tolist()
             for most, end in last
@@ -162,31 +168,31 @@ class DistanceBounds:
         return Reach(low, high, tuple(looks))
 
     def before(self, flow: FlowFacts, slot: int, since_ms: int) -> tuple[int, int] | None:
-        """Return the bounds before a copy grew by more than the offsets since then; else those of now."""
+        """Return the bounds before a target outgrew the offsets since then; else the present ones."""
         if not self._is_followed(flow, slot) or not self._known[slot]:
             return None
         low, high, at_ms = self._before[:, slot].tolist()
         return (low, high) if at_ms >= since_ms >= 0 else (int(self._low[slot]), int(self._high[slot]))
 
     def _is_followed(self, flow: FlowFacts, slot: int) -> bool:
-        """Tell whether what is known of a slot is of the partition that has it now."""
+        """Return whether the data of a slot belongs to the partition that has it now."""
         return slot < len(self._turns) and self._turns[slot] == flow.windows.turns[slot]
 
     def has_gaps(self, flow: FlowFacts, slot: int) -> bool:
-        """Tell whether a slot's copy was seen to lack offsets, as by markers, that were not deleted unread.
+        """Return whether a slot's target lacks offsets, as by markers, that were not deleted unread.
 
         Its distance fell while nothing was deleted, or it lacked more than all that the source ever deleted.
         """
         return self._is_followed(flow, slot) and bool(self._gapped[slot])
 
     def newest(self, flow: FlowFacts, slot: int) -> CopyLook | None:
-        """Return the newest look at a slot's copy that was used, None where there is none."""
+        """Return the newest poll of a slot's target that was used, None if there is none."""
         if not self._is_followed(flow, slot) or self._seen[3, slot] < 0:
             return None
         return CopyLook(*self._seen[:, slot].tolist())
 
     def most_at(self, flow: FlowFacts, slot: int, end: int) -> int | None:
-        """Return which offset the mirror is at, at most, where its copy ends there; None where not known."""
+        """Return the largest offset that the mirror can be at when its target ends there; None if unknown."""
         reach = self.of(flow, slot)
         followed = self._is_followed(flow, slot)
         if reach is None and followed and int(self._looks[1, -1, slot]) == end >= 0:
@@ -194,14 +200,14 @@ class DistanceBounds:
         return None if reach is None else reach.most_at(end)
 
     def forget(self, slot: int) -> None:
-        """Begin anew with a slot's next look: its copy lacks records from here on."""
+        """Start again with a slot's next poll: its target lacks records from here on."""
         if slot < len(self._known):
             self._known[slot] = False
 
     def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
-        """Take in what was looked at since the last time; of slots given out since, all looks that are kept.
+        """Take in the polls since the last time; for new slots, all polls that are kept.
 
-        Not before the offsets are read: by some of them looks would be bounded once and for all.
+        Not before the offsets are read: an incomplete list of offsets would give wrong bounds.
         """
         if 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             return
@@ -218,7 +224,7 @@ class DistanceBounds:
         self._take(flow, sight, np.flatnonzero(there))
 
     def _follow_slots(self, flow: FlowFacts, count: int) -> Flags:
-        """Forget those that were given out since, to whatever partition; return which."""
+        """Forget slots that were assigned since, to whatever partition; return which."""
         turns = flow.windows.turns[:count]
         if np.array_equal(turns, self._turns):
             return np.zeros(count, np.bool_)
@@ -233,7 +239,7 @@ class DistanceBounds:
         return anew
 
     def _look_back(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
-        """Bound by the looks that are kept of before, the oldest first."""
+        """Bound by the earlier polls that are kept, oldest first."""
         if not len(slots):
             return
         source = flow.source.heads.state(sight.places[slots])
@@ -250,7 +256,7 @@ class DistanceBounds:
             self._bound(flow, slots[at], ends[at], (looked_ms[at], read_ms[at]), (starts[at], ended[at]))
 
     def _use(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
-        """Bound by a look that the source has been looked at after, or an offset was written after."""
+        """Bound by a poll that was followed by a poll of the source, or by a written offset."""
         source, places = flow.source.heads, sight.places[slots]
         looked_ms, read_ms = self._looked_ms[slots], self._read_ms[slots]
         later = source.sampled_ms[places] >= read_ms
@@ -266,10 +272,10 @@ class DistanceBounds:
         times_ms: tuple[Longs, Longs],
         source_logs: tuple[Longs, Longs],
     ) -> NDArray[np.intp]:
-        """Bound by looks at the copies' ends; return of which slots that could be told.
+        """Bound by polls of the targets' ends; return the slots for which that was possible.
 
-        `times_ms` are when the looks began and when the ends had been read, `source_logs` where the source's
-        logs start, and where they ended at some look after, -1 where that is not known.
+        `times_ms` are when the polls began and when the ends had been read. `source_logs` are the source's
+        log starts, and its log ends at some later poll; -1 if unknown.
         """
         offsets, times = flow.windows.rings.offset[slots], flow.windows.rings.committed_ms[slots]
         known, (looked_ms, read_ms) = (times >= 0) & (offsets >= 0), times_ms
@@ -291,7 +297,7 @@ class DistanceBounds:
         self._anchor(slots, np.stack((high, ends, looked_ms)), high - low, rose, fell)
         self._keep(slots, most, ends, rose, fell)
         fits = ~(rose | fell)
-        # Of equal bounds the upper one is of the first look, the lower of the last.
+        # For equal bounds, keep the first poll of the upper one and the last of the lower one.
         self._told_at[0, slots] = np.where(fits & (self._high[slots] <= high), self._told_at[0, slots], ends)
         self._told_at[1, slots] = np.where(fits & (self._low[slots] > low), self._told_at[1, slots], ends)
         self._low[slots] = np.where(fits, np.maximum(self._low[slots], low), low)
@@ -301,20 +307,21 @@ class DistanceBounds:
         return slots
 
     def _anchor(self, slots: NDArray[np.intp], look: Longs, width: Longs, rose: Flags, fell: Flags) -> None:
-        """Keep, of the looks, two of long before that markers can be counted from."""
+        """Keep two old polls from which markers can be counted."""
         before, (high, ends, at_ms) = self._anchors[:, 1, slots], look
         self._anchors[:, :, slots[rose]] = -1
-        # A fall is of markers, which the one before tells of, or of records that were left out, and are past.
+        # A fall is of markers, which the anchor before covers, or of records that were left out, which are
+        # past.
         is_due = ~rose & (ends > before[1]) & (at_ms - before[2] >= ANCHOR_MS)
         self._fell[slots] = fell | (self._fell[slots] & ~rose & ~is_due)
         moves = fell | is_due
         self._anchors[:, 0, slots[moves]] = before[:, moves]
-        # What leaves less than half the room soon tells more, though of fewer records.
+        # A poll with less than half the range soon shows more, though over fewer records.
         puts = rose | moves | (before[0] - high >= np.maximum(width, 1))
         self._anchors[:, 1, slots[puts]] = look[:, puts]
 
     def _keep(self, slots: NDArray[np.intp], most: Longs, ends: Longs, rose: Flags, fell: Flags) -> None:
-        """Keep the last looks; of those at the same end what bounds it best."""
+        """Keep the last polls; of those with the same end, the tightest bound."""
         was_most, was_end = self._looks[:, -1, slots]
         same = (was_end == ends) & ~fell & ~(rose & self._known[slots])
         self._looks[:, :, slots[(rose | fell) & ~same]] = -1
@@ -325,7 +332,7 @@ class DistanceBounds:
         self._looks[:, -1, others] = most[~same], ends[~same]
 
     def _take(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
-        """Keep the newest look at each copy's end until it can be used."""
+        """Keep the newest poll of each target's end until it can be used."""
         heads, places = flow.target.heads, sight.target_places[slots]
         new = (heads.sampled_ms[places] > self._looked_ms[slots]) & (heads.end[places] >= 0)
         self._end[slots[new]] = heads.end[places[new]]

@@ -1,10 +1,11 @@
-"""What a flow's topics on the target held at the last few looks, by their names on the source. Pure.
+"""What a flow's topics on the target held at the last few polls, by their names on the source. Pure.
 
-The logs of a cluster forget a topic as soon as it is another one, and a look at the new one may come before
-its id is read. So the last looks are kept here, and those before the old id was read last are surely of it.
+A cluster's log data is dropped as soon as a topic is re-created, and a poll of the new topic may come before
+its id is read. So the last polls are kept here. Those before the last read of the old id surely belong to it.
 
-With each stands where the mirror was. Who has a topic copied anew takes its offsets away, or sets them back
-to the log's start, and may delete the copy only then: for as long as they are so, it is where it was before.
+Each poll also keeps where the mirror was. An operator who has a topic replicated again removes the mirror's
+offsets, or resets them to the log start, and may delete the target topic afterwards. Meanwhile the mirror's
+previous position counts.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
 
 LOOKS = 6
-EVERY_MS = 4_000  # ends are read each ten seconds: no look is left out
+EVERY_MS = 4_000  # ends are polled each ten seconds: no poll is missed
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What was known of a topic's partitions at a look, -1 for what was not.
+    """What was known of a topic's partitions at a poll; -1 if unknown.
 
     `known` has four rows, with a column for each partition.
     """
@@ -46,38 +47,38 @@ class Held:
 
     @property
     def starts(self) -> Longs:
-        """Where the logs began."""
+        """The log starts."""
         starts: Longs = self.known[0]
         return starts
 
     @property
     def ends(self) -> Longs:
-        """Where the logs ended."""
+        """The log ends."""
         ends: Longs = self.known[1]
         return ends
 
     @property
     def next_offsets(self) -> Longs:
-        """Where the mirror was in the source's logs, or had been before its offsets were taken away."""
+        """Where the mirror was in the source's logs, or had been before its offsets were removed."""
         offsets: Longs = self.known[2]
         return offsets
 
     @property
     def offsets_ms(self) -> Longs:
-        """Up to when the mirror's offsets were read as they told that."""
+        """Up to when the mirror's offsets were read for these positions."""
         instants: Longs = self.known[3]
         return instants
 
 
 class TargetEnds:
-    """Keeps the last looks at each topic."""
+    """The last polls of each topic."""
 
     def __init__(self) -> None:
         self._held: dict[str, deque[Held]] = {}
         self._noted_ms = -EVERY_MS
 
     def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
-        """Take note of what is known now."""
+        """Note the present state."""
         if 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             return
         self._noted_ms = sight.now_ms
@@ -89,7 +90,7 @@ class TargetEnds:
         for topic, name in remote.items():
             places = target.places.listed_of(name)
             if not places or name not in target.topics:
-                continue  # what it held stays, until it is there again
+                continue  # keep what it held until it exists again
             at_ms = int(sampled_ms[places].max())
             looks = self._held.setdefault(topic, deque(maxlen=LOOKS))
             if at_ms >= 0 and (not looks or looks[-1].at_ms < at_ms):
@@ -101,22 +102,22 @@ class TargetEnds:
             del self._held[topic]
 
     def made_anew(self, topic: str, known_ms: int) -> Held | None:
-        """Return the last look that surely was at the old topic, and forget all; None where there is none."""
+        """Return the last poll that surely was of the old topic, and forget all; None if there is none."""
         looks = self._held.pop(topic, deque())
         return next((held for held in reversed(looks) if held.at_ms <= known_ms), None)
 
     def looks(self) -> dict[str, deque[Held]]:
-        """Return the last looks at each topic, oldest first, as they are: to be read and nothing else."""
+        """Return the last polls of each topic, oldest first; read them only."""
         return dict(self._held)
 
     def take_up(self, held: Mapping[str, Held]) -> None:
-        """Know again what an earlier process saw last; what was seen since is newer."""
+        """Restore the last poll of an earlier process; polls since then are newer."""
         for topic, one in held.items():
             self._held[topic] = deque([one, *self._held.get(topic, ())], maxlen=LOOKS)
 
 
 def _next_offsets(flow: FlowFacts, sight: MirrorSight) -> Longs:
-    """Return by place of the target where the mirror is, -1 where that is not known or its log's start."""
+    """Return by target place where the mirror is; -1 if unknown, or at its log start."""
     found = np.full(len(flow.target.heads.end), -1, np.int64)
     if flow.read_to_ms >= 0:
         slots = np.flatnonzero((sight.places >= 0) & (sight.target_places >= 0))
@@ -126,7 +127,7 @@ def _next_offsets(flow: FlowFacts, sight: MirrorSight) -> Longs:
 
 
 def _keep_next_offsets(now: Held, before: Held) -> None:
-    """Take for where the mirror is, where that is not known, where it was at the look before."""
+    """Use the mirror's position of the previous poll if it is unknown."""
     both = slice(min(len(now.ends), len(before.ends)))
     unknown = now.next_offsets[both] < 0
     for row in (2, 3):
@@ -135,7 +136,7 @@ def _keep_next_offsets(now: Held, before: Held) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CopyNames:
-    """A topic by its names on both sides, its target, and whether each offset of its copy has a record."""
+    """A topic by its names on both sides, its target, and whether each target offset has a record."""
 
     topic: str
     remote: str
@@ -144,9 +145,9 @@ class CopyNames:
 
 
 def lost_copies(names: CopyNames, held: Held, *, now_ms: int) -> list[MirrorFinding]:
-    """Return what was lost with a topic of the target that was re-created, by partition.
+    """Return what was lost with a re-created target topic, by partition.
 
-    That is at least what it held at the last look: more may have come between that look and the deletion.
+    That is at least what it held at the last poll: more may have arrived before the deletion.
     """
     starts = np.maximum(held.starts, 0).tolist()
     return [
@@ -180,7 +181,7 @@ def _lost_copy(
 
 
 def all_of_it(one: MirrorFinding) -> MirrorFinding:
-    """Return a loss of a copy to which nothing can have come after the last poll: the number is exact."""
+    """Return the loss of a target to which nothing can have arrived after the last poll: an exact number."""
     assert one.records is not None
     sentence = one.sentence.replace("at least ", "", 1)
     sentence = f"{sentence} Nothing more was on the source for it to copy."

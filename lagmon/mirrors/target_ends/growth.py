@@ -1,10 +1,9 @@
-"""By how much a copy has grown since the mirror wrote an offset: what it copied since, told or not. Pure.
+"""How much a target has grown since the mirror wrote an offset. Pure.
 
-Where the copy ended when an offset was written lies on a line between two looks. So it is taken from all the
-offsets in the window: the *distance* from an offset to the copy's end is the same at each of them, but for
-what was under way then. The median is told, with the spread of them all, within which nothing can be told.
-Markers of transactions and compaction change the distance slowly, a loss at once: offsets from before one
-are left out.
+Where the target ended when an offset was written lies between two polls. So all offsets in the window are
+used: the *distance* from an offset to the target's end is the same for each, except for records under way.
+The result is the median, and the spread of all: differences within the spread prove nothing. Transaction
+markers and compaction change the distance slowly, a loss at once: offsets from before a loss are left out.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-SURE_OF = 5  # distances: that all lie on one side of the truth is rare
+SURE_OF = 5  # distances: so many rarely all lie on one side of the true value
 
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """From an offset of the source to the copy's end when it was written: records, and their spread.
+    """From an offset of the source to the target's end when it was written: records, and their spread.
 
-    `sure` tells that there are enough of them for the spread to tell how wrong it may be.
+    `sure` is whether there are enough values for the spread to show the possible error.
     """
 
     records: int
@@ -41,16 +40,16 @@ class Distance:
 
 
 def distances(flow: FlowFacts, slots: Sequence[int], places: Int32s) -> Floats:
-    """Return (slots, columns of the window) distances, not a number where one is not known.
+    """Return (slots, columns of the window) distances; NaN if unknown.
 
-    `places` are those of the copies on the target, -1 where there is none.
+    `places` are those of the target partitions, -1 if there is none.
     """
     at, rings = np.array(slots, np.intp), flow.windows.rings
     found = np.full((len(at), rings.length), np.nan)
     for column in range(rings.length):
         offsets, times = rings.offset[at, column], rings.committed_ms[at, column]
         rest = flow.windows.rest[at]
-        # A quiet tail counts as read, but N is what the copy's end goes with.
+        # A quiet tail counts as read, but the target's end belongs to N.
         offsets = np.where((rest >= 0) & (offsets == rest), flow.windows.next_offset[at], offsets)
         known = (places >= 0) & (offsets >= 0)
         ends = np.full(len(at), -1, np.int64)
@@ -61,7 +60,7 @@ def distances(flow: FlowFacts, slots: Sequence[int], places: Int32s) -> Floats:
 
 
 def usual(row: Floats) -> Distance | None:
-    """Return the usual one of a slot's distances, None where none is known."""
+    """Return the usual one of a slot's distances, None if none is known."""
     known = row[~np.isnan(row)]
     if not len(known):
         return None

@@ -1,7 +1,7 @@
-"""The tasks of a mirror: their states, and which partitions each replicates.
+"""The tasks of a mirror, from its worker.
 
-worker       what a mirror's worker reports of its tasks
-states       what the mirror's own worker says of its tasks, as far as it can be believed
-assignments  which task of a mirror carries which partitions, as its worker's configuration topic has it
-carriers     which task carries which partitions of a flow, held against how these have moved
+worker       take in the two topics of the worker: task states and assignments
+states       the states of tasks
+assignments  which task is assigned to which partitions
+carriers     which task is assigned to which partitions of a flow, and whether it moves
 """

@@ -1,12 +1,12 @@
-"""Which task of a mirror carries which partitions, as its worker's configuration topic has it. Pure.
+"""Which task of a mirror is assigned to which partitions, from its worker's configuration topic. Pure.
 
-MirrorMaker deals out all partitions that it sees on the source and that its filters let through. So one of
-which it has written offsets and which no task carries any more was taken out of these, or it may not see it
-any longer: it is not copied until it is dealt out again. Where there are no tasks at all (the connector was
-stopped or deleted, or did not see the source when it began), or these are said to carry nothing, as those of
-another kind of connector, that tells nothing of a partition.
+MirrorMaker assigns all partitions that it sees on the source and that its filters let through. So a partition
+that has offsets and no task any more was removed from the filters, or the mirror may not see it any longer.
+It is not replicated until it is assigned again. Two cases prove nothing of a partition: there are no tasks at
+all (the connector was stopped or deleted, or did not see the source when it started), or the tasks have no
+partitions, as those of another kind of connector.
 
-What was dealt out is kept as it was written, since it is asked for only where something stands.
+Assignments are kept as they were written, since they are parsed only if something is stalled.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
     Place = tuple[str, int]  # topic and partition
 
-MOST_CHARACTERS = 64 << 20  # of what is dealt out, of one flow
-_FEW = 20  # partitions that are looked for one by one, which is quicker than reading all that is dealt out
+MOST_CHARACTERS = 64 << 20  # of the assignments of one flow
+_FEW = 20  # for so few partitions a search each is faster than parsing all assignments
 
 
 class MirrorAssignments:
-    """Takes the records of a configuration topic in their order; what was given holds as of a commit."""
+    """Takes in the records of a configuration topic in order; an assignment holds as of its commit."""
 
     def __init__(self, connector: str) -> None:
         self.connector = connector
-        self.dealt_ms = -1  # when what holds was committed, -1 where that is not known
-        self._read = False  # whether all is known that the topic held when its reading began
+        self.dealt_ms = -1  # when the present assignment was committed; -1: unknown
+        self._read = False  # whether everything is read that the topic held at the start
         self._deals = TaskDeals(str, connector=connector)
         self._held: Mapping[int, str] = {}
-        self._asked: dict[Place, int | None] = {}  # by place what was asked of `_held` before
+        self._asked: dict[Place, int | None] = {}  # answers from `_held` so far
 
     def take(self, key: bytes | None, value: bytes | None, at_ms: int) -> None:
-        """Take in a record that was written at this time; raises MalformedError for one that is none."""
+        """Take in a record that was written at this time; raises MalformedError for a malformed one."""
         dealt = self._deals.take(key, value)
         if dealt is None:
             return
@@ -47,11 +47,11 @@ class MirrorAssignments:
             self._hold(dealt, at_ms)
 
     def caught_up(self) -> None:
-        """Take note that all is read that the topic held."""
+        """Note that the whole topic is read."""
         self._read = True
 
     def forget(self) -> None:
-        """Know nothing: the topic is read anew, or no longer."""
+        """Forget all: the topic is read again, or no longer."""
         self._deals.forget()
         self._hold({}, -1)
         self._read = False
@@ -60,7 +60,7 @@ class MirrorAssignments:
         self._held, self.dealt_ms, self._asked = dealt, dealt_ms, {}
 
     def carriers(self, places: Iterable[Place]) -> dict[Place, int] | None:
-        """Return the task of each of these partitions that one carries; None where that is not known."""
+        """Return the task of each of these partitions that has one; None if that is unknown."""
         if not self._held or not self._read:
             return None
         wanted = list(places)

@@ -1,4 +1,4 @@
-"""Which task carries which partitions of a flow, held against how these have moved. Pure."""
+"""Which task is assigned to which partitions of a flow, checked against their movement. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from lagmon.mirrors.facts import FlowFacts
     from lagmon.mirrors.partitions.sight import MirrorSight
 
-_ASKED_AT_ONCE = 1_000  # of what moves, the newest first
+_ASKED_AT_ONCE = 1_000  # moved partitions per step, newest first
 
 
 def carriers(flow: FlowFacts, slots: NDArray[np.intp], slack_ms: int) -> Mapping[tuple[str, int], int] | None:
-    """Return the task of each of these partitions that one carries; None where that cannot be told.
+    """Return the task of each of these partitions that has one; None if that is unknown.
 
-    `slack_ms` is until when after an instant a partition may be written that stood from then on.
+    `slack_ms` is for how long after an instant an offset of a partition may still be written that stalled
+    then.
     """
     names = [flow.windows.name(slot) for slot in slots.tolist()]
     known = flow.assignments.carriers(names)
@@ -30,7 +31,7 @@ def carriers(flow: FlowFacts, slots: NDArray[np.intp], slack_ms: int) -> Mapping
         return None
     left_ms = flow.windows.moved_ms[slots[[name not in known for name in names]]]
     if int(left_ms.max(initial=-1)) > flow.assignments.dealt_ms + slack_ms:
-        return None  # they moved on without being carried: what is known is not how it is
+        return None  # they moved without a task: the known assignment is not the present one
     return known
 
 
@@ -40,9 +41,9 @@ def may_carry(
     known: Mapping[tuple[str, int], int] | None,
     tasks: Collection[int | None],
 ) -> NDArray[np.bool_]:
-    """Tell of each of these partitions whether one of these tasks carries it, or that is not `known`.
+    """Return for each partition whether one of these tasks may be assigned to it; true if not `known`.
 
-    None among the tasks is the connector itself, which all depends on.
+    None among the tasks is the connector itself, on which all depends.
     """
     if known is None or None in tasks:
         return np.ones(len(slots), np.bool_)
@@ -58,9 +59,9 @@ def passed_over(
     slack_ms: int,
     known: Mapping[tuple[str, int], int],
 ) -> bool:
-    """Tell whether each task that carries these partitions goes on with others: then it is none that hangs.
+    """Return whether each task of these partitions moves with other partitions: then it does not hang.
 
-    A task reads all that it carries in one loop, and its worker writes at each flush what of all was copied.
+    A task reads all its partitions in one loop, and its worker writes their offsets at each flush.
     """
     if len(known) < len(slots) or not reached(flow, sight, slots):
         return False
@@ -69,7 +70,7 @@ def passed_over(
 
 
 def reached(flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
-    """Tell whether the target has the topics of these partitions and answered lately for each."""
+    """Return whether the target has the topics of these partitions, and answered lately for each."""
     copies = sight.target_places[slots]
     answered_ms = flow.target.heads.sampled_ms[copies]
     found: NDArray[np.bool_] = (copies >= 0) & (sight.now_ms - answered_ms <= STALE_MS)
@@ -79,13 +80,13 @@ def reached(flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> boo
 def going_on(
     flow: FlowFacts, used: NDArray[np.intp], wanted: Collection[int], since_ms: int, slack_ms: int
 ) -> bool:
-    """Tell whether each of these tasks has gone on with some of these partitions since an instant.
+    """Return whether each of these tasks has moved with some of these partitions since an instant.
 
-    One offset is not enough: after an outage a task writes that of one partition before that of another. So
-    it has written of one partition after the instant, and again at a later flush, further from it than
-    `slack_ms`.
+    One offset is not enough: after an outage a task writes the offset of one partition before that of
+    another. So it must have written an offset of a partition after the instant, and again at a later flush,
+    further from it than `slack_ms`.
     """
-    apart_ms = max(LOOK_MS, (slack_ms - LOOK_MS) * 3 // 4)  # of two flushes, one cadence apart or a bit less
+    apart_ms = max(LOOK_MS, (slack_ms - LOOK_MS) * 3 // 4)  # two flushes are one cadence apart, or a bit less
     rings, moved_ms = flow.windows.rings, flow.windows.moved_ms[used]
     late = np.flatnonzero(moved_ms > since_ms + slack_ms)
     late = late[np.argsort(-moved_ms[late])]

@@ -1,12 +1,12 @@
-"""What the mirror's own worker says of its tasks, as far as it can be believed. Pure.
+"""The states of a mirror's tasks, as its worker reports them, as far as they can be trusted. Pure.
 
-FAILED and UNASSIGNED can be. RUNNING stands there of a mirror that hangs or was killed, too (mm2.md, Seen on
-4.3.0, 4), so it only ends what was said before. UNASSIGNED is what an orderly stop leaves behind: it explains
-a standstill and is none. PAUSED and STOPPED are what somebody asked for.
+FAILED and UNASSIGNED can be trusted. RUNNING also stays in the topic of a mirror that hangs or was killed
+(mm2.md, Seen on 4.3.0, 4), so it only ends an earlier state. UNASSIGNED is left by an orderly stop: it
+explains a stall and is none. PAUSED and STOPPED are what an operator requested.
 
-It says so in its topic of states, record by record, and at its REST address, all at once. What of the two is
-newer holds, task by task: the record, or the look; since when it is so tells the record where both agree.
-That somebody asked for a pause is believed of the REST address alone, which tells it of this moment.
+The worker reports states in its status topic, record by record, and at its REST address, all at once. The
+newer of the two holds for each task. If both agree, the record shows since when. A pause by an operator is
+believed only from the REST address, which shows the present.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from fleet.wire.status import TaskState
 
 BELIEVED = FAILED, UNASSIGNED = "FAILED", "UNASSIGNED"
-HALTED = PAUSED, STOPPED = "PAUSED", "STOPPED"  # by somebody, until it is resumed
+HALTED = PAUSED, STOPPED = "PAUSED", "STOPPED"  # by an operator, until resumed
 TOLD = (*BELIEVED, *HALTED)
 MOST_TASKS = 10_000
 
 
 class Start(Enum):
-    """By what it is known since when a state is so."""
+    """How the start of a state is known."""
 
     WRITTEN = "its record tells"
     SEEN = "one look found another state, and the next one this"
@@ -39,7 +39,7 @@ class Start(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A task (the connector itself where it is None) that its worker says does not run."""
+    """A task (the connector itself if None) that its worker reports as not running."""
 
     task: int | None
     state: str
@@ -49,7 +49,7 @@ class Trouble:
 
     @property
     def name(self) -> str:
-        """Return what it is called in a sentence."""
+        """Return its name for a sentence."""
         return "The connector" if self.task is None else f"Task {self.task}"
 
     @property
@@ -63,13 +63,13 @@ class MirrorStates:
     """The states of one flow's source connector and its tasks."""
 
     connector: str
-    _troubles: dict[int | None, Trouble] = field(default_factory=dict)  # by the topic
-    _told_ms: dict[int | None, int] = field(default_factory=dict)  # when the topic last told of each
-    _looked: dict[int | None, Trouble] = field(default_factory=dict)  # by the REST address
-    _looked_ms: int = -1  # when that told of all, -1 where it did not
+    _troubles: dict[int | None, Trouble] = field(default_factory=dict)  # from the status topic
+    _told_ms: dict[int | None, int] = field(default_factory=dict)  # when the topic last reported each
+    _looked: dict[int | None, Trouble] = field(default_factory=dict)  # from the REST address
+    _looked_ms: int = -1  # when that was, -1 if never
 
     def take(self, told: TaskState, at_ms: int) -> None:
-        """Take in a state in the order in which it was written."""
+        """Take in a state of the status topic, in the order of the records."""
         if told.connector != self.connector:
             return
         if told.task in self._told_ms or len(self._told_ms) < MOST_TASKS:
@@ -80,27 +80,27 @@ class MirrorStates:
             self._troubles[told.task] = Trouble(told.task, told.state, since_ms, told.trace)
 
     def look(self, told: Iterable[Trouble], at_ms: int) -> None:
-        """Take in all that the connector and its tasks suffer as of an instant."""
+        """Take in all that does not run, as the REST address reported it at an instant."""
         self._looked, self._looked_ms = {one.task: one for one in islice(told, MOST_TASKS)}, at_ms
 
     def forget(self) -> None:
-        """Know nothing of the topic: it is read anew."""
+        """Forget the status topic: it is read again."""
         self._troubles.clear()
         self._told_ms.clear()
 
     def forget_look(self) -> None:
-        """Know nothing of what was told at once: it is too old, or nobody asks any more."""
+        """Forget the REST answer: it is too old, or polls have ended."""
         self._looked, self._looked_ms = {}, -1
 
     def in_state(self, *states: str) -> list[Trouble]:
-        """Return those in one of these states, the newest first."""
+        """Return the tasks in one of these states, newest first."""
         tasks = dict.fromkeys((*self._troubles, *self._looked))
         present = [one for one in map(self._present, tasks) if one is not None]
         found = [one for one in present if one.state in states]
         return sorted(found, key=lambda one: (-one.at_ms, -1 if one.task is None else one.task))
 
     def _present(self, task: int | None) -> Trouble | None:
-        """Return how a task is by what is newer."""
+        """Return the newer of the two reports on a task."""
         written, looked = self._troubles.get(task), self._looked.get(task)
         if written is not None and looked is not None and written.state == looked.state:
             return written
@@ -109,7 +109,7 @@ class MirrorStates:
         return None if written is not None and written.state in HALTED else written
 
     def sentence(self, state: str) -> str:
-        """Return what the worker says of those in this state, "" where there are none."""
+        """Return which tasks are in this state, "" if none."""
         found = self.in_state(state)
         if not found:
             return ""
@@ -119,12 +119,12 @@ class MirrorStates:
         return f"{said}{trace if trace.endswith('.') else f'{trace}.'}"
 
     def halted(self) -> Trouble | None:
-        """Return what somebody halted: the connector where it is, or the task of which that is newest."""
+        """Return what an operator halted: the connector if it is, or the newest such task."""
         found = self.in_state(*HALTED)
         return next((one for one in found if one.task is None), found[0] if found else None)
 
     def halted_sentence(self) -> str:
-        """Return who is halted, "" where nobody is."""
+        """Return what is halted, "" if nothing is."""
         one = self.halted()
         if one is None:
             return ""

@@ -1,6 +1,6 @@
-"""What a mirror's worker tells of its tasks: their states, and what they carry, for each flow. Pure.
+"""Take in what a mirror's worker writes of its tasks: states and assignments, for each flow. Pure.
 
-Two topics of the worker, each read by a `WorkerTopic`.
+These are two topics of the worker, each read by a `WorkerTopic`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StatesTold:
-    """Takes the records of a status topic. What a trace says passes through `clean`: it takes secrets out."""
+    """Takes in the records of a status topic; `clean` removes secrets from traces."""
 
     def __init__(self, flows: Sequence[FlowFacts], clean: Callable[[str], str]) -> None:
         self._flows, self._clean = flows, clean
@@ -30,19 +30,19 @@ class StatesTold:
                 flow.states.take(found, at_ms)
 
     def caught_up(self) -> None:
-        """Take no note of it: what the newest records say holds at any time."""
+        """Do nothing: the newest records hold at any time."""
 
     def ended(self) -> None:
-        """Know what is known: it will be told again, or a look at Connect is newer."""
+        """Keep the states: they are written again, or a poll of Connect is newer."""
 
     def forget(self) -> None:
-        """Know nothing: the topic is read anew."""
+        """Forget all states: the topic is read again."""
         for flow in self._flows:
             flow.states.forget()
 
 
 class AssignmentsTold:
-    """Takes the records of a configuration topic."""
+    """Takes in the records of a configuration topic."""
 
     def __init__(self, flows: Sequence[FlowFacts]) -> None:
         self._flows = flows
@@ -59,15 +59,15 @@ class AssignmentsTold:
             raise wrong
 
     def caught_up(self) -> None:
-        """Take note that all is read that the topic held."""
+        """Note that the whole topic is read."""
         for flow in self._flows:
             flow.assignments.caught_up()
 
     def ended(self) -> None:
-        """Know nothing: what is dealt out from here on is not seen."""
+        """Forget all: later assignments are not seen."""
         self.forget()
 
     def forget(self) -> None:
-        """Know nothing: the topic is read anew."""
+        """Forget all: the topic is read again."""
         for flow in self._flows:
             flow.assignments.forget()

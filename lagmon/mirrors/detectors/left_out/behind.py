@@ -1,15 +1,16 @@
-"""Records that may have stayed behind: the mirror passed them, and the target has grown by less. Pure.
+"""Records that may be missing: the mirror passed them, and the target has grown by less. Pure.
 
-The distance between a partition's end on the target and the mirror's offset stays as it is while each record
-is copied once. It falls where a transform drops records - and where transactions leave markers, aborted
-records stay out or compaction leaves gaps. So a fall is a suspicion that only the audit can settle: it leaves
-the verdict alone, and is not told of compacted topics or of those on which a transaction was seen open.
+The distance between a partition's end on the target and the mirror's offset stays the same while each record
+is replicated once. It falls if a transform drops records, and also if transactions leave markers, aborted
+records are skipped, or compaction leaves gaps. So a fall is a suspicion that only the checksum can settle. It
+does not change the verdict, and is not reported for compacted topics or topics that have had an open
+transaction.
 
-None of these takes anything from a copy's end. Where that has fallen, the target lost the end of its log: it
-is a suspicion as well, of any topic, until its id tells that it was made anew.
+None of these lowers a target's end. If that has fallen, the target lost its log end. That is a suspicion as
+well, for any topic, until its id shows that it was re-created.
 
-Both ends are read at different instants, so a distance is taken only where nothing moved around the look: the
-mirror has read all that there is, and two looks at the target's end and one at the source's agree.
+Both ends are read at different instants. So a distance is taken only while nothing moves: the mirror has read
+everything, and two polls of the target's end and one of the source's agree.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 
     Name = tuple[str, int]  # topic and partition
 
-Of = TypeVar("Of")  # what is told apart: a partition or a topic
+Of = TypeVar("Of")  # the subject: a partition or a topic
 
 EVERY_MS = 4_000  # ends are read each ten seconds
 MOST_TOLD = 100
 
 
 class _Rows:
-    """What is kept of each slot: a state (offset and both ends) with the look that showed it, and a rest."""
+    """The data of each slot: a state (offset, both ends) with the poll that showed it, and the last rest."""
 
     def __init__(self, count: int) -> None:
         self.state = np.full(
@@ -50,12 +51,12 @@ class _Rows:
         self.rest = np.full((3, count), -1, np.int64)  # next offset, the target's end, and when
 
     def forget(self, slots: Sequence[int]) -> None:
-        """Forget what is kept of these slots."""
+        """Forget the data of these slots."""
         self.state[:, slots] = self.rest[:, slots] = self.shown_ms[slots] = -1
 
 
 class Behind(ABC, Generic[Of]):
-    """Keeps what has stayed behind, of partitions or of topics: a few looks a minute, the newest findings."""
+    """Missing records of partitions or of topics: a few polls a minute, the newest findings."""
 
     def __init__(self) -> None:
         self._version = (-1, -1)  # of the windows' slots
@@ -63,7 +64,7 @@ class Behind(ABC, Generic[Of]):
         self._noted_ms = -EVERY_MS
 
     def look(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> list[MirrorFinding]:
-        """Take note of what is known now, and return what may have stayed behind."""
+        """Note the present state, and return what may be missing."""
         if not 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             self._noted_ms = sight.now_ms
             self._note(flow, sight, transactional)
@@ -79,7 +80,7 @@ class Behind(ABC, Generic[Of]):
 
 
 class LeftBehind(Behind["Name"]):
-    """Keeps each partition's last moment at rest, and what has stayed behind since the one before."""
+    """Keeps each partition's last moment at rest, and what is missing since the one before."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,7 +95,7 @@ class LeftBehind(Behind["Name"]):
 
     def _note(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> None:
         if flow.windows.version != self._version or len(sight.used) != len(self._rows.shown_ms):
-            # A slot may be another partition's by now: all begin anew.
+            # A slot may belong to another partition by now: all start again.
             self._version, self._rows = flow.windows.version, _Rows(len(sight.used))
         source, target, rows = flow.source.heads, flow.target.heads, self._rows
         slots = np.flatnonzero(sight.used & (sight.target_places >= 0) & (sight.tail == 0))
@@ -130,9 +131,9 @@ class LeftBehind(Behind["Name"]):
 def stayed_behind(
     flow: FlowView, topic: str, partition: int | None, before: Sequence[int], now: Sequence[int]
 ) -> MirrorFinding:
-    """Return what stayed behind between two rests, each told as next offset, target's end and instant.
+    """Return what is missing between two rests, each given as next offset, target end and instant.
 
-    Of a whole topic, where `partition` is None, these are sums over its partitions.
+    For a whole topic, where `partition` is None, these are sums over its partitions.
     """
     passed, came = now[0] - before[0], now[1] - before[1]
     remote, target = flow.topics.remote.get(topic, topic), flow.order.flow.target

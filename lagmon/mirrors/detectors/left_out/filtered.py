@@ -1,19 +1,19 @@
-"""Topics of which the mirror leaves every record out: a filter or a transform that drops them all. Pure.
+"""Topics of which the mirror skips every record: a filter or a transform drops them all. Pure.
 
-Such a topic has a copy that stays empty; the source has records, and the mirror writes no offset for any of
-them while those of other topics move. A task that hangs, has failed or is halted looks alike, and so does one
-that has just gone on. So nothing is said while any partition of the flow stands (unless its task goes on with
-others) or any task is told not to run, nor before the mirror has had its time since. Time in which nobody
-looked does not count.
+Such a topic has a target that stays empty. The source has records, and the mirror writes no offset for any of
+them while offsets of other topics move. A task that hangs, has failed or is halted looks the same, and so
+does one that has just continued. So nothing is reported while any partition of the flow is stalled (unless
+its task moves with others), while any task is reported as not running, or before the mirror has had its time
+since. Time in which Mirrorwatch did not run does not count.
 
-A task whose other partitions are idle does not show that it hangs, and a mirror that may not read a topic,
-or does not reach a leader, goes on with all others. So it is proved only of a mirror that is known to apply a
-transform which may leave records out (fleet's `Handling`); of any other it is a suspicion, and the topic
-waits. A mirror that leaves aborted transactions out does the same with a topic of such alone, and one that
-begins late with what was there before: a suspicion as well, but nothing waits for that.
+A task whose other partitions are idle does not show that it hangs. A mirror that may not read a topic, or
+does not reach a leader, moves with all others. So this is proved only for a mirror that is known to apply a
+transform which may drop records (fleet's `Handling`). For any other it is a suspicion, and the topic waits. A
+mirror that skips aborted transactions does the same with a topic of only such records; so does one that
+starts at the log end with earlier records. That is a suspicion as well, but nothing waits for it.
 
-Whoever made the copy, the mirror may yet have to find the topic, as long as it takes to look for topics anew:
-an operator may make a copy before the mirror does.
+Whoever created the target topic, the mirror may still have to find the source topic, as long as it takes to
+refresh its topics: an operator may create a target topic before the mirror does.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MAY_NOT_READ = (
 
 @dataclass(frozen=True, slots=True)
 class KeptFiltered:
-    """What is kept of it over a restart."""
+    """What is kept over a restart."""
 
     since_ms: dict[str, int] = field(default_factory=dict)
     told: frozenset[str] = frozenset()
@@ -57,15 +57,17 @@ class KeptFiltered:
 
 @dataclass(slots=True)
 class Filtered(Detector):
-    """Since when the topics of a flow have looked like it."""
+    """Since when topics of the flow have looked filtered."""
 
     _since_ms: dict[str, int] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)  # those that have looked so for long enough
-    _blind: bool = True  # whether nothing can be seen of it now
-    _held_ms: int | None = None  # when we began, something stood or was told not to run: the last of these
+    _told: set[str] = field(default_factory=set)  # those that have looked filtered for long enough
+    _blind: bool = True  # whether nothing can be decided now
+    _held_ms: int | None = (
+        None  # the last time at which this began, something was stalled, or a task did not run
+    )
 
     def observe(self, flow: FlowView, sight: MirrorSight) -> None:
-        """Find the topics that have been like that for long enough."""
+        """Find the topics that have looked filtered for long enough."""
         now_ms, self._blind = sight.now_ms, True
         if flow.read_to_ms < 0 or not flow.target.topics or not flow.topics.remote:
             return
@@ -78,7 +80,7 @@ class Filtered(Detector):
             self._told, self._held_ms = set(), now_ms
             return
         moved_ms, within_ms = int(flow.windows.moved_ms[slots].max(initial=-1)), sight.stopped_after_ms
-        goes_ms = self._held_ms + within_ms  # from then on the mirror has had its time
+        goes_ms = self._held_ms + within_ms  # after this time the mirror has had its time
         due_ms = {
             topic: max(goes_ms, since_ms + within_ms + flow.refresh_ms)
             for topic, since_ms in self._since_ms.items()
@@ -87,7 +89,7 @@ class Filtered(Detector):
         self._told, self._blind = (self._told & due_ms.keys()) | due, False
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
-        """Return every record that is left out, by partition."""
+        """Return every skipped record, by partition."""
         if self._blind:
             return []
         return [one for topic in sorted(self._told) for one in self._of_topic(flow, topic, now_ms)]
@@ -97,11 +99,11 @@ class Filtered(Detector):
         return set(self._told) if flow.order.flow.handling.drops or _doubts_of(flow) else set()
 
     def kept(self) -> KeptFiltered:
-        """Return what is to be kept over a restart."""
+        """Return what is kept over a restart."""
         return KeptFiltered(dict(self._since_ms), frozenset(self._told))
 
     def take_up(self, kept: KeptFiltered) -> None:
-        """Know again what an earlier process knew."""
+        """Restore what an earlier process knew."""
         self._since_ms |= kept.since_ms
         self._told |= kept.told
 
@@ -116,7 +118,7 @@ class Filtered(Detector):
             start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
             if end > start:
                 least = max(1, flow.record_bounds(topic, partition, end - start).least)
-                sentence = (  # more may have come since the last poll
+                sentence = (  # more may have arrived since the last poll
                     f"At least {count_text(least, 'record')} of {topic}-{partition} on "
                     f"{flow.order.flow.source} ({start} to {end - 1}) did not reach {target}: {remote} "
                     "never had "
@@ -140,7 +142,7 @@ class Filtered(Detector):
 
 
 def _may_hang(flow: FlowView, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
-    """Tell whether a partition stands, and not because records of it are left out on the way."""
+    """Return whether a partition is stalled for another reason than dropped records."""
     stands = slots[np.isin(sight.rows.reason[slots], STOPPED)]
     if not len(stands):
         return False
@@ -152,7 +154,7 @@ def _may_hang(flow: FlowView, sight: MirrorSight, slots: NDArray[np.intp]) -> bo
 
 
 def _doubts_of(flow: FlowView) -> str:
-    """Return why the mirror may leave a whole topic out by design, "" where nothing tells that."""
+    """Return why the mirror may skip a whole topic by design, "" without a reason."""
     order = flow.order.flow
     doubts = ""
     if order.isolation_level == "read_committed":
@@ -164,7 +166,7 @@ def _doubts_of(flow: FlowView) -> str:
 
 
 def _empty_copies(flow: FlowView) -> list[str]:
-    """Return the topics with records, no offset of the mirror, and a copy that never had a record."""
+    """Return the topics with records, no offset of the mirror, and a target that never had a record."""
     source, target, ends = flow.source, flow.target, flow.readable_ends
     found = []
     for topic, remote in flow.topics.remote.items():

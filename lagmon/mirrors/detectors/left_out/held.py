@@ -1,6 +1,7 @@
-"""Partitions that a hanging transaction holds before a mirror which reads committed records only. Pure.
+"""Partitions that a hanging transaction blocks for a mirror that reads committed records only. Pure.
 
-When one hangs: logs/hanging.py. Of a topic in use the last stable offset moves: its record is new.
+logs/hanging.py decides when a transaction hangs. In a topic in use the last stable offset moves: its record
+is new.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A partition that a transaction holds for too long."""
+    """A partition that a transaction has blocked for too long."""
 
     topic: str
     partition: int
-    stable: int  # the offset at which it begins: nothing from there on is read
+    stable: int  # its first offset: nothing from there on is read
     end: int
-    since_ms: int  # when that was seen first
+    since_ms: int  # when it was seen first
     now_ms: int
 
     @property
     def records(self) -> int:
-        """Return how many offsets wait behind it, those of the transaction with them."""
+        """Return how many offsets wait after it, including those of the transaction."""
         return self.end - self.stable
 
 
 def held(flow: FlowView, sight: MirrorSight) -> tuple[Held, ...]:
-    """Return the partitions of the flow that are held, as of looks at their logs that are not old."""
+    """Return the blocked partitions of the flow, as of recent polls of their logs."""
     if not flow.committed_only:
         return ()
     heads = flow.source.heads
@@ -57,7 +58,7 @@ def held(flow: FlowView, sight: MirrorSight) -> tuple[Held, ...]:
 
 
 def _names(flow: FlowView, sight: MirrorSight, places: Sequence[int]) -> Iterator[tuple[int, Name]]:
-    """Yield those of these places that are the flow's, with topic and partition."""
+    """Yield the places that belong to the flow, with topic and partition."""
     if not places:
         return
     for slot in np.flatnonzero(sight.used & np.isin(sight.places, places)).tolist():
@@ -68,7 +69,7 @@ def _names(flow: FlowView, sight: MirrorSight, places: Sequence[int]) -> Iterato
 
 
 def sentence(flow: FlowView, found: Sequence[Held]) -> str:
-    """Return what it means, "" where nothing is held."""
+    """Return what it means, "" if nothing is blocked."""
     if not found:
         return ""
     one = max(found, key=lambda each: each.records)

@@ -1,4 +1,4 @@
-"""Records that may be missing: what the ends of logs and the offset syncs show, each partition once. Pure."""
+"""Records that may be missing by log ends and by offset syncs, each partition once. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MissingRecords(Detector):
         self._by_ends = kinds[self.lag_from]() if self.lag_from in kinds else None
 
     def observe(self, flow: FlowView, sight: MirrorSight) -> None:
-        """Compare both ways. What a sync shows of a partition takes the place of what the ends show."""
+        """Compare both ways; what a sync shows of a partition replaces what the ends show."""
         gapped = flow.transactions.topics
         by_ends = [] if self._by_ends is None else self._by_ends.look(flow, sight, gapped)
         by_syncs = self._by_syncs.look(flow, sight, gapped)

@@ -1,20 +1,20 @@
-"""Records that a mirror passed and did not copy, seen in its offset syncs while a topic is busy. Pure.
+"""Records that a mirror passed and did not replicate, seen in its offset syncs while a topic is busy. Pure.
 
-Where downstream - upstream falls from one sync to a later one, fewer records came to the copy than offsets
-were passed (mm2.md, Seen on 4.3.0, 6). Markers of transactions and what compaction took away do so as well.
-So the source is asked whether a record stands right before the one that the fall was told with: MirrorMaker
-writes a sync with the first record behind a gap. Where none stands there, the topic has gaps of its own, and
-nothing is told of it. Where one does, it is a suspicion: a sync that had to wait may tell of a marker later.
+If downstream - upstream falls from one sync to a later one, fewer records reached the target than offsets
+were passed (mm2.md, Seen on 4.3.0, 6). Transaction markers and compaction do the same. So the source is asked
+whether it has a record right before the one of the later sync: MirrorMaker writes a sync with the first
+record after a gap. If there is none, the topic has gaps of its own, and nothing is reported. If there is one,
+it is a suspicion: a delayed sync may show a marker later.
 
-Where the copy's end itself fell, its log is shorter, which nothing on the source explains: that is told as
-one that lost its end, and the source is not asked.
+If the target's end itself fell, its log is shorter, which nothing on the source explains. That is reported as
+a lost log end, without a question to the source.
 
-A mirror that goes back copies again from there, and where another one runs on the same flow, from its own
-offset, the syncs of both are mixed: no two in turn need be of one mirror. So nothing is told of a partition
-before its syncs have gone on for a while.
+A mirror that goes back replicates again from there. If another one runs on the same flow, from its own
+offset, the syncs of both are mixed: no two in sequence need be of one mirror. So nothing is reported of a
+partition until its syncs have continued for a while.
 
-What was deleted before it was copied is no gap: the source does not answer for it, and
-mirrors/retention/overtaken.py tells of it.
+Records that were deleted before they were replicated are no gap: the source has no answer for them, and
+retention/overtaken.py reports them.
 """
 
 from __future__ import annotations
@@ -39,33 +39,33 @@ if TYPE_CHECKING:
 
     Name = tuple[str, int]  # topic and partition
 
-ANSWERED_MS = 60_000  # what the source was not heard of by then, once it was looked at, is not told
-AGAIN_MS = 60_000  # of a partition of which it is told already
-GOES_ON_MS = 60_000  # after its syncs went back
+ANSWERED_MS = 60_000  # without an answer by then, once the source was read, nothing is reported
+AGAIN_MS = 60_000  # for a partition that is already reported
+GOES_ON_MS = 60_000  # after syncs went back
 MOST_TOLD = 100
-MOST_OF_TOPIC = 5  # partitions: what leaves records out of one topic does so in all of them
+MOST_OF_TOPIC = 5  # partitions: what drops records of one topic does so in all of them
 
 
 class _Asked(NamedTuple):
-    """A question to the source: whether a record stands at `offset`, between two runs."""
+    """A question to the source: whether it has a record at `offset`, between two runs."""
 
     base: SyncRun
     run: SyncRun
     place: int
     offset: int
     at_ms: int
-    handed_ms: int = -1  # when it was seen that somebody is to look
+    handed_ms: int = -1  # when the question was passed on
 
 
 class _Told(NamedTuple):
-    """What is told, and the distance that the syncs had by then."""
+    """A shown finding, and the distance that the syncs had by then."""
 
     finding: MirrorFinding
     distance: int
 
 
 class _Copied(NamedTuple):
-    """A run of which no record was deleted before it was copied, and the newest then, seen at `seen_ms`."""
+    """A run without records deleted unread, and the newest run then, seen at `seen_ms`."""
 
     run: SyncRun
     newer: SyncRun
@@ -73,29 +73,29 @@ class _Copied(NamedTuple):
 
 
 class _View(NamedTuple):
-    """What a look is made with; `transactional` are topics with transactions, whose markers are gaps."""
+    """The data of one poll; `transactional` are topics with transactions, whose markers are gaps."""
 
     flow: FlowView
     sight: MirrorSight
     transactional: Collection[str]
-    looked_ms: NDArray[np.int64]  # when the source's logs were looked at, by place
-    concerned: Counter[str]  # partitions by topic that are told or asked of
+    looked_ms: NDArray[np.int64]  # when the source's logs were polled, by place
+    concerned: Counter[str]  # reported or asked partitions by topic
 
 
 class LeftOut:
-    """Compares each partition's newest sync with the one that tells where nothing had been left out."""
+    """Compares each partition's newest sync with the last one before which nothing was skipped."""
 
     def __init__(self) -> None:
         self._bases: dict[Name, SyncRun] = {}
-        self._copied: dict[Name, _Copied] = {}  # where something was left out since
+        self._copied: dict[Name, _Copied] = {}  # where something was skipped since
         self._asked: dict[Name, _Asked] = {}
         self._gapped: set[str] = set()  # topics with gaps of their own
         self._found: dict[Name, _Told] = {}
-        self._shorter: dict[Name, MirrorFinding] = {}  # copies that lost their end
-        self._back_ms: dict[Name, int] = {}  # when syncs were seen to have gone back last
+        self._shorter: dict[Name, MirrorFinding] = {}  # targets that lost their end
+        self._back_ms: dict[Name, int] = {}  # when syncs last went back
 
     def look(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> list[MirrorFinding]:
-        """Take in what was synced since, and return what may have been left out."""
+        """Take in the syncs since the last time, and return what may have been skipped."""
         concerned = Counter(topic for topic, _ in self._found.keys() | self._asked.keys())
         view = _View(flow, sight, transactional, flow.source.heads.sampled_ms, concerned)
         self._gapped |= {topic for topic, _ in self._found if topic in transactional}
@@ -122,7 +122,7 @@ class LeftOut:
         return [*found[-MOST_TOLD:], *list(self._shorter.values())[-MOST_TOLD:]]
 
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
-        """Forget topics that are gone, or were made anew on either side."""
+        """Forget topics that are removed, or were re-created on either side."""
         for name in [name for name in self._asked if is_gone(name[0])]:
             self._let_go(flow, name)
         self._bases = {name: one for name, one in self._bases.items() if not is_gone(name[0])}
@@ -133,14 +133,14 @@ class LeftOut:
         self._back_ms = {name: at_ms for name, at_ms in self._back_ms.items() if not is_gone(name[0])}
 
     def _went_back(self, name: Name, now_ms: int) -> bool:
-        """Tell whether syncs of a partition went back a moment ago, as those of two mirrors do in turn."""
+        """Return whether syncs of a partition went back recently, as those of two mirrors do in turn."""
         if name not in self._back_ms:
             return False
-        self._back_ms[name] = min(self._back_ms[name], now_ms)  # our clock may be set back
+        self._back_ms[name] = min(self._back_ms[name], now_ms)  # the clock may be set back
         return now_ms - self._back_ms[name] < GOES_ON_MS
 
     def _begin(self, name: Name, run: SyncRun) -> None:
-        """Take a run for one up to which nothing was left out that is not told."""
+        """Use a run as base: nothing was skipped up to it that is not reported."""
         self._bases[name] = run
         self._copied.pop(name, None)
 
@@ -208,7 +208,7 @@ class LeftOut:
         return False
 
     def _tell_shorter(self, flow: FlowView, now_ms: int, name: Name, before: SyncRun, run: SyncRun) -> None:
-        """Tell that a copy's end fell, which is none of the source's doing: no question is of use."""
+        """Report that a target's end fell; the source has nothing to do with it, so it is not asked."""
         if name in self._asked:
             self._let_go(flow, name)
         was, now = CopyEnd(before.last, _end(before)), CopyEnd(run.first, run.first + run.distance)
@@ -226,7 +226,7 @@ class LeftOut:
             if 0 <= now_ms - asked.handed_ms < ANSWERED_MS:
                 return
         if is_record and view.looked_ms[asked.place] <= asked.at_ms <= now_ms:
-            return  # where the log began when it was asked is not known yet
+            return  # the log start at the time of the question is not known yet
         self._let_go(flow, name)
         newest = flow.syncs.newest(*name) or asked.run
         if is_record and self._is_deleted(view, name, asked.place, asked.base, newest):
@@ -248,7 +248,7 @@ def _holds(finding: MirrorFinding, now_ms: int) -> bool:
 
 
 def _end(run: SyncRun) -> int:
-    """Return where the copy ended at a run's last sync."""
+    """Return the target's end at a run's last sync."""
     return run.last + run.distance
 
 

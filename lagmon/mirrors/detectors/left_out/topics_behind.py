@@ -1,10 +1,10 @@
-"""Records that may have stayed behind of topics whose mirror reads as a group: compared by topic. Pure.
+"""Records that may be missing of topics whose mirror reads as a group, compared by topic. Pure.
 
-As in mirrors/left_out/behind.py, but over all partitions of a topic together: MirrorMaker 1 and, unless told
-otherwise, Brooklin have a record's key choose its partition on the target, so that a copy's end says nothing
-of the partition of its number. A group commits the next offset, after it was copied; where that is the
-source's end in each partition, and stays so over two looks at the copies with one at the source between, all
-is copied that will be.
+As in behind.py, but over all partitions of a topic together: MirrorMaker 1 and, by default, Brooklin let a
+record's key choose its partition on the target. So the end of a target partition shows nothing of the source
+partition with its number. A group commits the next offset after its record was replicated. If that is the
+source's end in each partition, and stays so over two polls of the target with one of the source between,
+everything is replicated that will be.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FAR = np.iinfo(np.int64).max
 
 
 class _Places(NamedTuple):
-    """Where a flow's topics are: of each partition its topic's number, place, and slot or -1."""
+    """Where a flow's topics are: the topic's number, place, and slot (or -1) of each partition."""
 
     topics: list[str]
     topic: Longs
@@ -41,7 +41,7 @@ class _Places(NamedTuple):
 
 
 class _Rest(NamedTuple):
-    """A topic with nothing to copy: sums of next offsets and of copies' ends, and when."""
+    """A topic with nothing to replicate: sums of next offsets and of target ends, and when."""
 
     next_offset: int
     end: int
@@ -49,19 +49,19 @@ class _Rest(NamedTuple):
 
 
 class TopicsBehind(Behind[str]):
-    """Keeps each topic's last moment at rest, and what has stayed behind since the one before."""
+    """Keeps each topic's last moment at rest, and what is missing since the one before."""
 
     def __init__(self) -> None:
         super().__init__()
         self._listed: tuple[object, ...] = ()
         self._places: _Places | None = None
         self._state = np.zeros((3, 0), np.int64)  # by topic, of next offsets and of ends on both sides
-        self._shown_ms = np.zeros(0, np.int64)  # by when all copies' ends had been looked at that showed it
+        self._shown_ms = np.zeros(0, np.int64)  # when all polls of target ends had shown it
         self._rests: dict[str, _Rest] = {}
 
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:  # noqa: ARG002 - by topic
         """Forget topics that are gone, or were re-created on either side."""
-        self._listed = ()  # and all have to be seen twice again
+        self._listed = ()  # and all must be seen twice again
         self._rests = {topic: one for topic, one in self._rests.items() if not is_gone(topic)}
         self._found = {topic: one for topic, one in self._found.items() if not is_gone(topic)}
 
@@ -71,7 +71,7 @@ class TopicsBehind(Behind[str]):
         has_slot = (at.slot >= 0) & (at.slot < len(sight.used))
         slots = np.where(has_slot, at.slot, 0)
         next_offset = np.where(has_slot, flow.windows.next_offset[slots], 0)
-        is_read = (ends >= 0) & (next_offset == ends)  # without an offset where there never was a record
+        is_read = (ends >= 0) & (next_offset == ends)  # partitions without any record have no offset
         is_read[has_slot] &= sight.used[slots[has_slot]]
         state = np.zeros_like(self._state)
         np.add.at(state[0], at.topic, next_offset)
@@ -106,7 +106,7 @@ class TopicsBehind(Behind[str]):
             return self._places
         topics = [topic for topic, remote in flow.topics.remote.items() if remote in flow.target.topics]
         if version[1] != self._version[1]:
-            self._rests = {}  # another group's offsets may be told by now
+            self._rests = {}  # another group's offsets may count by now
         self._rests = {topic: self._rests[topic] for topic in topics if topic in self._rests}
         self._version, self._listed = version, listed
         rows, copies = [], []

@@ -1,4 +1,4 @@
-"""Partitions whose log was not read behind the mirror's offset: whether they are behind is unknown. Pure."""
+"""Partitions whose log was not read after the mirror's offset: whether they are behind is unknown. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SHOWN = 3  # topics
 
 
 def sentence(flow: FlowView, sight: MirrorSight, *, refused_only: bool = False) -> str:
-    """Return which partitions these are, why, and what to do; "" where there are none.
+    """Return which partitions these are, why, and what to do; "" if none.
 
-    `refused_only` leaves out those that are only not read yet.
+    `refused_only` omits those that are only not read yet.
     """
     unread = np.flatnonzero(sight.used & (sight.rows.reason == Reason.UNREAD)).tolist()
     refused = [slot for slot in unread if is_refused(flow, slot)]
@@ -40,7 +40,7 @@ def sentence(flow: FlowView, sight: MirrorSight, *, refused_only: bool = False) 
 
 
 def is_refused(flow: FlowView, slot: int) -> bool:
-    """Tell whether a partition's topic may not be read."""
+    """Return whether reading a partition's topic is refused."""
     return flow.windows.name(slot)[0] in flow.source.tails.refused
 
 

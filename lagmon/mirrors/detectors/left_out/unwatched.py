@@ -1,8 +1,8 @@
-"""Topics that a mirror copies although its configuration, as it was read here, leaves them out. Pure.
+"""Topics that a mirror replicates although its configuration, as Mirrorwatch read it, excludes them. Pure.
 
-Somebody changed the mirror's file or its connector since, so nothing is judged of these topics: the offsets
-that the mirror writes of them tell so. Only what it wrote a while after the configuration was taken over
-counts, since a mirror that is restarted with another one at that moment writes last of what it had before.
+The mirror's file or its connector was changed since, so these topics are not judged. The mirror's offsets of
+them show it. Only offsets written a while after the configuration was read count: a mirror that restarts at
+that moment with another configuration still writes offsets of the old one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.partitions.sight import MirrorSight
     from lagmon.mirrors.view import FlowView
 
-LATELY_MS = 300_000  # before an instant: what was written earlier may not be copied any more
+LATELY_MS = 300_000  # before an instant: topics with older offsets may not be replicated any more
 _SHOWN = 3
 
 
@@ -32,7 +32,7 @@ class Unwatched(Detector):
         self._since_ms = -1
 
     def observe(self, flow: FlowView, sight: MirrorSight) -> None:
-        """Find the topics of the source that are replicated though they are left out, by name."""
+        """Find the source topics that are replicated though they are excluded, by name."""
         self.topics = self._find(flow, sight)
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - nothing is lost
@@ -51,7 +51,7 @@ class Unwatched(Detector):
 
 
 def sentence(flow: FlowView, topics: tuple[str, ...]) -> str:
-    """Return what it means, "" where there are none."""
+    """Return what it means, "" if there are none."""
     if not topics:
         return ""
     shown, more = ", ".join(topics[:_SHOWN]), len(topics) - _SHOWN

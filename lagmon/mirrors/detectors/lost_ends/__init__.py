@@ -1,8 +1,8 @@
 """Logs that lost their end, on the source or the target.
 
 cut      one source log that lost its end
-cuts     source logs that lost their end while the mirror had copied further
-passage  what a mirror made of a source log that lost its end, once it has written another offset
-steps    what comes again over a source's log that has lost its end
-target   a copy that lost the end of its log, as by an unclean election on the target
+cuts     source logs that lost their end before the mirror's offset
+passage  what a mirror skipped or repeated after its source log lost its end
+steps    records that are replicated again after a source log lost its end
+target   a target log that lost its end, for example by an unclean leader election
 """

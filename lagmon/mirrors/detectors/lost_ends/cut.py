@@ -15,14 +15,14 @@ class Cut:
 
     next_offset: int  # that the mirror had written
     written_ms: int
-    whole_ms: int  # when the log was seen last to reach as far as the mirror
-    lowest: int  # where it ended at its shortest
+    whole_ms: int  # when the log was last seen to reach as far as the mirror
+    lowest: int  # its lowest end
     lowest_ms: int
-    copy_end: int  # where the copy ended then, or before; -1 where that is not known
-    between_looks: int  # how many records may have come between two looks at both logs
-    start: int  # where the log began then
-    grows: bool = False  # whether it was seen to grow again below N + 1
-    moved_ms: int = -1  # when N was seen to be another one, -1 not yet
-    first_low: int = -1  # where the mirror was at least when it seemed first to have passed it over
+    copy_end: int  # the target's end then, or before; -1: unknown
+    between_looks: int  # how many records may arrive between two polls of both logs
+    start: int  # the log start then
+    grows: bool = False  # whether it grew again below N + 1
+    moved_ms: int = -1  # when N changed; -1: not yet
+    first_low: int = -1  # the mirror's least position when it first seemed to have skipped records
     is_decided: bool = False
     found: MirrorFinding | None = None

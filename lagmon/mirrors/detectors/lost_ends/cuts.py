@@ -1,9 +1,8 @@
-"""Source logs that lost their end while the mirror had copied further. Pure.
+"""Source logs that lost their end before the mirror's offset. Pure.
 
-After an unclean election (or a truncation) a log ends before N + 1, and what is written there next is new
-under numbers that were there before. How short a log was is known by looks only: it may have been shorter.
-Where the copy ended then tells what the mirror made of it since (mirrors/lost_ends/passage.py,
-mirrors/lost_ends/steps.py).
+After an unclean leader election (or a truncation) a log ends before N + 1, and the next records are new under
+old numbers. How short the log was is known from polls only: it may have been shorter. Where the target ended
+then shows what the mirror did since (passage.py, steps.py).
 """
 
 from __future__ import annotations
@@ -39,27 +38,27 @@ class SourceCuts(Detector):
     """Follows the source logs of one flow that lost their end."""
 
     _cuts: dict[Name, Cut] = field(default_factory=dict)
-    _with_copy_ms: dict[Name, int] = field(default_factory=dict)  # a copy's step back that its source shares
-    _whole_ms: Longs = field(default_factory=lambda: np.zeros(0, np.int64))  # by slot, -1 never
-    _turns: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))  # of the slots, as of then
+    _with_copy_ms: dict[Name, int] = field(default_factory=dict)  # target steps back that the source shares
+    _whole_ms: Longs = field(default_factory=lambda: np.zeros(0, np.int64))  # by slot; -1: never
+    _turns: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))  # of the slots, at that time
 
     def of(self, name: Name, next_offset: int) -> Cut | None:
-        """Return how a log was cut while the mirror had written this offset, None where it was not."""
+        """Return how a log was cut while the mirror had written this offset, None if it was not."""
         cut = self._cuts.get(name)
         return cut if cut is not None and cut.next_offset == next_offset else None
 
     def fell_with_copy(self, flow: FlowView, sight: MirrorSight) -> frozenset[int]:
-        """Return the slots of equal offsets whose source lost its end too: nothing comes again."""
+        """Return the slots of equal offsets whose source lost its end too: nothing is repeated."""
         since = sight.rows.since_ms
         named = ((flow.windows.slot(*name), at_ms) for name, at_ms in self._with_copy_ms.items())
         return frozenset(slot for slot, at_ms in named if slot is not None and at_ms == int(since[slot]))
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - it is kept so long
-        """Return what was passed over, for as long as it is shown."""
+        """Return what was skipped, for as long as it is shown."""
         return [cut.found for cut in self._cuts.values() if cut.found is not None]
 
     def observe(self, flow: FlowView, sight: MirrorSight) -> None:
-        """Take note of logs that are too short by now, and decide what can be decided."""
+        """Note logs that are too short by now, and decide what can be decided."""
         if not flow.order.progress.commits:
             self._follow_copies(flow, sight)
             return
@@ -86,14 +85,14 @@ class SourceCuts(Detector):
         if count > len(self._whole_ms):
             more_rows(self, "_whole_ms", count, -1)
             more_rows(self, "_turns", count, 0)
-        other = self._turns[:count] != windows.turns[:count]  # the slot was given to another partition
+        other = self._turns[:count] != windows.turns[:count]  # the slot was assigned to another partition
         self._whole_ms[:count][other], self._turns[:count] = -1, windows.turns[:count]
         slots = np.flatnonzero(sight.used)
         places = sight.places[slots]
         end, looked_ms = heads.end[places], heads.sampled_ms[places]
         written, written_ms = windows.next_offset[slots], windows.committed_ms[slots]
         short = (end >= 0) & (end < written) & (self._whole_ms[slots] >= 0)
-        # Clocks differ: an offset may be newer than its time tells.
+        # Clocks differ: an offset may be newer than its time shows.
         short &= looked_ms > written_ms + LOOK_MS
         for at in np.flatnonzero(short).tolist():
             self._note(flow, sight, int(slots[at]), int(end[at]), int(looked_ms[at]))
@@ -116,13 +115,13 @@ class SourceCuts(Detector):
             cut.grows = True
 
     def _is_over(self, flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> bool:
-        """Tell whether nothing is told of a cut any more; takes note that the mirror goes on."""
+        """Return whether a cut is not shown any more; notes that the mirror moves."""
         slot, now_ms = flow.windows.slot(*name), sight.now_ms
         remade_ms = (flow.topics.remade_ms.get((name[0], side), -1) for side in ("source", "target"))
         if slot is None or max(remade_ms) >= cut.whole_ms:
-            return True  # its offset was taken away, or a log is another one
+            return True  # its offset was removed, or a log was re-created
         if slot >= len(sight.used) or not sight.used[slot]:
-            return False  # it is left out for now
+            return False  # it is not in the flow for now
         if cut.moved_ms < 0 and int(flow.windows.next_offset[slot]) != cut.next_offset:
             cut.moved_ms = now_ms
         if cut.found is not None:
@@ -131,7 +130,7 @@ class SourceCuts(Detector):
 
 
 def _between_looks(flow: FlowView, slot: int) -> int:
-    """Return how many records may come between two looks at both logs, by the pace of the window."""
+    """Return how many records may arrive between two polls of both logs, by the pace of the window."""
     rings = flow.windows.rings
     first = rings.length - int(rings.filled[slot])
     came = int(rings.offset[slot, -1] - rings.offset[slot, first])
@@ -140,7 +139,7 @@ def _between_looks(flow: FlowView, slot: int) -> int:
 
 
 def _copy_end(flow: FlowView, sight: MirrorSight, slot: int, at_ms: int) -> int:
-    """Return where a copy ended when its source was looked at; at the look before, where none came after."""
+    """Return the target's end at the time of a source poll, or at the target's poll before."""
     place, heads = int(sight.target_places[slot]), flow.target.heads
     if place < 0:
         return -1

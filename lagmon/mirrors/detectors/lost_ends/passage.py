@@ -1,13 +1,18 @@
-"""What a mirror made of a source log that lost its end, once it has written another offset. Pure.
+"""What a mirror skipped or repeated after its source log lost its end, once it wrote another offset. Pure.
 
-A mirror that is down when a log is cut asks for N + 1 when it comes back. Where the log is longer than that
-again, it goes on there, and what is new below is not copied; no offset ever tells. The copy does: since the
-log was seen at its shortest it has grown by N's own growth only (mirrors/recreated/passage.py).
+A mirror that is down when a log is cut reads at N + 1 after its restart. If the log is longer than that
+again, it continues there, and new records below are not replicated; no offset ever shows that. The target
+does: since the log was at its shortest, it has grown by N's own growth only (recreated/passage.py).
 
-That is proved where the log was seen whole before, and to grow again below N + 1 (the end that an old leader
-tells looks alike, and stands), by the same topic id throughout, with a copy that goes on to grow just as N
-does: markers of transactions, and what a filter leaves out, would keep it behind by more and more. All else
-is a suspicion. What is told is the least, as the log may have been shorter than it was seen.
+That is proved under these conditions; everything else is a suspicion:
+
+- The log was seen complete before, and to grow again below N + 1. An end that an old leader reports looks the
+  same, and does not move.
+- The topic id is the same throughout.
+- The target continues to grow just as N does. Transaction markers and filters would keep it behind by more
+  and more.
+
+The number is the least: the log may have been shorter than any poll saw.
 """
 
 from __future__ import annotations
@@ -40,20 +45,20 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def is_same_log(flow: FlowView, topic: str, cut: Cut) -> bool:
-    """Tell whether the topic's id shows that the log was none made anew, from before to after the cut."""
+    """Return whether the topic's id shows that the log was not re-created, from before to after the cut."""
     topics, key = flow.topics, (topic, "source")
     known = topics.known_since_ms.get(key, _NEVER) <= cut.whole_ms
     return known and topics.ids_at_ms.get(key, -1) >= cut.lowest_ms
 
 
 def decide(flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> None:
-    """Decide whether a mirror that has written another offset since passed over what is new below it."""
+    """Decide whether a mirror that has written another offset since skipped new records below it."""
     slot = flow.windows.slot(*name)
     assert slot is not None
     rings = flow.windows.rings
     since = rings.offset[slot][rings.committed_ms[slot] > cut.written_ms]
     if (since < cut.next_offset).any() or not flow.order.progress.resumes:
-        cut.is_decided = True  # it went back: mirrors/rewinds/rewinds.py
+        cut.is_decided = True  # it went back: see rewinds/rewinds.py
         return
     places = int(sight.places[slot]), int(sight.target_places[slot])
     if places[1] < 0 or cut.copy_end < 0:
@@ -75,7 +80,7 @@ def decide(flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> None:
     if passage is Passage.PASSED_OVER:
         cut.first_low = seen.low if cut.first_low < 0 else cut.first_low
         cut.is_decided = _is_proved(flow, name, cut, seen)
-        # The record before the newest offset was copied from the log as it is now.
+        # The record before the newest offset was replicated from the present log.
         went_on = min(seen.high, int(since[-1]) - 1 if len(since) else seen.high)
         cut.found = _finding(flow, name, cut, seen, went_on=went_on)
 
@@ -91,7 +96,7 @@ def _is_proved(flow: FlowView, name: Name, cut: Cut, seen: Sighted) -> bool:
 def _repeated(
     flow: FlowView, sight: MirrorSight, name: Name, cut: Cut, seen: Sighted
 ) -> MirrorFinding | None:
-    """Return what came again of a mirror that began anew, and is past where it was by its next offset."""
+    """Return what was repeated by a mirror that started again, and has passed its old offset."""
     topic, partition = name
     slot = flow.windows.slot(topic, partition)
     if slot is None or not is_same_log(flow, topic, cut):
@@ -120,7 +125,7 @@ def _repeated(
 
 
 def _finding(flow: FlowView, name: Name, cut: Cut, seen: Sighted, *, went_on: int) -> MirrorFinding:
-    """Return what was passed over of a log that the mirror went on with at `went_on` at most."""
+    """Return what was skipped of a log with which the mirror continued at `went_on` at most."""
     topic, partition = name
     offsets, grew = cut.next_offset - cut.lowest, seen.target_end - cut.copy_end
     records = max(1, flow.record_bounds(topic, partition, offsets).least)

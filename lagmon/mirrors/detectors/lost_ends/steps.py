@@ -1,10 +1,10 @@
-"""What comes again over a source's log that has lost its end: what was there before, not what is new. Pure.
+"""Records that are replicated again after a source log lost its end: old ones, not new ones. Pure.
 
-Where a log ends before the offset that a mirror asks for, some mirrors begin at its start and copy all of it
-again, others go on where it was cut. What is written behind the cut is new under numbers that were there
-before, so steps and distances tell nothing: but the copy can not grow by more than is new there, unless what
-was there before comes again. Where the log was cut is known by looks only; so much as comes between two, at
-the pace of before, is taken for new as well.
+If a log ends before the offset that a mirror reads next, some mirrors start at its start and replicate all of
+it again; others continue at the cut. Records written after the cut are new under old numbers, so steps and
+distances prove nothing. But the target cannot grow by more than the new records, unless old ones are
+repeated. Where the log was cut is known from polls only: as many records as arrive between two polls, at the
+earlier pace, count as new as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """How many records came again at least; the copy grew by `grew`, and `new` at most could be new."""
+    """How many records were repeated at least; the target grew by `grew`, at most `new` could be new."""
 
     records: int
     grew: int
@@ -30,17 +30,17 @@ class Again:
 
     @property
     def proof(self) -> str:
-        """Return it as a clause."""
+        """Return the proof as a clause."""
         could = count_text(self.new, "record")
         return f"the target has grown by {self.grew:,} since, while no more than {could} could be new"
 
 
 def came_again(cut: Cut, *, start: int, end: int, copy_end: int) -> Again | None:
-    """Return what came again by a look at the copy, and by the most that the source had then; or None."""
+    """Return what was repeated by a poll of the target, given the highest possible source end; or None."""
     new = max(0, end - cut.lowest) + cut.between_looks
     grew = copy_end - cut.copy_end
     one = Again(grew - new, grew, new)
-    # More than there was is none of this.
+    # More than existed has another cause.
     return one if 0 < one.records <= cut.lowest - max(0, start) else None
 
 
@@ -49,7 +49,7 @@ def judge_cut(step: Step, cut: Cut, ends: Ends) -> Step:
     if min(cut.copy_end, ends.source, ends.copy) < 0:
         return step.unproved(Rewound.LATE)
     if ends.source_ms < ends.copy_ms:
-        return step.unproved(Rewound.OPEN)  # what was written since the look at the source may be new
+        return step.unproved(Rewound.OPEN)  # records written since the poll of the source may be new
     again = came_again(cut, start=ends.start, end=ends.source, copy_end=ends.copy)
     if again is None:
         return step.unproved(Rewound.LATE)

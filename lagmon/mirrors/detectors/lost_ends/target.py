@@ -1,4 +1,4 @@
-"""A copy that lost the end of its log, as by an unclean election on the target: a suspicion. Pure."""
+"""A target log that lost its end, for example by an unclean leader election: a suspicion. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class CopyEnd(NamedTuple):
-    """Where the mirror goes on, and where its copy ended then."""
+    """Where the mirror continues, and where its target ended then."""
 
     next_offset: int
     end: int
@@ -22,9 +22,9 @@ class CopyEnd(NamedTuple):
 def end_lost(
     flow: FlowView, name: tuple[str, int], before: CopyEnd, now: CopyEnd, *, seen: str, at_ms: int
 ) -> MirrorFinding:
-    """Return that a copy's log is shorter: it lacks the difference at least, and what came since at most.
+    """Return that a target log is shorter: it lacks at least the difference, at most also later records.
 
-    `seen` says where it ended, before and now.
+    `seen` is where it ended, before and now.
     """
     topic, partition = name
     remote, target = flow.topics.remote.get(topic, topic), flow.order.flow.target

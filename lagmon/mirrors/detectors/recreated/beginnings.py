@@ -1,15 +1,16 @@
-"""Whether a mirror passed over the beginning of a source topic that was made anew. Pure.
+"""Whether a mirror skipped the start of a re-created source topic. Pure.
 
-A mirror asks for N + 1 of the new log. Where that is shorter it begins at its start, and all is copied: N
-falls. Where the new log had grown longer while the mirror stood, its records up to N are passed over, and no
-offset of the source ever tells (mm2.md, Seen on 4.3.0, 2). What tells is how much the target has grown since
-N was written last in the old log (the *base*): by all that lies before the new N, or by N's own growth only.
+A mirror reads the new log at N + 1. If the new log is shorter, the mirror starts at its start, and everything
+is replicated: N falls. If the new log had grown longer while the mirror was idle, the mirror skips its
+records up to N, and no source offset ever shows that (mm2.md, Seen on 4.3.0, 2). The target shows it: since N
+was last written in the old log (the *base*), it has grown by everything before the new N, or only by N's own
+growth.
 
-N and the target's end are read at different instants. So of a look at the target's end, N then is held
-between the newest offset written before that look and what was written or could be read after it; where both
-explanations would fit, the next look decides. A worker may write where it was in the old log when the new
-one is there already, at the next of its usual times: an offset is taken for one of the new log only after
-that time, once another one follows it, or where the new log ends there and rests, so that none can follow.
+N and the target's end are read at different instants. So for a poll of the target's end, N lies between the
+newest offset written before that poll and what was written, or could be read, after it. If both explanations
+fit, the next poll decides. A worker may write its position in the old log when the new one already exists, at
+its next usual time. So an offset counts as one of the new log only after that time, once another one follows,
+or if the new log ends there and is idle, so that none can follow.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     from lagmon.logs.heads import Heads
     from lagmon.mirrors.answers.findings import MirrorFinding
 
-    Places = tuple[int, int]  # of a partition on the source and on the target, -1 where it has none
+    Places = tuple[int, int]  # of a partition on the source and on the target; -1: none
 
-GROWS_MS, GROWN_TIMES = 20_000, 3  # an old log grew by so many times what it had in such a time, at most
+GROWS_MS, GROWN_TIMES = 20_000, 3  # an old log grew by at most so many times its growth in such a period
 WRITING_MS = 2_000  # for writing offsets, and for the difference of two clocks
 _FAR = np.iinfo(np.int64).max
 
@@ -39,10 +40,10 @@ _FAR = np.iinfo(np.int64).max
 def bases(
     topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int, is_gone: bool = False
 ) -> dict[int, Base]:
-    """Return by partition where the mirror was in a topic's log when that was known last, at `known_ms`.
+    """Return by partition where the mirror was in a topic's log at `known_ms`, when that was last known.
 
-    At the beginning, where every offset that is known was written since then. Of one that was gone then, what
-    was written later is of another log.
+    That is the log start if every known offset was written later. For a topic that was removed then, later
+    offsets belong to another log.
     """
     found = {}
     for partition in places:
@@ -53,7 +54,7 @@ def bases(
         if commits:
             next_offset, at_ms = old[-1] if old else (0, known_ms)
             found[partition] = Base(next_offset, at_ms, -1, sure=len(old) == len(commits))
-    # Of all at once: where an end was takes as long for one as for hundreds.
+    # All at once: a look-up of one end takes as long as one of hundreds.
     on_source, on_target = ([places[partition][side] for partition in found] for side in (0, 1))
     ends = _target_ends(followed.target, on_target, [base.at_ms for base in found.values()])
     mosts = _log_most(followed.source, on_source, known_ms, [base.next_offset for base in found.values()])
@@ -66,9 +67,9 @@ def bases(
 def begin(
     topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int, now_ms: int
 ) -> Remade:
-    """Take note that a topic was made anew: after `known_ms`, when its old id was read last (-1 unknown).
+    """Note that a topic was re-created after `known_ms`, when its old id was last read (-1: unknown).
 
-    A fall of N since then is decided at once, and what the windows hold from before it is forgotten.
+    A fall of N since then decides at once; the window's older offsets are forgotten.
     """
     remade = Remade(topic, now_ms, known_ms=known_ms)
     remade.open |= bases(topic, followed, places, known_ms=known_ms)
@@ -85,9 +86,10 @@ def begin(
 
 
 def begin_from(remade: Remade, gone: Mapping[int, Base], followed: Followed, *, gone_ms: int) -> None:
-    """Take for where the mirror was in the old log what was kept when a list lacked that, at `gone_ms`.
+    """Use the positions in the old log that were kept when a list lacked the topic, at `gone_ms`.
 
-    All that the windows hold was written afterwards: where it was nowhere before, that is of the new log.
+    Everything in the windows was written later. If the mirror had no position before, it belongs to the new
+    log.
     """
     remade.gone_ms = remade.known_ms = gone_ms
     for partition in remade.open.keys() - gone.keys():
@@ -98,7 +100,7 @@ def begin_from(remade: Remade, gone: Mapping[int, Base], followed: Followed, *, 
 
 
 def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, cadence_ms: int) -> None:
-    """Decide what can be decided by now of a mirror that writes its offsets so often."""
+    """Decide what can be decided by now, for a mirror that writes its offsets so often."""
     if not remade.open:
         return
     looks_ms = followed.source.sampled_ms, followed.target.sampled_ms
@@ -128,7 +130,7 @@ def _decide(
     *,
     cadence_ms: int,
 ) -> tuple[Passage | None, MirrorFinding | None]:
-    """Tell what became of a partition's beginning, None while that is not known, and what that proves."""
+    """Return the outcome for a partition's start, None if not known yet, and the finding."""
     slot = followed.windows.slot(remade.topic, partition)
     base, commits = _advance(remade, (partition, slot), followed, places, looked_ms=looked_ms[0])
     seen = _newest(followed, slot, places, looked_ms, base)
@@ -152,17 +154,17 @@ def _decide(
     rests = _rests(seen, followed, places, cadence_ms)
     if not is_read or not (maybe_new or rests):
         return None, None
-    most = seen.high if rests else None  # a mirror that asks for more begins at the log's start
+    most = seen.high if rests else None  # a mirror that reads beyond the end starts at the log start
     if is_new and commits[-1][0] > base.next_offset:
-        most = commits[-1][0] - 1  # the record before that was copied
+        most = commits[-1][0] - 1  # the record before it was replicated
     return passage, finding(remade, partition, base, seen, followed, place=places[1], most=most)
 
 
 def _killed(remade: Remade, base: Base, seen: Sighted, followed: Followed, place: int) -> Base | None:
-    """Return the base of a mirror that was killed, and went on in the new log at its written offset.
+    """Return the base of a mirror that was killed, and continued in the new log at its written offset.
 
-    The copy grew by more than all of the new log. What it had got behind that offset by the last poll before
-    was of the old log, and it grew by N's own growth only since. None where that is not so.
+    The target grew by more than all of the new log. What it had received after that offset by the last poll
+    before was of the old log, and since then it grew by N's own growth only. None if that is not so.
     """
     end, _ = followed.target.bounds_at(place, remade.known_ms)
     grew = seen.target_end - end
@@ -183,7 +185,7 @@ def _newest(
 def _advance(
     remade: Remade, which: tuple[int, int | None], followed: Followed, places: Places, *, looked_ms: int
 ) -> tuple[Base, list[tuple[int, int]]]:
-    """Return the base that is the newest by now, and what was written since; of a partition and its slot."""
+    """Return the newest base by now, and what was written since; `which` is a partition and its slot."""
     partition, slot = which
     base = remade.open[partition]
     commits = [one for one in followed.windows.commits(slot) if one[1] > base.at_ms]
@@ -193,11 +195,11 @@ def _advance(
         base = Base(next_offset, at_ms, _target_ends(followed.target, places[1:], [at_ms])[0], base.sure)
         commits = [one for one in commits if one[1] > base.at_ms]
     if slot is not None and 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
-        followed.windows.confirm(slot, remade.at_ms)  # of the new log, whatever it passed over there
+        followed.windows.confirm(slot, remade.at_ms)  # it belongs to the new log, whatever was skipped there
     if base.target_end < 0 <= places[1]:
         base = _with_new_copy(base, followed.target, places[1])
     if base.at_ms < followed.copied_anew_ms:
-        base = replace(base, target_end=0)  # of another log: the new copy was empty, or not there yet
+        base = replace(base, target_end=0)  # of another log: the new target was empty, or did not exist yet
     remade.open[partition] = base
     return base, commits
 
@@ -205,28 +207,29 @@ def _advance(
 def _of_old_log(
     remade: Remade, commits: list[tuple[int, int]], end: int, looked_ms: int
 ) -> list[tuple[int, int]]:
-    """Return the offsets that were past the new log's end when that was looked at after they were written."""
+    """Return the offsets that were past the new log's end when it was polled after their writing."""
     if end < 0 or looked_ms < remade.at_ms:
         return []
     return [one for one in commits if one[1] <= looked_ms and one[0] > end]
 
 
 def _maybe_of_old_log(remade: Remade, base: Base, followed: Followed, slot: int | None) -> int:
-    """Return the largest offset that was written first of all and may be of the old log, -1 for none.
+    """Return the largest offset among the first ones that may be of the old log, -1 for none.
 
-    Of a log of which no offset was known (the base is its start then) and that was made anew soon after.
+    That concerns a log without a known offset (the base is its start) that was re-created soon after.
     """
     if base.sure or base.next_offset > 0:
         return -1
     early = [offset for offset, at_ms in followed.windows.commits(slot) if at_ms <= remade.at_ms]
-    # What was empty when it was looked at last tells nothing of how fast it was filled.
+    # A log that was empty at its last poll does not show how fast it grew.
     return max((one for one in early if base.log_most <= 0 or one <= base.log_most), default=-1)
 
 
 def _doubted(base: Base, seen: Sighted, maybe_old: int, *, end: int) -> Passage | None:
-    """Judge what seems to be copied, of a log that ends at `end`: the mirror may have gone on at `maybe_old`.
+    """Judge a start that seems replicated, of a log that ends at `end`.
 
-    It did not where the copy has grown by what was written of the old log and by all of the new one.
+    The mirror may have continued at `maybe_old`. It did not if the target has grown by what was written of
+    the old log plus all of the new one.
     """
     if seen.high - seen.low >= maybe_old - seen.start:
         return None
@@ -236,16 +239,16 @@ def _doubted(base: Base, seen: Sighted, maybe_old: int, *, end: int) -> Passage 
 
 
 def _copy_is_read(remade: Remade, partition: int, seen: Sighted, followed: Followed) -> bool:
-    """Tell whether the copy's id was read since its growth told first that a beginning was passed over.
+    """Return whether the target's id was read since its growth first showed a skipped start.
 
-    A copy that was made anew meanwhile has grown by less.
+    A target that was re-created meanwhile has grown by less.
     """
     seemed_ms, read_ms = remade.seemed_ms.setdefault(partition, seen.at_ms), followed.copy_read_ms
     return read_ms is None or read_ms >= seemed_ms or seen.at_ms - seemed_ms > followed.ids_within_ms
 
 
 def _is_of_new_log(remade: Remade, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
-    """Tell whether the newest offset can not be the last one of the old log, written late."""
+    """Return whether the newest offset cannot be the last one of the old log, written late."""
     gone_ms = remade.gone_ms if remade.gone_ms >= 0 else remade.at_ms
     since = [one for one in commits if one[1] > gone_ms]
     moved = len({offset for offset, _ in since}) > 1
@@ -253,10 +256,11 @@ def _is_of_new_log(remade: Remade, commits: list[tuple[int, int]], cadence_ms: i
 
 
 def _rests(seen: Sighted, followed: Followed, places: Places, cadence_ms: int) -> bool:
-    """Tell whether the mirror is at the new log's end, and this and the copy's have stood for a cadence.
+    """Return whether the mirror is at the new log's end, and both ends have not moved for a cadence.
 
-    Had it read any of the new log, another offset were there by now. So this one is of the new log, or it is
-    the last of the old one and the mirror will ask for what follows: what lies before it is passed over.
+    If the mirror had read any of the new log, another offset would exist by now. So this one is of the new
+    log, or it is the last of the old one and the mirror will read what follows: everything before it is
+    skipped.
     """
     if seen.low != int(followed.source.end[places[0]]):
         return False
@@ -265,13 +269,13 @@ def _rests(seen: Sighted, followed: Followed, places: Places, cadence_ms: int) -
 
 
 def _end_before(log: Heads, place: int, before_ms: int) -> int:
-    """Return where a log ended so long before it was looked at last, -1 where that is not known."""
+    """Return the log end so long before its last poll, -1 if unknown."""
     then_ms = log.sampled_ms[[place]] - before_ms
     return int(log.end_at(np.array([place], np.int32), then_ms)[0])
 
 
 def _fall(commits: list[tuple[int, int]], known_ms: int) -> int | None:
-    """Return the first column after which the offset is one of a newer log: it fell, since the old id."""
+    """Return the first column after which the offset belongs to a newer log: it fell after the old id."""
     steps = range(len(commits) - 1, 0, -1)
     return next(
         (at for at in steps if commits[at][0] < commits[at - 1][0] and commits[at][1] > known_ms), None
@@ -279,13 +283,13 @@ def _fall(commits: list[tuple[int, int]], known_ms: int) -> int | None:
 
 
 def _target_ends(target: Heads, places: Sequence[int], at_ms: Sequence[int]) -> list[int]:
-    """Return where each copy ended at its instant, -1 for one that has no place."""
+    """Return each target's end at its instant, -1 without a place."""
     there = np.array(places, np.int32)
     has_place, then_ms = there >= 0, np.array(at_ms, np.int64)
     found, there, then_ms = np.full(len(there), -1, np.int64), there[has_place], then_ms[has_place]
     ends = target.end_at(there, then_ms)
     oldest, oldest_ms = target.oldest_ms(there)
-    # One that was not looked at yet has stood since before that.
+    # A target without a poll yet has been idle since before that.
     otherwise = np.where(oldest_ms >= then_ms, oldest, target.end[there])
     found[has_place] = np.where(ends < 0, otherwise, ends)
     told: list[int] = found.tolist()
@@ -293,21 +297,21 @@ def _target_ends(target: Heads, places: Sequence[int], at_ms: Sequence[int]) -> 
 
 
 def _with_new_copy(base: Base, target: Heads, target_place: int) -> Base:
-    """Take a copy that was not there when the mirror wrote the base for one that was empty then."""
+    """Count a target that did not exist when the mirror wrote the base as empty then."""
     if int(target.end[target_place]) < 0:
         return base
     return replace(base, target_end=max(0, int(target.start[target_place])))
 
 
 def _log_most(source: Heads, places: Sequence[int], known_ms: int, next_offsets: Sequence[int]) -> list[int]:
-    """Return the most that each old log can have held when it went, -1 where that is not known.
+    """Return the most that each old log can have held when it was removed, -1 if unknown.
 
-    It was looked at last at `known_ms`; what came afterwards is as much as came in a time before that.
+    Its last poll was at `known_ms`; later records are estimated from the growth in a period before.
     """
     there = np.array(places, np.int32)
     at = np.maximum(there, 0)
     before, end = (source.end_at(at, np.full(len(at), ms)) for ms in (known_ms - GROWS_MS, known_ms))
-    # Not looked at then, or what is known is of the new log.
+    # Not polled then, or the data is of the new log.
     unknown = (there < 0) | (np.minimum(before, end) < np.array(next_offsets, np.int64))
     told: list[int] = np.where(unknown, -1, end + GROWN_TIMES * (end - before)).tolist()
     return told
@@ -316,10 +320,10 @@ def _log_most(source: Heads, places: Sequence[int], known_ms: int, next_offsets:
 def sighted(
     followed: Followed, slot: int | None, places: Places, looked_ms: tuple[int, int], base: Base
 ) -> Sighted | None:
-    """Return the newest look at the target since the base, None where N is not known well enough at it.
+    """Return the newest poll of the target since the base, None if N is not known well enough for it.
 
-    `places` and `looked_ms`, when their ends were read last, are of the source and the target. Where the
-    source leads, and nothing was written since, the target's look before that is the newest that tells.
+    `places` and `looked_ms`, when their ends were last read, are of the source and the target. If the source
+    leads, and nothing was written since, the target's poll before that is the newest one that counts.
     """
     commits = [one for one in followed.windows.commits(slot) if one[1] > base.at_ms]
     target_end, at_ms = int(followed.target.end[places[1]]), looked_ms[1]
@@ -328,7 +332,7 @@ def sighted(
     before = [offset for offset, written_ms in commits if written_ms <= at_ms and offset > base.next_offset]
     if not before or min(target_end, base.target_end) < 0:
         return None
-    # What is copied while an offset is being written is not in it.
+    # An offset does not include records that are replicated while it is written.
     after = [offset for offset, written_ms in commits if written_ms >= at_ms + WRITING_MS]
     end = int(followed.source.end[places[0]]) if looked_ms[0] >= at_ms else _FAR
     start = max(0, int(followed.source.start[places[0]]))
@@ -337,7 +341,7 @@ def sighted(
 
 
 def _sighted_at_end(followed: Followed, places: Places, looked_ms: int, base: Base) -> Sighted | None:
-    """Return the same where the new log has come to end where the mirror was: it has nothing to write."""
+    """Return the same if the new log has come to end at the mirror's offset: it has nothing to write."""
     start, end = max(0, int(followed.source.start[places[0]])), int(followed.source.end[places[0]])
     target_end, at_ms = followed.target.look_until(places[1], looked_ms)
     if not start < end == base.next_offset or min(target_end, base.target_end) < 0:

@@ -1,4 +1,4 @@
-"""What is told of a source topic that was made anew and whose beginning the mirror passed over. Pure."""
+"""Findings about a skipped start of a re-created source topic. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def suspicion(
     remade: Remade, partition: int, seen: Sighted, maybe_old: int, followed: Followed
 ) -> MirrorFinding:
-    """Return what may have been passed over, where the first offset may be of either log."""
+    """Return what may have been skipped, if the first offset may be of either log."""
     records = maybe_old - seen.start
     sentence = (
         f"{remade.topic}-{partition} on {followed.source_name} was re-created (seen at "
@@ -31,12 +31,12 @@ def suspicion(
 
 
 def _doubt(remade: Remade, base: Base, seen: Sighted, followed: Followed, place: int) -> str:
-    """Say what else may explain that the copy at this place has grown by less than all, "" for nothing."""
+    """Return what else may explain that the target has grown by less than all, "" for nothing."""
     if followed.compacted:
         return " Compaction may have left such a gap too."
     before, _ = followed.target.bounds_at(place, max(base.at_ms, remade.known_ms))
     _, after = followed.target.bounds_at(place, base.at_ms)
-    # Where the copy ended when the base was written lies between two polls: a burst may have come then.
+    # The target's end when the base was written lies between two polls: a burst may have arrived then.
     is_own = seen.low - base.next_offset <= seen.target_end - after <= seen.high - base.next_offset
     if markers_may_tell(base, seen) and not (is_own and after >= 0):
         return " Markers of transactions may have left such a gap too."
@@ -58,15 +58,15 @@ def finding(
     place: int,
     most: int | None,
 ) -> MirrorFinding:
-    """Return what was passed over; `place` is the copy's.
+    """Return what was skipped; `place` is the target's.
 
-    The mirror went on at the base at least, and at `most`, None where that is not known: it may have copied
-    more of the old log than it had written an offset for.
+    The mirror continued at the base at least, and at `most`; None if that is unknown. It may have replicated
+    more of the old log than its last offset shows.
     """
     doubt = _doubt(remade, base, seen, followed, place)
     least = base.next_offset - seen.start
     if followed.transactional:
-        least = -(-least // 2)  # each marker of a transaction ends a record at least
+        least = -(-least // 2)  # each transaction marker ends at least one record
     went = "the mirror continued in the middle of the new log"
     moved = f"went from {base.next_offset} to {seen.low}"
     if seen.low == base.next_offset:
@@ -92,7 +92,7 @@ def _passed(
     proved: bool,
     sentence: str,
 ) -> MirrorFinding:
-    """Return what is told of the new log's records up to, and not including, `until`: at least, at most."""
+    """Return the finding about the new log's records below `until`: at least, at most."""
     first, most = until
     return MirrorFinding(
         code=Cause.TOPIC_RECREATED,
@@ -100,7 +100,7 @@ def _passed(
         partition=partition,
         at_ms=seen.at_ms,
         records=least,
-        records_most=most,  # from 0 on, wherever the log starts by now
+        records_most=most,  # from 0 on, whatever the present log start
         first_offset=seen.start,
         last_offset=first - 1,
         proved=proved,

@@ -1,4 +1,4 @@
-"""A topic that was re-created, and what its flow is followed by. Pure."""
+"""A re-created source topic, and the data by which it is followed. Pure."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Remade:
-    """A source topic that was made anew, and by partition what the mirror made of it, once that is known."""
+    """A re-created source topic, and by partition what the mirror made of it, once known."""
 
     topic: str
     at_ms: int  # when its new id was read
-    gone_ms: int = -1  # when a list was read that lacked it, -1 where none did
-    known_ms: int = -1  # when it was surely not there yet: the old id was read, or a list lacked both
+    gone_ms: int = -1  # when a list without it was read; -1: never
+    known_ms: int = -1  # when it surely did not exist yet: the old id was read, or a list lacked both
     open: dict[int, Base] = field(default_factory=dict)  # by partition
     decided: dict[int, Passage] = field(default_factory=dict)
     found: list[MirrorFinding] = field(default_factory=list)
-    seemed_ms: dict[int, int] = field(default_factory=dict)  # looks by which a beginning seemed passed over
+    seemed_ms: dict[int, int] = field(default_factory=dict)  # polls by which a start seemed skipped
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What a flow's mirror is followed by: its windows, both sides' logs, and the source's name."""
+    """The data by which a flow is followed: windows, both sides' logs, and the source's name."""
 
     windows: MirrorWindows
     source: Heads
     target: Heads
     source_name: str
     compacted: bool = False
-    transactional: bool = False  # whether a transaction was seen in the new log
-    by_record: bool = False  # whether each offset is written with its record alone, and again with that only
-    copied_anew_ms: int = -1  # when the newest id of its copy was read that was another one
-    copy_read_ms: int | None = None  # when the copy's id was read last, None where it is not read
-    ids_within_ms: float = 0.0  # for how long an id is waited for
+    transactional: bool = False  # whether the new log has had a transaction
+    by_record: bool = False  # whether an offset is written only with its record, and again only with that one
+    copied_anew_ms: int = -1  # when the target's last change of id was read
+    copy_read_ms: int | None = None  # when the target's id was read last; None: never
+    ids_within_ms: float = 0.0  # for how long an id is awaited

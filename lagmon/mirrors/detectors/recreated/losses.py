@@ -1,9 +1,10 @@
-"""What a flow lost with topics that were made anew, on either side. Pure.
+"""What a flow lost with re-created topics, on either side. Pure.
 
-Source: what the mirror passed over of the new log (`mirror_remade`). Target: what was there before
-(`mirror_ends`), unless the mirror's offsets went back since, which sends all of it again, or the source's
-topic was made anew as well between the last look at the old copy and the new one's id: who deletes both means
-to. The ids of both sides come apart, so that is told once the source's id was read since.
+Source: what the mirror skipped of the new log (beginnings.py). Target: what it held before
+(target_ends/ends.py). There are two exceptions for the target. If the mirror's offsets went back since, all
+of it is sent again. If the source topic was re-created too, between the last poll of the old target and the
+new target's id, whoever deleted both meant to. The ids of both sides are read separately, so a loss is
+reported once the source's id was read since.
 """
 
 from __future__ import annotations
@@ -37,35 +38,39 @@ class RecreatedTopics(Detector):
     ends: TargetEnds = field(default_factory=TargetEnds)
     remade: dict[str, Remade] = field(default_factory=dict)  # by topic, the newest of each
     _gone: dict[str, tuple[int, dict[int, Base]]] = field(default_factory=dict)  # when, and where it was
-    _unread: dict[str, tuple[int, int]] = field(default_factory=dict)  # made anew before offsets were read
+    _unread: dict[str, tuple[int, int]] = field(default_factory=dict)  # re-created before offsets were read
     _copies: dict[str, list[MirrorFinding]] = field(default_factory=dict)  # by topic
-    _sent_to: dict[tuple[str, int], int] = field(default_factory=dict)  # N + 1 before the copies went
-    _was_at_ms: dict[tuple[str, int], int] = field(default_factory=dict)  # and when; of earlier processes not
-    _held_ms: dict[tuple[str, int], int] = field(default_factory=dict)  # last polls of copies, of dense ones
+    _sent_to: dict[tuple[str, int], int] = field(
+        default_factory=dict
+    )  # N + 1 before the targets were removed
+    _was_at_ms: dict[tuple[str, int], int] = field(
+        default_factory=dict
+    )  # and when; not for earlier processes
+    _held_ms: dict[tuple[str, int], int] = field(default_factory=dict)  # last polls of targets without gaps
 
     def note_gone(self, flow: FlowView, topic: str, *, gone_ms: int) -> None:
         """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
-        remote = flow.order.flow.remote_topic(topic)  # it is none of the flow's topics any more
+        remote = flow.order.flow.remote_topic(topic)  # it does not belong to the flow any more
         places = {number: (-1, place) for number, place in enumerate(flow.target.places.listed_of(remote))}
         self._gone.pop(topic, None)
         found = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=gone_ms, is_gone=True)
         self._gone[topic] = gone_ms, found
         if len(self._gone) > MOST_GONE:
-            del self._gone[next(iter(self._gone))]  # the one that went first
+            del self._gone[next(iter(self._gone))]  # the one that was removed first
 
     def note_back(self, topic: str) -> None:
-        """Take note that a source topic that seemed gone is there, the same as before."""
+        """Note that a source topic that seemed removed exists, the same as before."""
         self._gone.pop(topic, None)
 
     def note_source(self, flow: FlowView, topic: str, *, known_ms: int, now_ms: int) -> None:
-        """Take note that a source topic was made anew, after `known_ms`."""
-        if flow.read_to_ms < 0:  # where the mirror was, and what was kept, shows once its offsets are read
+        """Note that a source topic was re-created after `known_ms`."""
+        if flow.read_to_ms < 0:  # the mirror's position is known once its offsets are read
             known_ms, _ = self._unread.get(topic, (known_ms, now_ms))
             self._unread[topic] = known_ms, now_ms
             return
         self._keep_copies(topic, lambda one: one.at_ms <= known_ms)
         if not flow.order.progress.resumes:
-            return  # only N of its own tells where the mirror went on
+            return  # only a mirror's own N shows where it continued
         followed, places = _followed(flow, topic), _places(flow, topic)
         gone = self._gone.pop(topic, None)
         remade = mirror_remade.begin(topic, followed, places, known_ms=known_ms, now_ms=now_ms)
@@ -104,13 +109,13 @@ class RecreatedTopics(Detector):
                 self._sent_to[topic, partition] = int(flow.windows.next_offset[slot])
 
     def observe(self, flow: FlowView, sight: MirrorSight) -> None:
-        """Decide what can be decided by now, and forget what is told no longer."""
+        """Decide what can be decided by now, and forget what is not shown any more."""
         now_ms = sight.now_ms
         self.ends.note(flow, sight)
         for topic, remade in list(self.remade.items()):
             places = _places(flow, topic)
             mirror_remade.follow(remade, _followed(flow, topic), places, cadence_ms=sight.cadence_ms)
-            gone = (topic, "source") not in flow.topics.ids  # for so long that its id is not kept any more
+            gone = (topic, "source") not in flow.topics.ids  # for so long that its id was forgotten
             settled = (gone or not remade.open) and not remade.found
             if settled and now_ms - remade.at_ms > HELD_MS:
                 del self.remade[topic]
@@ -128,9 +133,9 @@ class RecreatedTopics(Detector):
         self._was_at_ms = {name: at_ms for name, at_ms in self._was_at_ms.items() if name in told}
 
     def forget_offsets(self, flow: FlowView) -> None:
-        """Take away offsets of old logs where the new ones are known to be empty: they say nothing.
+        """Remove offsets of old logs if the new ones are known to be empty: they prove nothing.
 
-        Slots are given back by that, so it is done before anything is judged.
+        This frees slots, so it is done before anything is judged.
         """
         start, end = flow.source.heads.start, flow.source.heads.end
         for topic, remade in self.remade.items():
@@ -144,19 +149,19 @@ class RecreatedTopics(Detector):
                     flow.windows.forget(topic, partition)
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
-        """Return what was lost, for as long as it is told."""
+        """Return what was lost, for as long as it is shown."""
         copies = [
             one for found in self._copies.values() for one in found if _source_is_read(flow, one, now_ms)
         ]
         return [*copies, *(one for remade in self.remade.values() for one in remade.found)]
 
     def kept(self) -> tuple[list[MirrorFinding], list[MirrorFinding], dict[tuple[str, int], int]]:
-        """Return what was lost with copies, with topics of the source, and where the mirror was before."""
+        """Return losses with target topics, losses with source topics, and where the mirror was before."""
         passed_over = [one for remade in self.remade.values() for one in remade.found]
         return [one for found in self._copies.values() for one in found], passed_over, dict(self._sent_to)
 
     def kept_undecided(self) -> list[Remade]:
-        """Return the topics of which it may still show what the mirror made of them, with where it was."""
+        """Return the topics that are not decided yet, with where the mirror was."""
         remade = self.remade.values()
         return [
             Remade(one.topic, one.at_ms, one.gone_ms, one.known_ms, dict(one.open))
@@ -171,7 +176,7 @@ class RecreatedTopics(Detector):
         sent_to: Mapping[tuple[str, int], int],
         undecided: Iterable[Remade] = (),
     ) -> None:
-        """Know again what an earlier process found; once the offsets are read, which may contradict it."""
+        """Restore an earlier process's findings; once the offsets are read, which may contradict them."""
         for one in copies:
             self._copies.setdefault(one.topic, []).append(one)
         self._sent_to = {**sent_to, **self._sent_to}
@@ -181,10 +186,10 @@ class RecreatedTopics(Detector):
             remade.found.append(one)
 
     def undecided(self, sight: MirrorSight) -> list[Remade]:
-        """Return the topics of which it may still show what the mirror made of them.
+        """Return the topics that may still be decided.
 
-        A mirror has told after two of its offsets and a look; one that has not by then stands, or there is
-        nothing to copy.
+        Two offsets of the mirror and a poll decide. A mirror without them by then is stalled, or there is
+        nothing to replicate.
         """
         within_ms = sight.stopped_after_ms
         return [one for one in self.remade.values() if one.open and sight.now_ms - one.at_ms <= within_ms]
@@ -195,9 +200,9 @@ class RecreatedTopics(Detector):
             self._copies[topic] = kept
 
     def _is_all(self, flow: FlowView, one: MirrorFinding) -> bool:
-        """Tell whether a copy can have got nothing between the last poll and its deletion.
+        """Return whether a target cannot have received anything between the last poll and its deletion.
 
-        The mirror had written by that poll that it had copied all that the source has even now.
+        By that poll the mirror had written that it had replicated everything that the source has even now.
         """
         name = one.topic, one.partition or 0
         slot, held_ms = flow.windows.slot(*name), self._held_ms.get(name, -1)
@@ -220,7 +225,7 @@ class RecreatedTopics(Detector):
     def _is_sent_again(self, flow: FlowView, one: MirrorFinding) -> bool:
         assert one.partition is not None
         if flow.read_to_ms < 0:
-            return False  # of its offsets some are known, or none
+            return False  # its offsets are known in part, or not at all
         name = one.topic, one.partition
         slot = flow.windows.slot(*name)
         if slot is None:
@@ -232,9 +237,9 @@ class RecreatedTopics(Detector):
 
 
 def _began_anew(flow: FlowView, name: tuple[str, int], slot: int, since_ms: int) -> bool:
-    """Tell whether the mirror's offset went to its log's start, or was taken away, and it moved on since."""
+    """Return whether the mirror's offset went to its log start, or was removed, and it has moved since."""
     if not flow.order.progress.commits:
-        return False  # there each copy that is made anew begins at one
+        return False  # there each re-created target starts so
     topic, partition = name
     places = flow.source.places.listed_of(topic)
     start = max(0, int(flow.source.heads.start[places[partition]])) if partition < len(places) else 0
@@ -242,7 +247,7 @@ def _began_anew(flow: FlowView, name: tuple[str, int], slot: int, since_ms: int)
 
 
 def _source_is_read(flow: FlowView, one: MirrorFinding, now_ms: int) -> bool:
-    """Tell whether the id of a topic on the source was read since, where it is read and not for too long."""
+    """Return whether the id of a source topic was read since, or has not been read for too long."""
     read_ms = flow.topics.ids_at_ms.get((one.topic, "source"), one.at_ms)
     return read_ms >= one.at_ms or now_ms - one.at_ms > ids_within_ms(len(flow.source.topics))
 

@@ -1,6 +1,6 @@
-"""Whether the beginning of a source topic that was made anew was copied, out of a copy's growth. Pure.
+"""Whether the start of a re-created source topic was replicated, by the target's growth. Pure.
 
-mirrors/recreated/beginnings.py tells what these numbers are and where they come from.
+beginnings.py explains these numbers and where they come from.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from enum import Enum
 
 
 class Passage(Enum):
-    """What became of the new log's beginning in one partition."""
+    """What became of the new log's start in one partition."""
 
     COPIED = "copied"
     PASSED_OVER = "passed over"
-    NOT_TOLD = "not told"  # both look alike, now and later
+    NOT_TOLD = "not told"  # both fit, now and later
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Where the mirror was when its offset was last known to be one of the old log."""
+    """Where the mirror was when its offset was last known to belong to the old log."""
 
     next_offset: int
     at_ms: int
     target_end: int
-    sure: bool  # whether no later offset could have been of the old log too
-    log_most: int = -1  # the most that the old log can have held in the end, -1 where that is not known
+    sure: bool  # whether no later offset can be of the old log too
+    log_most: int = -1  # the most that the old log can have held in the end; -1: unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Sighted:
-    """One partition at a look at the target's end, after its source topic was made anew.
+    """One partition at a poll of the target's end, after its source topic was re-created.
 
-    `low` and `high` are the least and the most that N + 1 can have been at that look.
+    `low` and `high` are the least and the most that N + 1 can have been at that poll.
     """
 
     start: int
@@ -43,10 +43,10 @@ class Sighted:
 
 
 def judge_passage(base: Base, seen: Sighted) -> Passage | None:
-    """Tell what became of the log's beginning, None while both explanations would fit."""
+    """Return what became of the log start, None while both explanations fit."""
     passed = base.next_offset - seen.start
     if passed <= 0:
-        return Passage.COPIED  # there is nothing before it
+        return Passage.COPIED  # nothing was before it
     if seen.high - seen.low >= passed:
         return None
     grew = seen.target_end - base.target_end
@@ -56,10 +56,10 @@ def judge_passage(base: Base, seen: Sighted) -> Passage | None:
 
 
 def markers_may_tell(base: Base, seen: Sighted) -> bool:
-    """Tell whether transactions may have left such a gap, where the beginning seems to be passed over.
+    """Return whether transaction markers may have left such a gap, if the start seems skipped.
 
-    Their markers take offsets and are not copied: one for each record, at most. A copy that grew by N's own
-    growth, to the record, has none of them.
+    Their markers take offsets and are not replicated: at most one for each record. A target that grew by
+    exactly N's own growth has none of them.
     """
     grew = seen.target_end - base.target_end
     skipped = _distance(grew, seen.low - base.next_offset, seen.high - base.next_offset)

@@ -1,12 +1,12 @@
-"""Topics that a mirror wrote offsets of and that the list of its source's topics does not show. Pure.
+"""Topics with offsets of a mirror that the list of the source's topics lacks. Pure.
 
-Topics are listed once a minute only, so a mirror may have copied a new topic before it is listed. Of a topic
-whose id was never read time alone tells: what was written a while before a list that lacks it is of a log
-that is gone, and is forgotten; what was written since counts as soon as the topic is listed.
+Topics are listed once a minute only, so a mirror may have replicated a new topic before it is listed. For a
+topic whose id was never read, time decides: offsets written a while before a list without the topic belong to
+a removed log, and are forgotten. Later offsets count as soon as the topic is listed.
 
-One whose id is known may come back, as the same topic or as another one of its name: what is known of it is
-kept, and says nothing, until it is listed again and its id is read. Where that is another, what was written
-up to the newest list that lacks it is of the old log.
+A topic whose id is known may return, as the same topic or as another one of its name. Its data is kept, and
+does not count, until the topic is listed again and its id is read. If the id is another one, offsets written
+up to the newest list without the topic belong to the old log.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     Name = tuple[str, int]  # topic and partition
 
-LISTED_WITHIN_MS = 60_000  # a broker that has just begun may leave out of its list what another one has
+LISTED_WITHIN_MS = 60_000  # a broker that has just started may lack topics in its list
 _NOT_BACK = -1
 
 
 @dataclass(slots=True)
 class _Away:
-    """A topic that was listed once; when the newest list was read that lacks it, since when it is back."""
+    """A topic that was listed once: when the newest list without it was read, and since when it is back."""
 
     lacked_ms: int
     back_ms: int = _NOT_BACK
@@ -47,7 +47,7 @@ class UnlistedTopics:
         return frozenset(self._away)
 
     def follow(self, flow: FlowView, now_ms: int) -> None:
-        """Keep or forget what is known of topics that are left out of the newest list."""
+        """Keep or forget what is known of topics that the newest list lacks."""
         there, listed_ms = flow.source.topics, flow.source.listed_ms
         lacking: dict[str, list[Name]] = {}
         for topic, partition, _ in flow.windows.slots():
@@ -61,7 +61,7 @@ class UnlistedTopics:
             else:
                 self._give_up(topic)
                 flow.windows.forget_until(names, listed_ms - LISTED_WITHIN_MS)
-        # Of the cluster's topics those are asked for that flows read or write there: all of them at most.
+        # Ids are read for the topics that flows use there: at most all topics of the cluster.
         within_ms = ids_within_ms(len(there))
         for topic in self._away.keys() & there.keys():
             one = self._away[topic]
@@ -72,7 +72,7 @@ class UnlistedTopics:
                 self._give_up(topic)
 
     def note_id(self, flow: FlowView, topic: str, *, is_another: bool) -> None:
-        """Take note that the id of a topic was read: where it had been away, that tells if it is another."""
+        """Note that the id of a topic was read: after an absence, that shows whether it is another one."""
         one = self._away.pop(topic, None)
         if one is None:
             return
@@ -86,6 +86,6 @@ class UnlistedTopics:
         flow.windows.forget_until(names, one.lacked_ms)
 
     def _give_up(self, topic: str) -> None:
-        """Wait for its id no longer: nothing tells what log its former offsets are of."""
+        """Stop waiting for its id: nothing shows which log its former offsets belong to."""
         if self._away.pop(topic, None) is not None:
             self._recreated.note_back(topic)

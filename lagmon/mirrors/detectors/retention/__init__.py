@@ -1,8 +1,8 @@
 """Records that retention deleted before the mirror replicated them.
 
-losses     records that the source deleted before the mirror replicated them: found and counted
+losses     finds and counts them
 overtaken  such records of one partition, and what bounds their number
-findings   findings about records that the source deleted before they were replicated
-synced     records that retention deleted, counted by offset syncs
-emptied    partitions whose log is empty and starts behind where the mirror stands
+findings   findings about them
+synced     their number by offset syncs
+emptied    partitions with an empty log that starts after the offset of a stalled mirror
 """

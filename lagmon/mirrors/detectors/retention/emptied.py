@@ -1,8 +1,8 @@
-"""Partitions whose log is empty and starts behind where the mirror stands, with a copy that stands too. Pure.
+"""Partitions with an empty log that starts after the mirror's offset, with a stalled target. Pure.
 
-Nothing is left to copy, so by its lag such a mirror is well. What was deleted may be records, of a mirror
-that is down, or the marker of a transaction that none passes on an idle topic (mm2.md). Nothing tells which:
-so that is told, and not that all is well, nor that anything is lost.
+Nothing is left to replicate, so by its lag such a mirror seems OK. The deleted offsets may be records, of a
+mirror that is down, or the marker of a transaction that no mirror passes on an idle topic (mm2.md). Nothing
+shows which. So the sentence reports this, and neither that all is OK nor that records are lost.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def still(sight: MirrorSight, stands: Standing) -> Slots:
-    """Return the partitions that stand before what was deleted, their copies too or not looked at lately."""
+    """Return partitions stalled before deleted offsets, with a target that is stalled or not polled."""
     return np.flatnonzero(sight.used & (sight.rows.reason == Reason.DELETED_UNREAD) & stands.still)
 
 
 def sentence(flow: FlowView, sight: MirrorSight, slots: Slots) -> str:
-    """Return what it means of partitions of which nothing is left to copy."""
+    """Return what it means that nothing is left to replicate."""
     topic, partition = flow.windows.name(int(slots[0]))
     source, records = flow.order.flow.source, int(sight.deleted[slots].sum())
     since_ms = int(flow.windows.moved_ms[slots].max())  # since then for none of them
@@ -42,7 +42,7 @@ def sentence(flow: FlowView, sight: MirrorSight, slots: Slots) -> str:
     if several:
         where = f"{count_text(len(slots), 'partition')} ({where} among them)"
     empty = f"{are} empty"
-    if (heads.end[places] > heads.start[places]).any():  # behind a transaction that is open
+    if (heads.end[places] > heads.start[places]).any():  # after an open transaction
         empty = f"{'have' if several else 'has'} nothing that the mirror may read"
     return (
         f"The {logs} of {where} on {source} {empty} and {start} after the mirror's newest offset (from"

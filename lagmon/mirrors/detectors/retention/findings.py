@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def findings_of(flow: FlowView, lost: Sequence[Overtaken], now_ms: int) -> list[MirrorFinding]:
-    """Return what was lost, for as long as it is told."""
+    """Return what was lost, for as long as it is shown."""
     return [_finding(flow, one) for one in lost if 0 <= now_ms - one.at_ms <= HELD_MS]
 
 

@@ -1,23 +1,26 @@
-"""Records that the source deleted before the mirror had copied them: how many, by partition. Pure.
+"""Records that the source deleted before the mirror replicated them: their number, by partition. Pure.
 
-By offsets they are N + 1 to the log's start less 1, but N is only as fresh as the worker's flush: what was
-copied since it was written is not lost. Where the mirror stands is bounded by where its copy ends
-(`mirror_distance`), and so is the number: `least` to `most`, which meet where looks at rest have told the
-distance. Each further look narrows them; one that contradicts tells that records came after all, or that the
-log's start had moved on.
+By offsets these are N + 1 to the log start minus 1. But N is only as fresh as the worker's flush: records
+replicated since are not lost. The target's end bounds the mirror's position (target_ends/distance.py), and so
+the number: `least` to `most`. These meet if polls of an idle mirror have shown the distance. Each further
+poll narrows them. A contradicting poll shows that records arrived after all, or that the log start had moved.
 
-A loss is told when N has stood for longer than it does in a mirror that moves, of a log's start that was read
-before the copy was looked at, and where at least one record is lost for certain. A mirror that keeps up, with
-offsets each minute and a log of seconds, loses nothing though its log starts behind its N all the time. Once
-the mirror has passed the start, the copy lacks what was lost: the distance before less that since. So much as
-was proved before and is by that is counted at once, and the rest of `least` when it settles. Where nothing is
-proved of a mirror that stood, a suspicion is left: what may have been lost. Offset syncs tell the same to a
-record or two (mirrors/retention/synced.py), and are taken before what looks tell.
+A loss is reported under these conditions:
 
-Three kinds of mirrors and topics are told apart. Exactly-once delivery leaves markers in the copy, which so
-tells nothing of what it lacks, but the offset is written with the records. Of a topic that is compacted,
-nobody knows how much was there: one record at least is lost. And a mirror with `auto.offset.reset=latest`
-goes on at the log's end, so it lacks more than was deleted.
+- N has been idle for longer than in a mirror that moves.
+- The log start was read before the poll of the target.
+- At least one record is surely lost.
+
+A mirror that keeps up, with an offset each minute and a log of seconds, loses nothing though its log always
+starts after N. Once the mirror has passed the start, the target lacks the lost records: the distance before
+minus the distance since. What was proved before and is confirmed by that counts at once, the rest of `least`
+when it settles. If nothing is proved of a stalled mirror, a suspicion remains: what may have been lost.
+Offset syncs show the same to a record or two (synced.py), and take precedence over polls.
+
+Three kinds of mirrors and topics are special. Exactly-once delivery leaves markers in the target, so that it
+does not show what it lacks; but the offset is written with the records. Of a compacted topic the number of
+records is unknown: at least one is lost. A mirror with `auto.offset.reset=latest` continues at the log end,
+so it lacks more than was deleted.
 """
 
 from __future__ import annotations
@@ -59,14 +62,14 @@ class RetentionLosses(Detector):
     open: dict[Name, Overtaken] = field(default_factory=dict)  # not passed yet
     settled: deque[Overtaken] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
     total: Counter[str] = field(default_factory=Counter)  # records, by topic
-    known: tuple[Overtaken, ...] = ()  # all of the newest look
-    uncounted: dict[Name, Overtaken] = field(default_factory=dict)  # those of them that may still change
+    known: tuple[Overtaken, ...] = ()  # all, as of the newest poll
+    uncounted: dict[Name, Overtaken] = field(default_factory=dict)  # those that may still change
     waiting: frozenset[int] = frozenset()  # slots before deleted records, lost or not, with more to replicate
     emptied: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))  # slots: emptied.py
     _passing: dict[Name, Passing] = field(default_factory=dict)  # of those that are open
 
     def take_up(self, flow: FlowView, open_ones: Iterable[Overtaken]) -> None:
-        """Take over what an earlier process knew, once the offsets are read."""
+        """Restore what an earlier process knew, once the offsets are read."""
         self.open = {(one.topic, one.partition): one for one in open_ones} | self.open
         flow.distance.note_losses(self.open)
 
@@ -84,8 +87,8 @@ class RetentionLosses(Detector):
         return findings_of(flow, self.known, now_ms)
 
     def _follow(self, flow: FlowView, sight: MirrorSight, stands: Standing) -> NDArray[np.bool_]:
-        """Return which slots are before what was deleted, lost or not, with more to replicate."""
-        if flow.read_to_ms < 0:  # by some of the offsets it would seem to stand where it has long gone on
+        """Return which slots are before deleted offsets, lost or not, with more to replicate."""
+        if flow.read_to_ms < 0:  # an incomplete backlog of offsets would show old stalls
             return np.zeros(len(sight.used), np.bool_)
         slots = np.flatnonzero((sight.deleted > 0) & sight.used).tolist()
         gone = {flow.windows.name(slot): slot for slot in slots}
@@ -97,7 +100,7 @@ class RetentionLosses(Detector):
             if bounds is None or _moves(bounds, offset):
                 bounds = self._passing[name] = _begin(offset, start, before)
             if bounds.passed_ms >= 0:
-                continue  # it settles, and what the log has lost since is seen after that
+                continue  # it settles first; later deletions of the log are found afterwards
             if before is None or (before.mirrored_to, before.start) != (offset, start):
                 same = before is not None and (bounds.stood or before.mirrored_to == offset)
                 first_at_ms = before.first_at_ms if before is not None and same else sight.now_ms
@@ -139,24 +142,24 @@ class RetentionLosses(Detector):
     def _settle_passed(
         self, flow: FlowView, sight: MirrorSight, gone: dict[Name, int], stands: Standing
     ) -> None:
-        """Count what the mirror has passed, also where the log's start has passed it again since."""
+        """Count what the mirror has passed, also if the log start has passed the mirror again since."""
         for name, one in list(self.open.items()):
             slot, bounds = flow.windows.slot(*name), self._passing.get(name)
             again = name in gone
             if again and int(sight.known_to[gone[name]]) < one.start:
                 if bounds is not None:
-                    bounds.passed_ms = -1  # it is not past it, or went back
+                    bounds.passed_ms = -1  # it has not passed it, or went back
                 continue
             if slot is not None and not again and (slot >= len(sight.used) or not sight.used[slot]):
-                continue  # its topic is left out for now
+                continue  # its topic is not in the flow for now
             stands_again = again and slot is not None and bool(stands.offset[slot])
             at_once = stands_again or (again and bounds is not None and not bounds.stood)
             self._settle(flow, sight, name, at_once=at_once)
 
     def _uncounted(self, flow: FlowView, sight: MirrorSight) -> dict[Name, Overtaken]:
-        """Return what a mirror that stands, or stood until its next offset, can not have copied.
+        """Return what a mirror that is stalled, or was until its next offset, cannot have replicated.
 
-        Of one that has just passed it, what the looks until now leave possible.
+        For a mirror that has just passed it, what the polls until now leave possible.
         """
         found: dict[Name, Overtaken] = {}
         for name, one in self.open.items():
@@ -172,15 +175,15 @@ class RetentionLosses(Detector):
         return found
 
     def _settle(self, flow: FlowView, sight: MirrorSight, name: Name, *, at_once: bool) -> None:
-        """Bound what was lost by the newest look, and count it as soon as the bounds meet, or `at_once`."""
+        """Bound the loss by the newest poll; count it when the bounds meet, or `at_once`."""
         one, bounds, slot = self.open[name], self._passing.get(name), flow.windows.slot(*name)
-        if bounds is None:  # what a process before this one proved of it
+        if bounds is None:  # an earlier process proved it
             lost = one if _stood(flow, sight, one, slot) else replace(one, next_offset=one.start)
         else:
             settled = True
             if slot is not None and slot < len(sight.places):
                 settled = self._look_at_passed(flow, sight, slot, bounds, one)
-                one = self.open[name]  # of which more is counted, perhaps
+                one = self.open[name]  # its count may have changed
             if not settled and bounds.stood and not at_once:
                 return
             lost = bounds.found(one, sight.now_ms) if bounds.stood else replace(one, next_offset=one.start)
@@ -197,11 +200,11 @@ class RetentionLosses(Detector):
     def _look_at_passed(
         self, flow: FlowView, sight: MirrorSight, slot: int, bounds: Passing, one: Overtaken
     ) -> bool:
-        """Bound what was lost by what the copy lacks since, and count what is certain; true if all is."""
+        """Bound the loss by what the target lacks since, and count what is sure; true if all is."""
         if bounds.passed_ms < 0:
             bounds.passed_ms, bounds.passed_to = sight.now_ms, int(sight.known_to[slot])
         start = int(flow.source.heads.start[sight.places[slot]]) if sight.places[slot] >= 0 else -1
-        if start > bounds.start:  # it had moved on when the mirror went on, or did so since
+        if start > bounds.start:  # it had moved when the mirror continued, or since
             bounds.moved_to = min(start, bounds.passed_to)
         if not begins_early(flow):
             bounds.moved_to = bounds.passed_to
@@ -209,17 +212,17 @@ class RetentionLosses(Detector):
         if reach is None or sight.target_places[slot] < 0:
             return True
         if flow.order.flow.exactly_once or one.topic in flow.settings.compacted:
-            return True  # the copy's growth counts markers too, or does not count what was passed
+            return True  # the target's growth includes markers, or lacks what was passed
         if look is not None and look.at_ms > bounds.looked_ms and look.least >= max(one.start, bounds.start):
             bounds.looked_ms = look.at_ms
-            most = reach.most_at(look.end)  # where the mirror would be, had nothing been lost
+            most = reach.most_at(look.end)  # where the mirror would be without a loss
             if most is not None:
                 bounds.least = max(bounds.least, look.least - most)
             bounds.most = min(bounds.most, look.most - look.end + reach.high)
             bounds.synced = bounds.synced or lost_since(flow, slot, bounds.start, reach, look)
             bounds.least, bounds.most = bounds.synced or (bounds.least, bounds.most)
             certain = min(bounds.least, bounds.range()[0])
-            if bounds.synced is None:  # looks since may yet contradict each other
+            if bounds.synced is None:  # later polls may still contradict
                 certain = min(certain, 0 if bounds.told is None else bounds.told.offsets)
             certain = flow.record_bounds(one.topic, one.partition, max(0, certain)).least
             if bounds.stood and certain > one.counted:
@@ -237,7 +240,7 @@ def with_gaps(flow: FlowView, one: Overtaken) -> Overtaken:
 
 
 def _begin(offset: int, start: int, before: Overtaken | None) -> Passing:
-    """Begin with what is known of a loss, by an earlier process too, where the mirror has not moved since."""
+    """Start with what is known of a loss, by an earlier process too, if the mirror has not moved since."""
     if before is None or before.mirrored_to != offset or not before.offsets:
         return Passing(offset, offset, first_start=start)
     low, high = before.next_offset - before.within, before.next_offset
@@ -245,17 +248,17 @@ def _begin(offset: int, start: int, before: Overtaken | None) -> Passing:
 
 
 def _moves(bounds: Passing, offset: int) -> bool:
-    """Tell whether the mirror writes on without having stood: what it lost or not is told from there."""
+    """Return whether the mirror writes offsets without a stall: then bounds start again from there."""
     return bounds.passed_ms < 0 and not bounds.stood and offset != bounds.next_offset
 
 
 def _see_copy(
     flow: FlowView, sight: MirrorSight, slot: int, bounds: Passing, start: int, *, stands: bool
 ) -> bool:
-    """Bound where the mirror stands by the end of its copy; tell whether that is known."""
+    """Bound the mirror's position by the target's end; return whether it is known."""
     place, offset = int(sight.target_places[slot]), int(sight.known_to[slot])
     if place < 0 or not flow.order.progress.commits:
-        # It has no copy, or its copy's end is the offset and goes past what is lost with it.
+        # It has no target, or the target's end is the offset and passes the lost records with it.
         looked_ms = sight.now_ms if place < 0 else int(flow.windows.committed_ms[slot])
         bounds.low, bounds.high = max(bounds.low, offset), max(bounds.low, offset)
         bounds.see_start(start, sight.now_ms, looked_ms)
@@ -263,11 +266,11 @@ def _see_copy(
     end = int(flow.target.heads.end[place])
     if bounds.copy_end not in (-1, end):
         if bounds.told is not None:
-            return False  # it has gone on, and its next offset tells where
+            return False  # it has moved, and its next offset shows where
         bounds.low, bounds.high = offset, ANY
     if end < 0:
         return False
-    if offset == bounds.next_offset:  # a later look may be one at a copy that lacks what was lost
+    if offset == bounds.next_offset:  # a later poll may be of a target that lacks the lost records
         if not bounds.stood or bounds.reach is None:
             bounds.reach = flow.distance.of(flow, slot) or bounds.reach
             bounds.run = run_before(flow, slot, bounds.first_start, bounds.reach) or bounds.run
@@ -275,7 +278,7 @@ def _see_copy(
         for most in (flow.distance.most_at(flow, slot, end), synced):
             bounds.high = bounds.high if most is None else min(bounds.high, most)
     bounds.copy_end = end
-    # Else it may have grown behind what was lost, or by the markers of the mirror's own transactions.
+    # Else the growth may come after the loss, or from the markers of the mirror's own transactions.
     if stands and bounds.reach is not None and not flow.order.flow.exactly_once:
         bounds.low = max(bounds.low, end - bounds.reach.high)
     bounds.high = max(bounds.high, bounds.low)
@@ -285,7 +288,7 @@ def _see_copy(
 
 
 def _stood(flow: FlowView, sight: MirrorSight, one: Overtaken, slot: int | None) -> bool:
-    """Tell by its window whether a mirror stood before what it has passed while we were away."""
+    """Return by its window whether a mirror was stalled before what it passed while Mirrorwatch was down."""
     if slot is None:
         return False
     rings, first = flow.windows.rings, flow.windows.rings.length - int(flow.windows.rings.filled[slot])
@@ -294,7 +297,7 @@ def _stood(flow: FlowView, sight: MirrorSight, one: Overtaken, slot: int | None)
         return False
     written_ms = rings.committed_ms[slot, first:]
     since_ms, place = int(written_ms[behind[0] - 1]), int(sight.places[slot])
-    if place >= 0:  # before there was more to copy it did not stand
+    if place >= 0:  # it was not stalled before there was more to replicate
         passed_ms, _ = flow.source.heads.passed_ms(np.array([place], np.int32), np.array([one.mirrored_to]))
         since_ms = max(since_ms, int(passed_ms[0]))
     return bool(written_ms[behind[0]] - since_ms > longest_ms(sight))

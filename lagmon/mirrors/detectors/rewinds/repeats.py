@@ -1,14 +1,14 @@
-"""What a mirror copied again: from which offset to which it went back, and how many records came twice. Pure.
+"""Records that a mirror replicated again: its steps back, and how many records were repeated. Pure.
 
-A step back is an offset, or an offset sync, that lies before the one that was written last: of a worker that
-was started without its offsets, of one that takes partitions over, or of one that was frozen and wakes. Steps
-of one partition that lie within `QUIET_MS` of each other are one *repeat*. It is an event, whatever the
-verdict is: at-least-once delivery allows it, and an operator has to know.
+A step back is an offset, or an offset sync, below the one that was written before it. It comes from a worker
+that restarted without its offsets, that takes partitions over, or that was frozen and resumes. Steps of one
+partition within `QUIET_MS` of each other are one *repeat*. A repeat is an event, whatever the verdict is:
+at-least-once delivery allows it, and an operator should know.
 
-How many records came again is by how much the copy is longer than the mirror's offsets explain. Offset syncs
-tell that to the record: each is a pair of a source offset and its copy's. Without them the looks at the ends
-of both logs give bounds (mirrors/distance.py), and of a group, or where copies are the offsets, nothing does.
-Records that transactions or compaction take from the log make the number a lower bound.
+The number of repeated records is by how much the target is longer than the mirror's offsets explain. Offset
+syncs show that to the record: each is a pair of a source offset and its target offset. Without them, polls of
+both log ends give bounds (target_ends/distance.py). For a group, and for equal offsets, nothing shows it. If
+transactions or compaction remove records from the log, the number is a lower bound.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     Name = tuple[str, int]  # topic and partition
 
 QUIET_MS = 60_000  # after its last step a repeat is over
-SETTLED_MS = 30_000  # within this time looks and syncs tell what came again, where they do
+SETTLED_MS = 30_000  # polls and syncs show repeated records within this time
 KEPT_MS = 86_400_000
 MOST_KEPT = 1000  # repeats of partitions
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Records of one partition that were copied again; offsets are next offsets (N + 1)."""
+    """Records of one partition that were replicated again; offsets are next offsets (N + 1)."""
 
     topic: str
     partition: int
@@ -52,20 +52,20 @@ class Repeat:
     times: int = 1
     records: int = 0  # at least
     most: int | None = None  # at most; None where that is not known
-    from_start: bool = False  # it went back to where the log begins
+    from_start: bool = False  # it went back to the log start
 
 
 @dataclass(slots=True)
 class _Open:
-    """A repeat that may grow, and the bounds of the distance from offsets to the copy's end before it."""
+    """A repeat that may grow, and the bounds of the distance from offsets to the target's end before it."""
 
     repeat: Repeat
     bounds: tuple[int, int] | None
-    exact: bool  # told by a sync
-    steps: Counter[bool] = field(default_factory=Counter)  # by syncs or not: both tell of the same ones
+    exact: bool  # measured by a sync
+    steps: Counter[bool] = field(default_factory=Counter)  # by syncs or not: both show the same steps
 
     def join(self, step: StepBack) -> None:
-        """Count one step back more."""
+        """Count one more step back."""
         was = self.repeat
         self.steps[step.distance is not None] += 1
         self.repeat = replace(
@@ -82,11 +82,11 @@ class _Open:
 
 @dataclass(slots=True)
 class Repeats(Detector):
-    """Follows the steps back of one flow, and keeps what came again of late."""
+    """Follows the steps back of one flow, and keeps recent repeats."""
 
-    known: tuple[Repeat, ...] = ()  # of late, oldest first
+    known: tuple[Repeat, ...] = ()  # recent ones, oldest first
     _looked_ms: int = -1
-    _waiting: list[StepBack] = field(default_factory=list)  # until it is known of which log they are
+    _waiting: list[StepBack] = field(default_factory=list)  # until their log is known
     _open: dict[Name, _Open] = field(default_factory=dict)
     _past: deque[Repeat] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
 
@@ -99,7 +99,7 @@ class Repeats(Detector):
         ]
         self._looked_ms = now_ms
         steps = flow.windows.take_steps_back()
-        if flow.order.progress.resumes:  # else they are the target's, or of syncs
+        if flow.order.progress.resumes:  # else they are steps of the target, or of syncs
             self._waiting += steps
         self._waiting += by_syncs
         if self._waiting:
@@ -115,29 +115,29 @@ class Repeats(Detector):
         self.known = tuple(one for one in self.kept() if _is_told(one, now_ms))
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
-        """Return them as findings where the mirror delivers exactly once: it may copy nothing again."""
+        """Return the repeats as findings if the mirror delivers exactly once: it must not repeat."""
         return findings_of(self.known, flow.order.flow.target, now_ms) if flow.order.flow.exactly_once else []
 
     def _written(self, flow: FlowView, step: StepBack) -> int:
-        """Return the next offset that was written before the step, as far as is sure; -1 where none is."""
+        """Return the next offset that was surely written before the step; -1 if none."""
         commits = flow.windows.commits(flow.windows.slot(step.topic, step.partition))
         return next((offset for offset, at_ms in reversed(commits) if at_ms <= self._looked_ms), -1)
 
     def kept(self) -> list[Repeat]:
-        """Return what is to be kept over a restart."""
+        """Return what is kept over a restart."""
         return [*self._past, *(one.repeat for one in self._open.values())]
 
     def take_up(self, kept: Iterable[Repeat]) -> None:
-        """Know again what an earlier process found: of these no number grows any more."""
+        """Restore what an earlier process found: these numbers do not grow any more."""
         self._past.extendleft(reversed(list(kept)))
 
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:  # noqa: ARG002 - needs no facts
-        """Let repeats of topics that are gone, or were re-created, grow no more."""
+        """Close the repeats of topics that are removed or re-created."""
         for name in [name for name in self._open if is_gone(name[0])]:
             self._past.append(self._open.pop(name).repeat)
 
     def _settle(self, flow: FlowView, step: StepBack, now_ms: int) -> bool:
-        """Count a step once it is known to be of the same log; true if nothing more is to be waited for."""
+        """Count a step once it is known to belong to the same log; return whether that is decided."""
         read_ms = flow.topics.ids_at_ms.get((step.topic, "source"), -1)
         if read_ms < step.at_ms and now_ms - step.at_ms <= ids_within_ms(len(flow.source.topics)):
             return False
@@ -167,7 +167,7 @@ def _begun(flow: FlowView, step: StepBack) -> _Open:
 
 
 def _count(flow: FlowView, known: _Open, now_ms: int) -> None:
-    """Tell how many records came again by now; a most only once it is settled, as more may be under way."""
+    """Update the number of repeated records; the upper bound only when settled, as more may be under way."""
     repeat = known.repeat
     name = repeat.topic, repeat.partition
     slot = flow.windows.slot(*name)
@@ -177,9 +177,9 @@ def _count(flow: FlowView, known: _Open, now_ms: int) -> None:
         place = max(place, int(flow.windows.next_offset[slot]))
     remade_ms = flow.topics.remade_ms.get((repeat.topic, "target"), -1)
     if remade_ms >= 0 and remade_ms >= repeat.at_ms - KEPT_MS:
-        return  # what it held before is gone, so that what comes again may be there only once
+        return  # the old target is gone, so that a repeated record may exist only once
     high: int | None
-    if flow.order.flow.exactly_once:  # markers of its own transactions are in the copy, and no other record
+    if flow.order.flow.exactly_once:  # the target has markers of the mirror's own transactions
         low = high = repeat.from_offset - repeat.to_offset
     elif known.bounds is None or not flow.order.progress.is_mirror_maker:
         return
@@ -194,7 +194,7 @@ def _count(flow: FlowView, known: _Open, now_ms: int) -> None:
 
 
 def _grown(flow: FlowView, slot: int | None, known: _Open, distance: int | None) -> tuple[int, int | None]:
-    """Return by how much the copy grew more than the offsets, at least and at most."""
+    """Return by how much the target grew more than the offsets, at least and at most."""
     assert known.bounds is not None
     low, high = known.bounds
     reach = None if slot is None else flow.distance.of(flow, slot)
@@ -208,12 +208,12 @@ def _grown(flow: FlowView, slot: int | None, known: _Open, distance: int | None)
 
 
 def _is_told(repeat: Repeat, now_ms: int) -> bool:
-    """Tell whether records came again, or may have and nothing will tell soon."""
+    """Return whether records were repeated, or may have been and nothing will show it soon."""
     return repeat.records > 0 or (repeat.most != 0 and now_ms - repeat.last_ms > SETTLED_MS)
 
 
 def copied_text(records: int, most: int | None, where: str, target: str) -> str:
-    """Return how many records MirrorMaker copied again, as a clause."""
+    """Return how many records MirrorMaker replicated again, as a clause."""
     if most is None and not records:
         return f"MirrorMaker may have copied records of {where} to {target} again"
     if most is None:
@@ -226,7 +226,7 @@ def copied_text(records: int, most: int | None, where: str, target: str) -> str:
 
 
 def findings_of(repeats: Iterable[Repeat], target: str, now_ms: int) -> list[MirrorFinding]:
-    """Return them as findings, for a mirror that delivers exactly once: it may copy nothing again."""
+    """Return the repeats as findings, for a mirror that delivers exactly once."""
     return [
         MirrorFinding(
             code=Cause.DUPLICATING,

@@ -1,9 +1,10 @@
-"""Whether what came again is no more than one restart of the mirror copies again. Pure.
+"""Whether a repeat is no more than one restart of the mirror explains. Pure.
 
-Under at-least-once delivery a mirror that is killed copies again what it copied since it wrote its offsets
-last: a flush of them at most, and what a horizon takes (faults.md calls that benign). Offset syncs run ahead
-of those offsets, so there the first one after it lies before them; offsets themselves never do, as a restart
-goes on at the newest. What goes back further than that, or time and again, is a second writer or a loop.
+With at-least-once delivery, a killed mirror replicates again what it replicated since it last wrote its
+offsets: at most one flush interval, plus a horizon (faults.md calls that benign). Offset syncs run ahead of
+those offsets, so the first sync after the restart is below them. Offsets themselves never step back, as a
+restart continues at the newest. A step further back than that, or repeated steps, show a second writer or a
+loop.
 """
 
 from __future__ import annotations
@@ -42,21 +43,23 @@ class Window:
 
 @dataclass(slots=True)
 class Replays:
-    """The steps back of one flow after which records came again, those of late."""
+    """The recent steps back of one flow after which records were repeated."""
 
-    _steps: dict[Name, dict[int, Step]] = field(default_factory=dict)  # by when each went back
+    _steps: dict[Name, dict[int, Step]] = field(default_factory=dict)  # by the time of each step
 
     def judge(self, flow: FlowView, sight: MirrorSight, name: Name, step: Step, window: Window) -> Step:
-        """Return what a step means after which records came again: that, or that the mirror was restarted."""
+        """Return the meaning of a step after which records were repeated: a repeat, or a restart."""
         if step.means is not Rewound.REPEATED or flow.order.lag_from != OFFSET_SYNCS:
             if step.means is Rewound.LATE:
                 self._steps.get(name, {}).pop(step.at_ms, None)
             return step
-        if flow.order.flow.exactly_once or step.cut >= 0:  # then nothing may come twice, or it is not that
+        if (
+            flow.order.flow.exactly_once or step.cut >= 0
+        ):  # then no repeat is allowed, or it has another cause
             return step
         steps = self._steps.setdefault(name, {})
         known = steps.get(step.at_ms)
-        if known is None:  # decided once: later on the window may not reach back so far
+        if known is None:  # decided once: later the window may not reach back so far
             flush_ms = max(sight.cadence_ms, int(1000 * flow.order.flow.offset_flush_interval_s))
             is_short = _ahead_ms(flow, step, window) <= flush_ms + HORIZON_MS
             is_one = max(len(steps) + 1, _falls(window)) < SEVERAL
@@ -65,14 +68,14 @@ class Replays:
         return steps[step.at_ms]
 
     def follow(self, now_ms: int) -> None:
-        """Forget those of long ago."""
+        """Forget old steps."""
         for name, steps in list(self._steps.items()):
             self._steps[name] = {at_ms: one for at_ms, one in steps.items() if now_ms - at_ms <= HELD_MS}
             if not self._steps[name]:
                 del self._steps[name]
 
     def sentence(self, flow: FlowView) -> str:
-        """Return what came again after a restart, "" where nothing did."""
+        """Return what a restart replicated again, "" for nothing."""
         newest = {name: steps[max(steps)] for name, steps in self._steps.items() if steps}
         found = {name: step for name, step in newest.items() if step.means is Rewound.RESTARTED}
         if not found:
@@ -92,9 +95,10 @@ def _falls(window: Window) -> int:
 
 
 def _ahead_ms(flow: FlowView, step: Step, window: Window) -> int:
-    """Return how long before the mirror was furthest it had been where it went back to, as far as known.
+    """Return how long before its highest offset the mirror had been where it went back to, as far as known.
 
-    Of what lies before the window its own pace tells, and the source: it was not there before the record was.
+    For an offset before the window, the window's pace and the source give it: it is not older than its
+    record.
     """
     offsets, times = window.offsets, window.times
     first = next(at for at, one in enumerate(offsets) if one >= step.peak)

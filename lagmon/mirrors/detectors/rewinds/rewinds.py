@@ -1,10 +1,9 @@
-"""Offsets of one flow's mirror that went back, and the findings that records came again. Pure.
+"""Offsets of one flow's mirror that went back, and the findings about repeated records. Pure.
 
-What a step back means is judged in `mirror_steps`; a step that is decided stays so, also once what it was
-decided by has left the window. Where the source's log lost its end, below the highest offset, what comes
-behind it is new under numbers that were there before: what comes again is known only where it was seen cut
-before the step (mirrors/lost_ends/steps.py). Nothing comes again to a copy that was made anew.
-Not asked where the ends of copies are the offsets (equal-offsets): there the fall itself is one of the copy.
+steps.py judges what a step back means. A decided step stays so, also after its proof has left the window. If
+the source's log lost its end below the highest offset, the records after it are new under old numbers. Then
+repeated records are known only if the loss was seen before the step (lost_ends/steps.py). A re-created target
+has no repeated records. Steps are not judged for equal offsets: there a fall is one of the target itself.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     Name = tuple[str, int]  # topic and partition
 
 MOST_KEPT = 1000
-AT_ONCE = 500  # steps judged at one look: of more, some at each in turn
+AT_ONCE = 500  # steps judged at one poll; more are judged in turn
 
 
 @dataclass(slots=True)
@@ -44,19 +43,19 @@ class Rewinds(Detector):
     """Follows the steps back of one flow's offsets; `cuts` are the source logs that lost their end."""
 
     cuts: SourceCuts
-    steps: dict[Name, Step] = field(default_factory=dict)  # the newest that a window holds
+    steps: dict[Name, Step] = field(default_factory=dict)  # the newest step in each window
     replays: Replays = field(default_factory=Replays)
-    _judged_ms: dict[Name, int] = field(default_factory=dict)  # of which offset, by when it was written
+    _judged_ms: dict[Name, int] = field(default_factory=dict)  # the time of the judged offset
     _found: dict[Name, tuple[Step, MirrorFinding]] = field(default_factory=dict)  # the newest of each
-    _cut_ms: dict[Name, int] = field(default_factory=dict)  # which step went back with its source's end
+    _cut_ms: dict[Name, int] = field(default_factory=dict)  # the step that went back with its source's end
     _turn: int = 0
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - it is kept so long
-        """Return what came again, for as long as it is shown."""
+        """Return the repeats, for as long as they are shown."""
         return [one for _, one in self._found.values()]
 
     def observe(self, flow: FlowView, sight: MirrorSight) -> None:
-        """Judge the steps back that are new, or were not decided yet."""
+        """Judge the steps back that are new, or not decided yet."""
         now_ms = sight.now_ms
         self.replays.follow(now_ms)
         self._found = {
@@ -85,11 +84,11 @@ class Rewinds(Detector):
         self._judge(flow, sight, {name: named[name] for name in due})
 
     def kept(self) -> list[tuple[Step, MirrorFinding]]:
-        """Return what is to be kept over a restart: what came again, and with which step back."""
+        """Return what is kept over a restart: the findings, and their steps back."""
         return [*self._found.values()]
 
     def take_up(self, kept: Sequence[tuple[Step, MirrorFinding]]) -> None:
-        """Know again what an earlier process found."""
+        """Restore what an earlier process found."""
         for step, one in kept:
             assert one.partition is not None
             self._found.setdefault((one.topic, one.partition), (step, one))
@@ -128,7 +127,7 @@ class Rewinds(Detector):
             self._take(flow, name, step, sight.now_ms)
 
     def _with_its_log(self, flow: FlowView, name: Name, step: Step, ends: Ends) -> Step:
-        """Return what a step means once the source's log, looked at since, may have lost its end."""
+        """Return what a step means given the source's log, which may have lost its end."""
         if ends.source_ms < step.at_ms:
             return step.unproved(Rewound.OPEN)
         if 0 <= ends.source < step.peak:
@@ -142,7 +141,7 @@ class Rewinds(Detector):
     def _take(self, flow: FlowView, name: Name, step: Step, now_ms: int) -> None:
         known = self.steps.get(name)
         if step.means is Rewound.OPEN and known is not None and known.at_ms == step.at_ms:
-            step = known  # what it was told by has left the window
+            step = known  # its proof has left the window
         self.steps[name] = step
         told = self._found.get(name)
         of_same = told[0] if told is not None and told[0].at_ms == step.at_ms else None
@@ -157,9 +156,9 @@ class Rewinds(Detector):
 
 
 def is_same_topic(flow: FlowView, slot: int, now_ms: int) -> bool:
-    """Tell whether an offset that fell is of the log that the one before was of.
+    """Return whether an offset that fell belongs to the same log as the one before.
 
-    Where the topic's id is not read for too long, that is believed without it.
+    If the topic's id has not been read for too long, that is assumed.
     """
     topic = flow.windows.name(slot)[0]
     fell_ms = int(flow.windows.committed_ms[slot])
@@ -171,7 +170,7 @@ def is_same_topic(flow: FlowView, slot: int, now_ms: int) -> bool:
 
 
 def _copied_anew(flow: FlowView, topic: str, since_ms: int) -> bool:
-    """Tell whether a topic's copy was made anew since: nothing comes to that one again."""
+    """Return whether a target was re-created since: then it has no repeated records."""
     return flow.topics.remade_ms.get((topic, "target"), -1) >= since_ms
 
 
@@ -190,9 +189,9 @@ def _with_a_fall(flow: FlowView, sight: MirrorSight) -> list[int]:
 
 def _finding(flow: FlowView, name: Name, step: Step, at_ms: int) -> MirrorFinding:
     topic, partition = name
-    # The first offset after a step is written some time after the mirror started again, perhaps further back.
+    # The first offset after a step is written some time after the restart, which may have been further back.
     first, last = step.back, step.peak - 1
-    if step.cut >= 0:  # where it began again is not known, and behind the cut all is new
+    if step.cut >= 0:  # where it restarted is unknown, and everything after the cut is new
         first, last = step.cut - step.records, step.cut - 1
     return MirrorFinding(
         code=Cause.DUPLICATING,

@@ -1,18 +1,18 @@
-"""A step back in one partition's window: whether the mirror copied records again, by how its copy grew. Pure.
+"""Whether a step back in one partition's window repeated records, by the growth of the target. Pure.
 
-Records come again where a mirror goes back and copies on from there (a crash before its offsets were written,
-a second writer, offsets that were set back). One old offset written late, by a task that a rebalance took the
-partition from, looks alike for a moment, and nothing comes again. What tells is the copy, from when the
-highest offset was written (`mirror_growth`); in the window, the first of these that is known:
+Records are repeated if a mirror goes back and continues from there (a crash before its offsets were written,
+a second writer, offsets that were reset). A single old offset that was written late, by a task that lost the
+partition in a rebalance, looks the same for a moment, and nothing is repeated. The target shows which, from
+when the highest offset was written (target_ends/growth.py). The first of these that is known decides:
 
-1. The mirror has gone back several times: the distance from offset to the copy's end has grown by what came
-   again, or has not.
-2. It has come past the highest offset again: the same, from before the step to after it.
-3. It has written more offsets since, all below: it is there, and what its copy grew by came again.
-4. It has written none since, and the copy has grown by more than the source's log has from that offset.
+1. The mirror has gone back several times: the distance from offset to target end has grown by the repeated
+   records, or has not.
+2. It has passed the highest offset again: the same, from before the step to after it.
+3. It has written more offsets since, all below: it is there, and the target's growth is repeated records.
+4. It has written none since, and the target has grown by more than the source's log has from that offset.
 
-Less than half of the step, or what is within the spread of the distances, is no proof. Nor is more than the
-step and that spread: of records that come in bursts, where the copy ended is known no better.
+Less than half of the step, or a difference within the spread of the distances, is no proof. Nor is more than
+the step plus that spread: with bursts of records, the target's end is not known better.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-SEVERAL = 3  # steps back in one window: no task that has just lost a partition
+SEVERAL = 3  # steps back in one window: more than a task that lost a partition makes
 
 
 class Rewound(Enum):
@@ -50,37 +50,37 @@ class Rewound(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The newest step back of a window, and what the copy shows of it."""
+    """The newest step back of a window, and what the target shows of it."""
 
     peak: int  # the highest offset before it
     back: int
     at_ms: int
     means: Rewound
-    records: int = 0  # that came again, as far as known
+    records: int = 0  # repeated records, as far as known
     proof: str = ""
-    cut: int = -1  # where the source's log lost its end, -1 where it did not or that proves nothing
+    cut: int = -1  # where the source's log lost its end; -1: it did not, or that proves nothing
 
     def unproved(self, means: Rewound) -> Step:
-        """Return the same step where nothing is known to have come again."""
+        """Return the same step without repeated records."""
         return Step(self.peak, self.back, self.at_ms, means)
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Where a partition's log and its copy end, as looked at last, and when; -1 where that is not known."""
+    """Where a partition's log and its target ended at the last poll, and when; -1 if unknown."""
 
     source: int
     source_ms: int
     copy: int
     copy_ms: int
     has_copy: bool = True
-    start: int = 0  # of the source's log: nothing before it comes again
+    start: int = 0  # of the source's log: nothing before it can be repeated
 
 
 def judge_step(offsets: Sequence[int], times: Sequence[int], distances: Floats, ends: Ends) -> Step:
     """Judge a window with at least one step back, oldest offset first.
 
-    `distances` are from each offset to the copy's end when it was written, not a number where not known.
+    `distances` are from each offset to the target's end when it was written; NaN if unknown.
     """
     several = _several(offsets, times, distances)
     if several is not None:
@@ -98,7 +98,7 @@ def judge_step(offsets: Sequence[int], times: Sequence[int], distances: Floats, 
 
 
 def _several(offsets: Sequence[int], times: Sequence[int], distances: Floats) -> Step | None:
-    """Judge offsets that go back time and again: of two mirrors that write them in turn."""
+    """Judge offsets that go back again and again: two mirrors write them in turn."""
     falls = [at for at in range(1, len(offsets)) if offsets[at] < offsets[at - 1]]
     if len(falls) < SEVERAL:
         return None
@@ -119,13 +119,13 @@ def _several(offsets: Sequence[int], times: Sequence[int], distances: Floats) ->
 
 
 def _past(step: Step, before: Distance | None, after: Distance | None, newest: int) -> Step:
-    """Judge a mirror that has come past the highest offset again, up to `newest`."""
+    """Judge a mirror that has passed the highest offset again, up to `newest`."""
     if before is None or after is None or not before.sure:
         return step
     more, went = after.records - before.records, step.peak - step.back
     spread = before.spread + after.spread
     if more > went + spread:
-        return step  # it did not copy so many again: where its copy ended is not known well enough
+        return step  # too many to be repeated: the target's end is not known well enough
     if 2 * more < went or more <= spread:
         return step.unproved(Rewound.LATE)
     proof = (
@@ -137,7 +137,7 @@ def _past(step: Step, before: Distance | None, after: Distance | None, newest: i
 
 
 def _going_on(step: Step, offsets: Sequence[int], distances: Floats, *, has_copy: bool) -> Step:
-    """Judge a mirror that writes offsets below the highest: it copies there."""
+    """Judge a mirror that writes offsets below the highest: it replicates there."""
     if not has_copy:
         return _repeated(step, offsets[-1] - step.back, f"it continued from there to {offsets[-1]}")
     known = np.flatnonzero(~np.isnan(distances))
@@ -154,11 +154,11 @@ def _going_on(step: Step, offsets: Sequence[int], distances: Floats, *, has_copy
 
 
 def _silent(step: Step, before: Distance | None, ends: Ends) -> Step:
-    """Judge a mirror that has not written since: by what the copy has got that can not be new."""
+    """Judge a mirror that has not written since, by records in the target that cannot be new."""
     if before is None or not before.sure or min(ends.source, ends.copy) < 0:
         return step
     if ends.source_ms < ends.copy_ms:
-        return step  # what was written since the look at the source may be new
+        return step  # records written since the poll of the source may be new
     grew = ends.copy - before.records - step.peak
     new = max(0, ends.source - step.peak)
     again = grew - new
