@@ -210,7 +210,7 @@ class Prober:
             if waiting := self.topic_checks.waits_for(site.alias):
                 probing.sentence = waiting
                 return
-            await probing.make_topic(self.topic_checks.partitions(site.alias))
+            await probing.make_topic(self.topic_checks.request(site.alias))
             return
         interval_s = self.topic_checks.interval_s()
         if not probing.fits(described, interval_s):

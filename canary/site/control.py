@@ -90,6 +90,10 @@ class ControlState:
             self.begun_ns = None
         return voided
 
+    def take_over(self, before: ControlState) -> None:
+        """Continue the counters of a state that this one replaces."""
+        self.counts.update(before.counts)
+
     def move_instants(self, by_s: float) -> None:
         """Move stored instants after the wall clock was set by this many seconds."""
         self.since_at += by_s if self.since_at else 0.0

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from canary.config import CanaryMode
 from canary.site.sending import Sending
-from canary.tracker.plan import PROBES_SETTINGS, Schedule, first_tick_ns, settings_text
+from canary.tracker.plan import Schedule, first_tick_ns, settings_text
 from canary.tracker.stamp import Stamper
 from fleet.errors import MirrorwatchError, UnavailableError
-from runtime.kafka.admin import NewTopicRequest, TopicDescription
 from runtime.kafka.sender import Sender
 
 if TYPE_CHECKING:
     from canary.config import CanaryConfig
     from canary.inbox import Inbox
     from canary.site.site import Site
+    from runtime.kafka.admin import NewTopicRequest, TopicDescription
     from runtime.process.clock import WaitingClock
 
 JOIN_S = 5.0
@@ -68,18 +68,16 @@ class Probing:
         is_made = self._config.mode is CanaryMode.CREATE
         self.sentence = f"starting: {missing}; creating it" if is_made else missing
 
-    async def make_topic(self, partitions: int) -> None:
+    async def make_topic(self, request: NewTopicRequest) -> None:
         """Create the canary's topic; raises MirrorwatchError, whose text becomes `sentence`."""
         try:
             if self._config.mode is not CanaryMode.CREATE:
                 raise UnavailableError(
                     f"the topic {self._config.topic} does not exist on {self.alias} (canary.mode is"
-                    f" precreated); create it with {partitions} partitions or more and"
-                    f" {settings_text(PROBES_SETTINGS)}"
+                    f" precreated); create it with {request.partitions} partitions or more and"
+                    f" {settings_text(request.config)}"
                 )
-            await self._site.admin.create_topic(
-                NewTopicRequest(self._config.topic, partitions, PROBES_SETTINGS)
-            )
+            await self._site.admin.create_topic(request)
         except MirrorwatchError as error:
             self.sentence = str(error)
             raise

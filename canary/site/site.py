@@ -125,7 +125,7 @@ class Site:
         """Take over counters, topics and positions of a former site of this cluster."""
         self.topics, self.wanted, self.refused = before.topics, before.wanted, before.refused
         self.description, self._undelivered = before.description, before._undelivered
-        self.control.counts.update(before.control.counts)
+        self.control.take_over(before.control)
         self.counts.errors.update(before.counts.errors)
         self.counts.last_success_at.update(before.counts.last_success_at)
         self.counts.foreign_records += before.counts.foreign_records

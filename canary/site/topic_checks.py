@@ -18,6 +18,7 @@ from canary.tracker.plan import CONTROL_SETTINGS, PROBES_SETTINGS, even_interval
 from canary.watch.unreached import Side, UnreachedBroker, unreached_brokers
 from fleet.errors import MirrorwatchError, RefusedError
 from fleet.quantity import duration_text
+from runtime.kafka.admin import NewTopicRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,6 +81,11 @@ class TopicChecks:
             tasks_max=max((flow.tasks_max for flow in flows), default=1),
             at_most=self._roster.config.max_partitions,
         )
+
+    def request(self, alias: str) -> NewTopicRequest:
+        """Return this source's canary topic as it is to be created."""
+        config = self._roster.config
+        return NewTopicRequest(config.topic, self.partitions(alias), PROBES_SETTINGS)
 
     def waits_for(self, alias: str) -> str:
         """Return why the creation of this source's topic waits, or an empty text."""

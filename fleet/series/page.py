@@ -33,7 +33,7 @@ def _section(group: Group) -> str:
         [
             f"## {group.value}",
             "",
-            "| series | kind | unit | labels | what it tells |",
+            "| series | kind | unit | labels | meaning |",
             "|---|---|---|---|---|",
             *rows,
             "",

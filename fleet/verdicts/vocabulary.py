@@ -213,7 +213,7 @@ class Cause(StrEnum):
     DUPLICATING = (
         "duplicating",
         _Facts(
-            meaning="Records arrive on B more than once, and go on to.",
+            meaning="Records keep arriving on B more than once.",
             to_do="Look for a second mirror of the flow, or for a mirror that went back.",
         ),
     )

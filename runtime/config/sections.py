@@ -82,7 +82,7 @@ class TokensConfig(Section):
         description=(
             "bearer token of `POST /api/v1/checksums`, which takes in the results of runs elsewhere"
         ),
-        json_schema_extra=declared(Reload.AT_ONCE, default="none: nobody may"),
+        json_schema_extra=declared(Reload.AT_ONCE, default="none: requests are refused"),
     )
     operator: SecretStr | None = Field(
         default=None,
@@ -90,7 +90,7 @@ class TokensConfig(Section):
             "bearer token of an operator, who may resume a latched canary; `POST /-/reload` "
             "requires it too if it is set"
         ),
-        json_schema_extra=declared(Reload.AT_ONCE, default="none: nobody may"),
+        json_schema_extra=declared(Reload.AT_ONCE, default="none: requests are refused"),
     )
 
     @field_validator("audit", "operator")

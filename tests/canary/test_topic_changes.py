@@ -12,12 +12,13 @@ from canary.persistence.inherited import InheritedState
 from canary.prober import Prober
 from canary.site import probing, reader
 from canary.site.sending import Sending
+from canary.tracker.plan import PROBES_SETTINGS
 from canary.tracker.stamp import Stamp, encode
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from fleet.verdicts.evidence import CanaryState, Control
 from fleet.verdicts.judgement import judge
 from fleet.verdicts.vocabulary import Verdict
-from runtime.kafka.admin import ClusterDescription, TopicDescription
+from runtime.kafka.admin import ClusterDescription, NewTopicRequest, TopicDescription
 from runtime.kafka.sender import Delivered
 from runtime.kafka.tap import TapFault, TappedRecord
 from tests.runtime.fake_clock import FakeClock
@@ -279,7 +280,7 @@ async def test_a_topic_that_must_not_be_made_is_asked_for_with_all_its_settings(
     probing_of_a = scene.prober.probings["A"]
     probing_of_a._config = CanaryConfig(topic="c", mode="precreated")
     with pytest.raises(UnavailableError) as told:
-        await probing_of_a.make_topic(3)
+        await probing_of_a.make_topic(NewTopicRequest("c", 3, PROBES_SETTINGS))
     assert str(told.value).endswith(
         "create it with 3 partitions or more and cleanup.policy=delete, retention.ms=86400000,"
         " segment.ms=21600000"
