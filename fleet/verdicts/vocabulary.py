@@ -250,6 +250,14 @@ class Cause(StrEnum):
             ),
         ),
     )
+    TRANSACTION_HANGS = (
+        "transaction_hangs",
+        _Facts(
+            meaning="A transaction on A hangs, and the mirror reads committed records only.",
+            to_do="Find the transaction and abort it with `kafka-transactions.sh`.",
+            of_part=True,
+        ),
+    )
     PROBER = (
         "prober",
         _Facts(

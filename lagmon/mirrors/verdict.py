@@ -145,7 +145,7 @@ def _decide_waiting(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp
         return Status.STOP, Verdict.STALLED, *_why_waiting(flow, waiting)
     if found.held:
         told = mirror_held.sentence(flow, found.held)
-        return Status.STALL, Verdict.STALLED, Cause.UNEXPLAINED, told
+        return Status.STALL, Verdict.STALLED, Cause.TRANSACTION_HANGS, told
     return None
 
 

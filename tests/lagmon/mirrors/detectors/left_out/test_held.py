@@ -12,7 +12,7 @@ from lagmon.mirrors.progress.movement import movement_document
 from tests.lagmon.mirror_flows import Mirrored, S, told
 
 NAME = "orders", 0
-HUNG = (Verdict.STALLED, Cause.UNEXPLAINED)
+HUNG = (Verdict.STALLED, Cause.TRANSACTION_HANGS)
 
 
 class Transactional(Mirrored):
@@ -88,7 +88,7 @@ def test_it_is_told_beside_another_standstill():
         one.go(10, each=lambda: one.write(10, partition=1, copied=False), step=5)
     verdict = one.verdict()
     assert verdict.verdict is Verdict.STALLED
-    assert verdict.cause is not Cause.UNEXPLAINED
+    assert verdict.cause is not Cause.TRANSACTION_HANGS
     assert " A transaction on A has been open at offset " in verdict.sentence
 
 
