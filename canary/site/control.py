@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
+from canary.tracker.latency import Histogram
 from canary.tracker.plan import CONTROL_SETTINGS, settings_text
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
 from fleet.quantity import duration_text
@@ -49,6 +50,7 @@ class ControlState:
     last_failed_at: float | None = None
     clock_ahead_s: float | None = None  # of the broker against this host, at least; None if unknown
     counts: Counter[RoundTripOutcome] = field(default_factory=Counter)
+    round_trips: Histogram = field(default_factory=lambda: Histogram(SLOW_S))
     begun_ns: int | None = None  # of the probe in flight, monotonic
     disturbed_ns: int = -1  # when the prober was last blocked: a time-out before that means nothing
     notice: Callable[[], None] = _nothing  # detects that before a probe is judged
@@ -75,6 +77,7 @@ class ControlState:
         """Yield what control probes count and measure as series; the clock is left out while not known."""
         for outcome in RoundTripOutcome:
             yield series.CONTROL_PROBES_TOTAL, (self.alias, outcome.value), self.counts[outcome]
+        yield series.CONTROL_ROUND_TRIP_SECONDS, (self.alias,), self.round_trips.copy()
         if self.clock_ahead_s is not None:
             yield series.KAFKA_CLUSTER_CLOCK_SKEW_SECONDS, (self.alias,), self.clock_ahead_s
 
@@ -93,6 +96,7 @@ class ControlState:
     def take_over(self, before: ControlState) -> None:
         """Continue the counters of a state that this one replaces."""
         self.counts.update(before.counts)
+        self.round_trips = before.round_trips
 
     def move_instants(self, by_s: float) -> None:
         """Move stored instants after the wall clock was set by this many seconds."""
@@ -118,6 +122,7 @@ class ControlState:
         self.clock_ahead_s = result.clock_ahead_s
         if result.outcome is RoundTripOutcome.GOOD:
             self.last_ok_at = at
+            self.round_trips.observe(result.took_s)
             self.become(Control.OK, "", at)
         elif isinstance(result.error, RefusedError):
             self.become(Control.UNKNOWN, str(result.error), at)

@@ -173,6 +173,15 @@ CONTROL_PROBES_TOTAL = Series(
     labels=(CLUSTER_LABEL, Label("outcome", "How the probe ended.", CONTROL_OUTCOMES)),
 )
 
+CONTROL_ROUND_TRIP_SECONDS = Series(
+    name="control_round_trip_seconds",
+    kind=Kind.HISTOGRAM,
+    unit=Unit.SECONDS,
+    group=Group.CLUSTER,
+    help="Time of a control probe from the produce request until it was consumed.",
+    labels=(CLUSTER_LABEL,),
+)
+
 CANARY_STRANGERS_TOTAL = Series(
     name="canary_strangers_total",
     kind=Kind.COUNTER,

@@ -13,6 +13,7 @@ from canary.site import control
 from canary.site.control import TOPIC, ControlProbes, ControlState
 from canary.tracker.plan import CONTROL_SETTINGS, settings_text
 from fleet.errors import RefusedError, UnavailableError
+from fleet.series.catalogue import CONTROL_PROBES_TOTAL, CONTROL_ROUND_TRIP_SECONDS
 from fleet.verdicts.evidence import Control
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.round_trip import RoundTripOutcome, RoundTripResult, ahead_s
@@ -44,6 +45,19 @@ def test_what_follows_from_a_probe(result, expected):
     assert state.since_at == 100.0
     state.take(result, 200.0)
     assert state.since_at == 100.0  # it has not changed
+
+
+def test_round_trips_are_timed_and_continue_where_a_state_is_replaced():
+    state = ControlState("B")
+    for result in (GOOD, failed(RoundTripOutcome.OVERDUE), GOOD):
+        state.take(result, 100.0)
+    replaced = ControlState("B")
+    replaced.take_over(state)
+    samples = {(one, labels): value for one, labels, value in replaced.samples()}
+    round_trips = samples[CONTROL_ROUND_TRIP_SECONDS, ("B",)]
+    assert dict(round_trips.cumulative())["0.01"] == dict(round_trips.cumulative())["+Inf"] == 2
+    assert round_trips.sum_s == pytest.approx(0.02)
+    assert samples[CONTROL_PROBES_TOTAL, ("B", "overdue")] == 1
 
 
 def test_a_probe_under_way_for_too_long_is_failing_at_once():
