@@ -62,6 +62,13 @@ class CanaryConfig(Section):
         description="most partitions of a canary topic that Mirrorwatch creates",
         json_schema_extra=declared(Reload.AT_ONCE),
     )
+    replication_factor: Count | None = Field(
+        default=None,
+        ge=1,
+        le=32_767,
+        description="replication factor of a canary topic that Mirrorwatch creates",
+        json_schema_extra=declared(Reload.AT_ONCE, default="the cluster's"),
+    )
     max_rate: Count = Field(
         default=1000,
         ge=1,

@@ -85,7 +85,8 @@ class TopicChecks:
     def request(self, alias: str) -> NewTopicRequest:
         """Return this source's canary topic as it is to be created."""
         config = self._roster.config
-        return NewTopicRequest(config.topic, self.partitions(alias), PROBES_SETTINGS)
+        factor = config.replication_factor or -1
+        return NewTopicRequest(config.topic, self.partitions(alias), PROBES_SETTINGS, factor)
 
     def waits_for(self, alias: str) -> str:
         """Return why the creation of this source's topic waits, or an empty text."""

@@ -290,3 +290,9 @@ async def test_nothing_is_said_of_a_flow_without_a_canary():
     held.flow = replace(held.flow, off="filtered")
     scene.there("B", COPY, (1,))
     assert scene.prober.unreached("A->B") == ()
+
+
+@pytest.mark.parametrize(("canary", "factor"), [({}, -1), ({"replication_factor": 3}, 3)])
+async def test_a_topic_is_requested_with_the_replication_factor_of_the_configuration(canary, factor):
+    request = Scene(**canary).topic_checks.request("A")
+    assert (request.name, request.replication_factor) == (TOPIC, factor)
