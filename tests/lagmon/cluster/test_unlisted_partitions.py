@@ -47,8 +47,7 @@ def test_a_partition_that_its_topic_does_not_have_is_called_that(partition, coun
     status, reason, sentence = judged(lag, "g")
     assert (status, reason) == (Status.UNKNOWN, Reason.NO_PARTITION)
     assert sentence == (
-        f"The topic has only {has}, or had when topics were last listed: there is no log that offset 5 "
-        "belongs to."
+        f"Lag unknown: the topic has only {has}, as last listed. No log belongs to the committed offset 5."
     )
 
 

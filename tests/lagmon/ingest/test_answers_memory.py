@@ -55,7 +55,7 @@ def answers(monitored):
 
 
 async def test_verdicts_that_are_too_old_to_be_told_again_are_let_go(monitored, answers, monkeypatch):
-    monkeypatch.setattr(module, "SIGHT_S", 0.0)
+    monkeypatch.setattr(module, "VIEW_S", 0.0)
     answer = await answers.answer(METRICS)
     assert b'group="billing"' in b"".join(answer.pieces)
     del answer

@@ -61,7 +61,7 @@ def test_a_sync_is_queued_and_told_to_the_progress():
         (b"\x00\x02\xff\xfe\x00\x00\x00\x00", record()[1], "UTF-8"),
         (encode_offset_sync(Tombstone(OffsetSyncKey("x" * 250, 0)))[0], record()[1], "250 characters"),
         (encode_offset_sync(Tombstone(OffsetSyncKey("", 0)))[0], record()[1], "0 characters"),
-        (encode_offset_sync(Tombstone(OffsetSyncKey("a\0b", 0)))[0], record()[1], "3 characters as none"),
+        (encode_offset_sync(Tombstone(OffsetSyncKey("a\0b", 0)))[0], record()[1], "3 characters in its key"),
     ],
 )
 def test_what_is_malformed_is_counted_with_one_sample(key, value, said):
