@@ -1,4 +1,4 @@
-"""What `/metrics` tells of mirrors: their families and the values at one instant. Pure.
+"""The series of mirrors: their families and the values at one instant. Pure.
 
 Call it under the locks of what it reads.
 """
@@ -85,7 +85,7 @@ class _Rows:
 class MirrorTelling:
     """Keeps the labels of the series of flows between scrapes.
 
-    `wrong` is told of a mistake of ours at a flow, of which there are no series then but its status.
+    `wrong` is called with the error of a bug at a flow, which then has no series but its status.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class MirrorTelling:
 
 
 def _topics(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, tuple[float, ...]]:
-    """Return lag in records and seconds, both ends, and what was overtaken, by topic."""
+    """Return lag in records and seconds, both ends, and overtaken records, by topic."""
     sight = found.sight
     lag: dict[str, int] = defaultdict(lambda: -1)
     seconds: dict[str, float] = defaultdict(lambda: -1.0)
@@ -172,7 +172,7 @@ def _topics(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, tuple[float, ...
 def _soonest(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, float]:
     """Return in how many seconds retention overtakes the mirror at the soonest, by topic.
 
-    Left out where the soonest is only a bound: a series could not say that it is no more than that.
+    A topic is left out if the soonest is only a bound: a series cannot show that.
     """
     sight, moving = found.sight, flow.starts.moving
     slots = [
@@ -202,7 +202,7 @@ def _soonest(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, float]:
 
 
 def _sum(ends: NDArray[np.int64]) -> int:
-    """Return the sum, -1 where one is not known: a sum of the others would seem to fall."""
+    """Return the sum, -1 if one is unknown: a sum of the others would seem to fall."""
     return int(ends.sum()) if len(ends) and (ends >= 0).all() else -1
 
 

@@ -1,9 +1,9 @@
-"""What no topic gives back of a flow, as one frame: ids, what retention took, what was made anew. Pure.
+"""What no topic gives back of a flow, as one frame: ids, overtaken records, re-created topics. Pure.
 
-Believed only where both of its clusters are those that it was kept of, and of a mirror that the same offsets
-tell of and that names its copies the same: all of it goes by the names of topics on the source, so the id of
-what was the copy would be held against that of what is one now. Ids first: a topic that was made anew while
-we were away is known by them alone.
+A frame is trusted only if both clusters are those that it was kept for, and if the mirror has the same
+progress and the same names of target topics. Everything goes by topic names on the source, so a changed name
+would compare the ids of different target topics. Ids come first: only they show a topic that was re-created
+while Mirrorwatch was down.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class KeptFlow:
 
 @dataclass(frozen=True, slots=True)
 class CopiedFlow:
-    """What a flow's frame is made of: copied under its locks, 3 ms of work for 25,000 topics."""
+    """The content of a flow's frame, copied under its locks: 3 ms of work for 25,000 topics."""
 
     ids: dict[tuple[str, str], str]
     ids_at_ms: dict[tuple[str, str], int]
@@ -116,7 +116,7 @@ class CopiedFlow:
 
 
 def told_by(order: MirrorOrder) -> tuple[str, ...]:
-    """Return what a flow is known by beside its clusters: its offsets, and the names of its copies."""
+    """Return what identifies a flow in addition to its clusters: its offsets, and its target names."""
     policy = order.flow.policy
     offsets = order.lag_from, order.offsets_cluster, order.offsets_topic, order.connector, order.group
     return (*offsets, str(policy.kind), policy.separator)
@@ -204,9 +204,9 @@ def read_flow(payload: bytes) -> KeptFlow:
 
 
 def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
-    """Know of a flow again what was kept; under its locks. Ids that were read meanwhile are compared.
+    """Restore what was kept of a flow; under its locks. Ids that were read meanwhile are compared.
 
-    Return whether it is believed: not where other offsets tell of the flow now, or its copies are others.
+    Return whether it is trusted: not if the flow has other progress now, or other target topics.
     """
     if kept.told_by and kept.told_by != told_by(flow.order):
         return False
@@ -259,7 +259,7 @@ def _take_up_windows(flow: MirrorFlow, kept: KeptFlow) -> None:
 
 
 def _leave_older_log(flow: MirrorFlow, slot: int, remade_ms: int) -> None:
-    """Forget the offsets before the one that fell when the topic was made anew: that is no step back."""
+    """Forget the offsets before the fall that a re-created topic caused: that is no step back."""
     rings, filled = flow.windows.rings, int(flow.windows.rings.filled[slot])
     first = rings.length - filled
     offsets, times = (array[slot, first:].tolist() for array in (rings.offset, rings.committed_ms))

@@ -1,6 +1,6 @@
-"""Findings that hold for as long as they are seen, and what came again, as rows for a restart. Pure.
+"""Lasting findings, and repeated records, as rows for a restart. Pure.
 
-Frames of an earlier program have none of it: they are taken up as if nothing was known.
+Frames of an earlier program have none of it, and are read as if nothing was known.
 """
 
 from __future__ import annotations

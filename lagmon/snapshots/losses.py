@@ -1,4 +1,4 @@
-"""What was lost with topics that were made anew, and what copies held, as rows for a restart. Pure."""
+"""What was lost with re-created topics, and what target topics held, as rows for a restart. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIDES = ("source", "target")
 
 @dataclass(frozen=True, slots=True)
 class KeptLosses:
-    """Findings that are still told, where the mirror was before topics went, and what copies held."""
+    """Shown findings, the mirror's positions before topics were removed, and what target topics held."""
 
     copies: list[MirrorFinding] = field(default_factory=list)
     passed_over: list[MirrorFinding] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""Events of a flow: what an operator has to know, whatever its verdict is; one for each topic. Pure.
+"""Events of a flow: what an operator should know, whatever the verdict; one for each topic. Pure.
 
-Repeats of partitions of one topic that began within a minute are one event: with the sum of their records and
-the partitions of which most came again. The newest `LISTED` are listed, for a day.
+Repeats of partitions of one topic that began within a minute are one event. It has the sum of their records
+and the partitions with the most. The newest `LISTED` are listed, for a day.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WENT_BACK, REPLAYED = "went_back", "replayed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorEvent:
-    """Records of one topic that were copied again; `worst` are the partitions of which most were."""
+    """Records of one topic that were replicated again; `worst` are the partitions with the most."""
 
     kind: str  # went_back | replayed: from where the log begins
     topic: str
@@ -38,7 +38,7 @@ class MirrorEvent:
     worst: tuple[Repeat, ...]
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the event as JSON."""
         worst = [
             {
                 "partition": one.partition,
@@ -89,7 +89,7 @@ def _event(repeats: Sequence[Repeat], source: str, target: str) -> MirrorEvent:
 def _sentence(
     worst: Sequence[Repeat], records: int, most: int | None, kind: str, *, source: str, target: str
 ) -> str:
-    """Say what came again, then from where to where the mirror went back, and how often."""
+    """Return what was repeated, from where to where the mirror went back, and how often."""
     one = worst[0]
     where = one.topic if len(worst) > 1 else f"{one.topic}-{one.partition}"
     of = f", in {count_text(len(worst), 'partition')}" if len(worst) > 1 else ""

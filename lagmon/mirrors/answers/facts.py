@@ -1,6 +1,6 @@
-"""What is told of a flow beside its verdict: who does not run, what is held, was made anew or repeated. Pure.
+"""Facts of a flow in addition to its verdict: failed or halted tasks, blocked or re-created topics. Pure.
 
-What was lost or altered is listed among its findings, and told there.
+Lost or altered records are listed among the findings, and reported there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def beside(flow: MirrorFlow, found: FlowSnapshot, *, said: str) -> str:
-    """Return sentences, an empty text where there is nothing to tell beside what is said already."""
+    """Return further sentences, "" if everything is said already."""
     # Who does not run carries nothing, also while there is nothing to be copied.
     held = mirror_held.sentence(flow, found.held)
     states = (mirror_words.failed(flow.states), flow.states.halted_sentence(), held)
@@ -44,7 +44,7 @@ def beside(flow: MirrorFlow, found: FlowSnapshot, *, said: str) -> str:
 
 
 def may_lose(flow: MirrorFlow, found: FlowSnapshot) -> str:
-    """Return what it means that source topics were made anew while it is not known how the mirror went on."""
+    """Return that source topics were re-created while it is unknown how the mirror continued."""
     one = found.undecided[-1]
     return (
         f"{one.topic} on {flow.order.flow.source} was re-created (seen at {instant_text(one.at_ms)}): "

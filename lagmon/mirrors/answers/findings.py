@@ -1,8 +1,8 @@
-"""What offsets, topic ids and settings show to have been lost or changed, by partition. Pure.
+"""Records that offsets, topic ids and settings show to be lost or altered, by partition. Pure.
 
-A finding stands beside the verdict: a mirror that lost records an hour's traffic ago moves like any other.
-Those that hold (a topic is filtered, is stamped anew) come with each look with the time of that look; those
-that happened (overtaken, a topic made anew) keep the time of their evidence and are told for `HELD_MS`.
+Findings are independent of the verdict: a mirror that lost records an hour ago may move like any other.
+Lasting findings (a topic is filtered or stamped) come with the time of each poll. Findings about events
+(overtaken, a re-created topic) keep the time of their evidence, and are shown for `HELD_MS`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _VERDICTS = {Cause.RETIMED: Verdict.ALTERED, Cause.DUPLICATING: Verdict.REPEATIN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorFinding:
-    """Records of one partition (of a whole topic where it is None) that are lost or altered.
+    """Records of one partition (of a whole topic if None) that are lost or altered.
 
-    `code` is a cause. `first_offset` and `last_offset` are on the side that is named. `records` is how many
-    records there are at least, `records_most` how many at most: the number is exact where both are equal, and
-    has no upper bound where the latter is None. Both are None where nothing is known. A finding that is not
-    `proved` is a suspicion: it has another explanation, which the sentence names, and leaves the verdict
-    alone. Its numbers hold if it is right.
+    `code` is a cause. `first_offset` and `last_offset` are on the named side. `records` is the least number
+    of records, `records_most` the most. The number is exact if both are equal, and has no upper bound if the
+    latter is None. Both are None if nothing is known. A finding that is not `proved` is a suspicion: it has
+    another explanation, which the sentence names, and does not change the verdict. Its numbers hold if it is
+    right.
     """
 
     code: Cause
@@ -48,11 +48,11 @@ class MirrorFinding:
 
     @property
     def verdict(self) -> Verdict:
-        """Return what it makes of the flow where it is proved."""
+        """Return the verdict that a proved finding gives the flow."""
         return _VERDICTS.get(self.code, Verdict.LOSING)
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON has it; `records_kind` is exact, between, at_least or none."""
+        """Return the finding as JSON; `records_kind` is exact, between, at_least or none."""
         kind = bounds_kind(self.records, self.records_most)
         return {
             **asdict(self),
@@ -63,7 +63,7 @@ class MirrorFinding:
 
 
 def listed(findings: Iterable[MirrorFinding], *, most: int) -> list[MirrorFinding]:
-    """Return at most so many: what is proved before suspicions, and the causes in turn."""
+    """Return at most so many findings: proved ones before suspicions, and the causes in turn."""
     turns: Counter[tuple[bool, Cause]] = Counter()
     ranked = []
     for one in findings:

@@ -1,6 +1,6 @@
-"""What the ingest process answers about flows: judged when asked, at most once a second.
+"""Answers of the ingest process about flows, judged on request, at most once a second.
 
-A mistake of ours at one flow is told, makes that one unknown, and takes no answer about another.
+A bug at one flow is logged, makes that flow unknown, and does not affect answers about others.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BACK_AFTER_MS = 600_000  # what is told again later than this after a restart is
 class MirrorAnswers:
     """Answers from the flows; `locks` guard what is read, taken in their order.
 
-    `wrong` is told of mistakes of our own: at which flow, and which.
+    `wrong` is called with the flow and the error of a bug.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class MirrorAnswers:
         self._begun_ms = int(clock.wall_s() * 1000)
 
     def sights(self) -> dict[str, tuple[FlowSnapshot, MirrorVerdict]]:
-        """Return every flow as it is seen, by name."""
+        """Return the snapshot and verdict of every flow, by name."""
         now_s = self._clock.wall_s()
         if self._seen_at is None or not 0 <= now_s - self._seen_at < SIGHT_S:
             now_ms = int(now_s * 1000)
@@ -78,10 +78,10 @@ class MirrorAnswers:
 
     @contextmanager
     def held_as_seen(self) -> Iterator[dict[str, tuple[FlowSnapshot, MirrorVerdict]]]:
-        """Hold every lock, and give every flow as it is seen, its slots being those that there are.
+        """Hold every lock, and return every flow's snapshot and verdict with the present slots.
 
-        A slot may have been given back, or to another partition, since its flow was judged: so that is judged
-        anew.
+        A slot may have been freed or assigned to another partition since its flow was judged. Such a flow is
+        judged again.
         """
         sights = self.sights()
         with self.held():
@@ -102,15 +102,15 @@ class MirrorAnswers:
             return unseen(now_ms, fault_text(error))
 
     def told_since(self, flow: str) -> tuple[tuple[str, str | None], int] | None:
-        """Return verdict and cause of a flow and since when it has them, None where it was not judged yet."""
+        """Return verdict and cause of a flow and since when it has them, None if not judged yet."""
         return self._former.get(flow) or self._since.get(flow)
 
     def take_up_since(self, flow: str, words: tuple[str, str | None], since_ms: int) -> None:
-        """Know again what was told of a flow, and since when: it counts on if it is told again soon."""
+        """Restore an earlier verdict of a flow and its start, which holds if the verdict returns soon."""
         self._former[flow] = words, since_ms
 
     def _follow(self, flow: str, words: tuple[str, str | None], now_ms: int) -> None:
-        """Note since when a flow is told so; that nothing is known yet, after a restart, is no end of it."""
+        """Note since when a flow has its verdict; "unknown" soon after a restart does not end it."""
         if self._since.get(flow, (None, 0))[0] == words:
             return
         former = self._former.get(flow)
@@ -122,7 +122,7 @@ class MirrorAnswers:
             self._former.pop(flow, None)
 
     def answer_flows(self, question: dict[str, Any]) -> Answer:
-        """Answer with every flow in short, as evidence for a verdict: each second, so rows have no windows.
+        """Answer with every flow in short, as evidence for a verdict: each second, so without windows.
 
         `canary_topic` is the topic that the service's canary judges.
         """
@@ -134,7 +134,7 @@ class MirrorAnswers:
         return Answer({"status": 200}, [json.dumps({"flows": told}).encode()])
 
     def take_states(self, question: dict[str, Any]) -> Answer:
-        """Take in what Kafka Connect says of the mirrors' tasks."""
+        """Take in what Kafka Connect reports of the mirrors' tasks."""
         with self.held():
             take_states(self.flows, question)
         return Answer()
@@ -175,7 +175,7 @@ class MirrorAnswers:
         return flow_document(self.flows[name], found, told, since_ms=self._since[name][1])
 
     def telling(self, orders: Orders) -> MirrorTelling:
-        """Return what tells the series of these flows."""
+        """Return the series of these flows."""
         flows = self.flows.values()
         return MirrorTelling(
             flows, per_partition=orders.per_partition, max_series=orders.max_series, wrong=self._wrong

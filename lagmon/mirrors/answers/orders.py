@@ -1,7 +1,7 @@
-"""A flow as the ingest process is told of it: what it carries, and what tells how far its mirror is. Pure.
+"""A flow as an order to the ingest process: what it replicates, and what shows its mirror's progress. Pure.
 
-The flow goes over whole and not as a list of topics: topics appear while the process runs, and the one that
-reads the list of topics is the one that has to decide.
+The order has the whole flow and not a list of topics: topics appear while the process runs, and the process
+that reads the list of topics has to decide.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class MirrorOrder:
 
     @property
     def clusters(self) -> frozenset[str]:
-        """Return the aliases of the clusters with its topics, its copies and what tells how far it is."""
+        """Return the aliases of the clusters with its topics, its target topics and its progress."""
         return frozenset((self.flow.source, self.flow.target, self.offsets_cluster))
 
     @property
@@ -119,7 +119,7 @@ class MirrorOrder:
         return dedicated and read and not self.connector and not self.flow.exactly_once
 
     def follows(self, group: str) -> bool:
-        """Tell whether the commits of a group, by its name, tell how far the mirror is."""
+        """Return whether the commits of a group, by its name, show the mirror's progress."""
         return self._groups.matches(group)
 
 
@@ -168,12 +168,12 @@ def order_of(
 
 
 def _dedicated(flow: Flow, kind: str = "offsets") -> str:
-    """Return where a dedicated MirrorMaker keeps its offsets, or what else it has a topic for."""
+    """Return where a dedicated MirrorMaker keeps its offsets, or another kind of data."""
     return f"mm2-{kind}.{flow.source}.internal"
 
 
 def write_mirror(order: MirrorOrder) -> dict[str, Any]:
-    """Return the order as JSON has it."""
+    """Return the order as JSON."""
     flow = order.flow
     topics, groups = flow.topic_filter, flow.group_filter
     return {

@@ -1,6 +1,6 @@
-"""The partitions of one flow, a page of them at a time, the worst first. Pure.
+"""The partitions of one flow, a page at a time, the worst first. Pure.
 
-What a page leaves out costs nothing but its place in the order: a flow may have 50,000 partitions.
+Partitions outside the page cost only their place in the order: a flow may have 50,000 partitions.
 """
 
 from __future__ import annotations

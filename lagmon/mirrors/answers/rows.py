@@ -95,7 +95,7 @@ def flow_document(
 
 
 def _oldest(missing: Iterable[Missing]) -> list[Missing]:
-    """Return those that are listed: of each cause the oldest, as a verdict's evidence is taken from them."""
+    """Return the listed ones: the oldest of each cause, as a verdict's evidence is taken from them."""
     by_cause: defaultdict[str, list[Missing]] = defaultdict(list)
     for one in missing:
         by_cause[one.code].append(one)
@@ -108,7 +108,7 @@ def _age(one: Missing) -> tuple[int, str, str]:
 
 
 def row_document(flow: FlowView, found: FlowSnapshot, slot: int) -> dict[str, Any]:
-    """Return one partition that has an offset, with that as it was judged: a newer one may be read by now."""
+    """Return one partition with an offset, as it was judged: a newer offset may be read by now."""
     sight, windows = found.sight, flow.windows
     topic, partition = windows.name(slot)
     source, place = flow.source.heads, int(sight.places[slot])
@@ -158,7 +158,7 @@ def row_document(flow: FlowView, found: FlowSnapshot, slot: int) -> dict[str, An
 
 
 def _largest_kind(sight: MirrorSight) -> LagKind:
-    """Return what the largest time lag of the flow's partitions is worth; no more than a bound among them."""
+    """Return how good the largest time lag of the flow's partitions is; a bound if any of them is one."""
     used = np.flatnonzero(sight.used)
     if not len(used):
         return LagKind.NONE
