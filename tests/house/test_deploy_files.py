@@ -149,7 +149,7 @@ def test_a_service_that_answers_with_an_error_is_not_well():
     ("url", "sentence"),
     [
         ("http://127.0.0.1:1/-/healthy", "does not answer: [Errno 111] Connection refused"),
-        ("file:///etc/passwd", "invalid address http:// or https://"),
+        ("file:///etc/passwd", "invalid address 'file:///etc/passwd'; write one with http:// or https://"),
         ("http://127.0.0.1:96x9/", "nonnumeric port: '96x9'"),
     ],
 )
