@@ -109,7 +109,7 @@ def test_one_partition_that_stands_is_no_quiet_tail_though_nothing_more_is_writt
     assert told(linked) == (Verdict.STALLED, Cause.TASK_STUCK)
     assert linked.verdict().lag == 50
     assert linked.row()["reason"] == "stalled"
-    assert "looks at its copy still find the same end" in linked.row()["sentence"]
+    assert "polls of the target still return the same end" in linked.row()["sentence"]
 
 
 def test_a_copy_that_has_more_than_its_source_is_not_without_lag(linked):

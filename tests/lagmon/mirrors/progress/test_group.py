@@ -508,7 +508,7 @@ def test_a_group_that_is_asked_for_each_minute_is_judged_at_that_pace_and_in_the
     assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
     assert one.now - stood > 150 * S
     (row, _) = one.flow_rows()
-    assert "whenever the Admin API was asked" in row["sentence"]
+    assert "the Admin API has returned the same offset" in row["sentence"]
     for words in (said, row["sentence"]):
         assert "commit" not in words
 
