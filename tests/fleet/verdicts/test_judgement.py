@@ -1022,7 +1022,13 @@ def test_every_verdict_and_every_cause_has_a_row_or_stands_in_the_list_of_later_
     produced = {row.cause for row in ROWS if row.cause is not None}
     assert {row.verdict for row in ROWS} == set(Verdict)
     # test_judgement_offsets
-    others = {Cause.TASK_FAILED, Cause.PAUSED, Cause.RETIMED, Cause.OFFSETS_NOT_COMMITTING}
+    others = {
+        Cause.TASK_FAILED,
+        Cause.PAUSED,
+        Cause.RETIMED,
+        Cause.OFFSETS_NOT_COMMITTING,
+        Cause.TRANSACTION_HANGS,
+    }
     others.add(Cause.ABORTED_TRANSACTION)  # test_judgement_checksum
     assert produced | set(LATER) | others == set(Cause)
     assert not produced & (set(LATER) | others)

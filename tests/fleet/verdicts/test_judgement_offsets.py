@@ -271,6 +271,13 @@ ROWS = (
         Cause.UNEXPLAINED,
         "Probes of A->B arrive, but those of partition 0 take up to 9 s; the threshold is 5 s. orders-0 falls behind.",
     ),
+    Row(
+        "a transaction that hangs holds a topic that the canary is not on",
+        seen(offsets=lag(STALLED, Cause.TRANSACTION_HANGS)),
+        STALLED,
+        Cause.TRANSACTION_HANGS,
+        SAYS[STALLED],
+    ),
     # --- unknown
     Row(
         "offsets that are not written are no standstill",

@@ -354,7 +354,7 @@ def test_a_store_that_cannot_be_written_is_left_alone(stage, tmp_path, monkeypat
 def test_a_store_of_another_program_is_refused_before_anything_is_read(stage, tmp_path):
     (tmp_path / "mirrorwatch.db").write_bytes(b"no database at all" * 100)
     found = stage()
-    with pytest.raises(UnavailableError, match=r"is no database: name another file in store\.url"):
+    with pytest.raises(UnavailableError, match=r"is not a database: name another file in store\.url"):
         run(found)
     assert found.digests_made.asked == []
 

@@ -81,7 +81,7 @@ async def test_a_service_behind_a_path_and_a_bare_host_are_found():
         ),
         (
             (403, {"detail": "This is forbidden: http.tokens.audit is not configured."}),
-            "refuses: Nobody may do this",
+            "refuses: This is forbidden",
             UnavailableError,
         ),
         ((403, "no"), "answered HTTP 403", UnavailableError),
