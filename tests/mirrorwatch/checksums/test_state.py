@@ -309,7 +309,7 @@ def test_what_the_store_does_not_take_is_told_all_the_same_and_again(stage, tmp_
     assert run(found, json_file=path) == status
     last = found.said.rstrip().rpartition("A->B: ")[2]
     assert re.fullmatch(
-        r"the store \S+ was moved, removed or replaced while in use: .*\. The result is printed above; the"
+        r"the store \S+ was moved, removed or replaced while in use; .*\. The result is printed above; the"
         r" next run will find it again\.",
         last,
     )
