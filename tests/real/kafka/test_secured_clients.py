@@ -159,7 +159,7 @@ def test_host_name_mismatch_and_switching_the_check_off(secure_broker):
     properties = secure_broker.java_properties() | {"bootstrap.servers": f"127.1:{secure_broker.port}"}
     error = _Cluster(properties).unreachable()
     assert isinstance(error, RefusedError)
-    assert "it is not made out for the name in bootstrap.servers" in str(error)
+    assert "it does not name the host in bootstrap.servers" in str(error)
     _Cluster(properties | {"ssl.endpoint.identification.algorithm": ""}).topics()
 
 
