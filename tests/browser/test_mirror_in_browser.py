@@ -118,7 +118,7 @@ async def test_what_is_found_comes_by_itself_worst_first(url, page, flow):
 @pytest.mark.usefixtures("overtaken")
 async def test_names_are_shown_and_inert(url, page):
     await page.goto(url + _ADDRESS)
-    await expect(page.locator("#found")).to_contain_text("was made anew")
+    await expect(page.locator("#found")).to_contain_text("was re-created")
     for place in ("#found", "#pictured", "#listed"):
         await expect(page.locator(place)).to_contain_text("<img src=x onerror=")
     assert await page.locator("#view script, #view img").count() == 0
