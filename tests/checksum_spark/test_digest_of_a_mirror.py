@@ -213,5 +213,5 @@ def test_a_half_written_digest_is_refused(digests, copied, tmp_path):
     for _ in digests.side(plan, Side.SOURCE).run():
         pass
     next((tmp_path / "source" / "cells").glob("slice=0/*.parquet")).unlink()
-    with pytest.raises(ConfigurationError, match="slice 0 holds 0 cells of 0 records"):
+    with pytest.raises(ConfigurationError, match="slice 0 has 0 cells with 0 records"):
         digests.folder(plan, Side.SOURCE).cells(places_of(plan, Side.SOURCE))

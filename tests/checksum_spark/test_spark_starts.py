@@ -65,7 +65,7 @@ def test_without_java(started, tmp_path):
 def test_with_a_java_home_that_is_none(started):
     said = started(JAVA_HOME="/nowhere")
     assert said == (
-        "UnavailableError: Spark cannot start /nowhere/bin/java: set JAVA_HOME to the folder of Java 17 or 21, or "
+        "UnavailableError: Spark cannot start /nowhere/bin/java; set JAVA_HOME to the folder of Java 17 or 21, or "
         "unset it"
     )
 
@@ -136,7 +136,7 @@ def test_with_a_java_that_is_too_old(started, tmp_path):
     java.chmod(0o755)
     said = started(JAVA_HOME=str(tmp_path / "old"))
     assert said.startswith(
-        f"UnavailableError: the Java at {java} is too old for Spark: install Java 17 or 21"
+        f"UnavailableError: the Java at {java} is too old for Spark; install Java 17 or 21"
     )
 
 
@@ -148,5 +148,5 @@ def test_with_a_java_that_is_too_new_its_version_is_told(started, tmp_path):
     (tmp_path / "new" / "release").write_text('JAVA_VERSION="25.0.3"\n')
     said = started(JAVA_HOME=str(tmp_path / "new"))
     assert said.startswith(
-        f"UnavailableError: the Java at {java} (25.0.3) is too new for Spark: install Java 17"
+        f"UnavailableError: the Java at {java} (25.0.3) is too new for Spark; install Java 17"
     )
