@@ -37,7 +37,7 @@ def said(spark):
 def test_a_digest_that_is_not_there_is_told_and_not_by_a_stack_of_java_s(spark, tmp_path, said):
     folder = DigestFolder(spark, str(tmp_path / "none"), Stamp("p", 1, Side.SOURCE))
     assert folder.slices() == []
-    with pytest.raises(ConfigurationError, match="none: there is no digest in this folder; digest this side"):
+    with pytest.raises(ConfigurationError, match="none: no digest in this folder; digest this side"):
         folder.cells(PLACES)
     assert said() == ""
 
