@@ -57,7 +57,7 @@ async def test_the_block_of_a_flow_leads_to_the_page_of_its_run(browser, url, wi
     card = page.locator("article.card")
     await expect(card.get_by_role("heading", name="Checksum", exact=True)).to_be_visible()
     block = card.locator(".checksum-run")
-    await expect(block).to_contain_text("(6 h ago) took 10 min: 100 records of 1 topic compared")
+    await expect(block).to_contain_text("(6 h ago), duration 10 min: 100 records of 1 topic compared")
     await expect(block.locator("strong")).to_contain_text("1 finding")
     over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert await page.evaluate(over) <= 0

@@ -194,7 +194,7 @@ def test_topics_that_may_only_be_used_are_asked_for(kafka_pair, topic, tmp_path)
     ) as service:
         eventually(lambda: "A: topics" in service.problems(), 30)
         assert f"the topic {topic} does not exist on A" in service.problems()["A: topics"]
-        assert "mode: precreated" in service.flow()["canary"]["sentence"]
+        assert "canary.mode is precreated" in service.flow()["canary"]["sentence"]
         assert service.metric("collector_errors_total", kafka_cluster="A", collector="topics") >= 1
         time.sleep(3)
         assert topics.partition_count(client, topic) == 0
