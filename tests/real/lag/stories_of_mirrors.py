@@ -113,7 +113,7 @@ def _is_killed(stage):
 def _comes_back(stage):
     stage.mirror.start()
     stage.mirror.wait_ready(deadline_s=180)
-    said(stage.service, "^[0-9]+ partitions move", deadline_s=DEADLINE_S)
+    said(stage.service, "^Lag [0-9,]+ records? on", deadline_s=DEADLINE_S)
     stage.service.becomes("healthy", deadline_s=120)
     assert not stage.service.verdicts() & HARM, stage.service.said
     assert lost(stage.service) == 0

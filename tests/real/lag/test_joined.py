@@ -93,4 +93,4 @@ def test_a_standstill_and_a_loss_are_one_verdict_with_both_evidences(watched, ka
 
 
 def both_move(service):
-    return lambda: "partitions move" in service.flow()["parts"]["lag"]
+    return lambda: "Lag " in service.flow()["parts"]["lag"]

@@ -73,7 +73,11 @@ def keeps_up(service, topic, traffic, when):
 
     How often it tells where it is has been seen by then: what stands is known sooner than by default.
     """
-    said(service, rf"^{PARTITIONS} partitions move .* when {when} \(every [0-9.]+ s,", deadline_s=90)
+    said(
+        service,
+        rf"^Lag [0-9,]+ records? on {PARTITIONS} partitions when {when} \(every [0-9.]+ s,",
+        deadline_s=90,
+    )
     lags_at_most(service, topic, 60)  # a hundred records come each second
     assert metric(service, "replication_status") == 1
     traffic.pause()

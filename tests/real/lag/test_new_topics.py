@@ -33,7 +33,7 @@ def test_a_topic_that_was_copied_before_it_was_listed_is_mirrored(kafka_pair, mi
             lag={"commits": "topic", "per_partition": "true"},
         ) as service,
     ):
-        said(service, "^[0-9]+ partitions move", deadline_s=90)
+        said(service, "^Lag [0-9,]+ records? on", deadline_s=90)
         create_topic(a, brief)
         write(a, brief, RECORDS)
         made_at = time.monotonic()

@@ -143,7 +143,7 @@ def test_every_sync_is_kept_once_over_a_kill_and_a_restart(mirrored, service, ka
 def test_a_flow_is_judged_by_its_syncs_where_nothing_else_may_be_read(mirrored, service):
     topic, traffic, running = mirrored
     with service(lag_from="offset-syncs") as one:
-        told = said(one, "^[0-9]+ partitions? move", deadline_s=90)
+        told = said(one, "^Lag [0-9,]+ records? on", deadline_s=90)
         assert "is an estimate" in told
         eventually(lambda: metric(one, "replication_topic_lag_records", topic=topic) is not None, 60)
         assert metric(one, "replication_topic_lag_records", topic=topic) <= 20 * 100  # two looks' worth
@@ -154,7 +154,7 @@ def test_a_flow_is_judged_by_its_syncs_where_nothing_else_may_be_read(mirrored, 
         assert metric(one, "replication_status") == 4
 
         running.thaw()
-        said(one, "^[0-9]+ partitions? move", deadline_s=90)
+        said(one, "^Lag [0-9,]+ records? on", deadline_s=90)
         traffic.pause()
         eventually(lambda: metric(one, "replication_topic_lag_records", topic=topic) == 0, 60, every_s=0.5)
         assert metric(one, "replication_status") == 1

@@ -66,9 +66,7 @@ _THEIRS_ALONE = re.compile(
 )
 # Why we refuse what MirrorMaker starts with: without a value of the variable, or an address (3.x then takes
 # localhost:9092), no client of ours reaches the cluster either. A byte order mark is named beside these.
-_OURS_ALONE = re.compile(
-    r"stays as it is written|cannot be resolved|write where the cluster is|byte order mark"
-)
+_OURS_ALONE = re.compile(r"stays unresolved|cannot be resolved|write where the cluster is|byte order mark")
 
 
 @dataclass
