@@ -133,14 +133,19 @@ def test_every_expression_is_evaluated_and_every_series_in_it_is_there(stage):
     assert recorded - NOTHING_THERE.keys() <= wanted
 
 
-def test_every_panel_shows_numbers(stage):
-    empty = []
+def panels_without_numbers(stage):
+    found_none = []
     for name, panel, expression in expressions_of_boards():
         found = stage.monitoring.evaluate(expression)
         assert not any(math.isnan(value) for _, value in found), f"NaN: {name}: {expression}"
         if not found and not panel.may_be_empty and not named(expression) & NOTHING_THERE.keys():
-            empty.append(f"{name}: {expression}")
-    assert empty == []
+            found_none.append(f"{name}: {expression}")
+    return found_none
+
+
+def test_every_panel_shows_numbers(stage):
+    # A scrape that failed on a busy machine leaves none for an instant.
+    eventually(lambda: not panels_without_numbers(stage), 30, every_s=2.0)
 
 
 def test_amtool_reads_the_routes_of_this_configuration(stage):
