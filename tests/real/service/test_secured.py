@@ -146,7 +146,7 @@ def test_rights_that_are_missing_and_then_granted(secure_broker, kafka_pair, top
         assert service.metric("commits_source", kafka_cluster="B", source="topic") == 1
         said = [one["sentence"] for one in service.lines() if "no permission to read" in one["sentence"]]
         assert [one.count("no permission to read __consumer_offsets") for one in said] == [1], said
-        assert "grant the principal the right Read" in said[0]
+        assert "Grant the principal Read on the topic __consumer_offsets" in said[0]
         flow = service.becomes("unknown", flow="B->S", cause="prober", deadline_s=10)
         assert f"it may not read {remote} on S" in flow["sentence"]
         # The topic may be looked at, but is not there and may not be made.
