@@ -265,11 +265,9 @@ def _ahead(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     more = count_text(facts.offset - facts.before, "record")
     return (
         f"The log on {order.target} has {more} more than the source: it ends at {facts.offset}, and the log "
-        "on "
-        f"{order.source} ended at {facts.before} when it was polled afterwards. The source lost its end or "
-        "was "
-        "re-created, or another producer writes to the target topic, or offsets are not equal here (then set "
-        "another lag_from)."
+        f"on {order.source} ended at {facts.before} when it was polled afterwards. The source lost its end "
+        "or was re-created, or another producer writes to the target topic, or offsets are not equal here "
+        "(then set another lag_from)."
     )
 
 

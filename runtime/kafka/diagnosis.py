@@ -93,11 +93,9 @@ _RULES: Final = (
         "",
         "certificate verify failed|certificate could not be verified|SSL certificate verification failed",
         _refused(
-            "the broker's certificate is not trusted: either ssl.truststore.location names another CA "
-            "than the one "
-            "that signed it, or it has expired, or it does not name the host in bootstrap.servers "
-            "or in "
-            "advertised.listeners"
+            "the broker's certificate is not trusted: either ssl.truststore.location names another CA than "
+            "the one that signed it, or it has expired, or it does not name the host in bootstrap.servers or "
+            "in advertised.listeners"
         ),
     ),
     _Rule(
@@ -113,9 +111,8 @@ _RULES: Final = (
         "alert (?:unknown ca|bad certificate|certificate (?:unknown|expired|revoked)|unsupported "
         "certificate)",
         _refused(
-            "the broker does not accept the client certificate in ssl.keystore.location: it has to be "
-            "valid, and "
-            "signed by a CA in the broker's trust store"
+            "the broker does not accept the client certificate in ssl.keystore.location: it has to be valid, "
+            "and signed by a CA in the broker's trust store"
         ),
     ),
     _Rule(
@@ -191,8 +188,7 @@ _RULES: Final = (
         "POLICY_VIOLATION",
         "",
         _refused(
-            "a policy of the cluster forbids it: change the settings, or create the topic yourself "
-            "and set "
+            "a policy of the cluster forbids it: change the settings, or create the topic yourself and set "
             "`canary: {mode: precreated}`",
             quotes=True,
         ),

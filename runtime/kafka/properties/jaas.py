@@ -65,8 +65,7 @@ def login_module(text: str) -> LoginModule:
     if len(modules) > 1:
         raise JaasError(
             f"holds {len(modules)} login modules, and a client takes one: was there a semicolon inside a "
-            "value? "
-            "Then put the value in double quotes"
+            "value? Then put the value in double quotes"
         )
     return modules[0]
 
@@ -107,8 +106,7 @@ def _module(tokens: list[_Token], position: int) -> tuple[LoginModule, int]:
     if position == len(tokens):
         raise JaasError(
             "does not end with a semicolon (a slash outside quotes starts a comment and may hide it; put "
-            "values "
-            "in double quotes)"
+            "values in double quotes)"
         )
     return LoginModule(name=name.text, options=options), position + 1
 

@@ -106,8 +106,7 @@ _OAUTH: Final = (
     special(
         "sasl.oauthbearer.jwt.retriever.class",
         "Kafka's own DefaultJwtRetriever, ClientCredentialsJwtRetriever and JwtBearerJwtRetriever are "
-        "understood, "
-        "any other is refused",
+        "understood, any other is refused",
     ),
     plain("sasl.oauthbearer.sub.claim.name"),
     plain("sasl.oauthbearer.assertion.algorithm", sentence="RS256 or ES256"),

@@ -165,8 +165,7 @@ def _region(draft: Draft, environ: Mapping[str, str], configured: Callable[[], s
             _mechanism_key(draft),
             "requires the region of the MSK cluster, which neither bootstrap.servers "
             "(*.kafka.REGION.amazonaws.com) nor AWS_REGION nor the AWS profile names: write it under "
-            "`clusters:` as "
-            f"{REGION_KEY}, for example {REGION_KEY}: eu-west-1",
+            f"`clusters:` as {REGION_KEY}, for example {REGION_KEY}: eu-west-1",
         )
         return None
     return found

@@ -62,11 +62,9 @@ _ROWS: Final = (
     ),
     *refused(
         "error_cb throttle_cb stats_cb log_cb background_event_cb socket_cb connect_cb closesocket_cb "
-        "open_cb "
-        "resolve_cb opaque default_topic_conf ssl_key ssl_certificate ssl_ca ssl_engine_callback_data "
-        "ssl.certificate.verify_cb oauthbearer_token_refresh_cb consume_cb rebalance_cb offset_commit_cb "
-        "dr_cb "
-        "dr_msg_cb partitioner_cb msg_order_cmp enabled_events",
+        "open_cb resolve_cb opaque default_topic_conf ssl_key ssl_certificate ssl_ca "
+        "ssl_engine_callback_data ssl.certificate.verify_cb oauthbearer_token_refresh_cb consume_cb "
+        "rebalance_cb offset_commit_cb dr_cb dr_msg_cb partitioner_cb msg_order_cmp enabled_events",
         "it is set by a program and has no value in a file: leave it out",
     ),
     *refused(
@@ -97,9 +95,9 @@ _ROWS: Final = (
     *ignored(
         "message.max.bytes message.copy.max.bytes max.in.flight enable.gapless.guarantee "
         "queue.buffering.max.messages queue.buffering.max.kbytes queue.buffering.max.ms "
-        "message.send.max.retries "
-        "queue.buffering.backpressure.threshold compression.codec compression.level batch.num.messages "
-        "delivery.report.only.error sticky.partitioning.linger.ms request.required.acks partitioner",
+        "message.send.max.retries queue.buffering.backpressure.threshold compression.codec "
+        "compression.level batch.num.messages delivery.report.only.error sticky.partitioning.linger.ms "
+        "request.required.acks partitioner",
         "the canary sets its own, so that a probe is sent at once and its outcome is known",
     ),
     *ignored(

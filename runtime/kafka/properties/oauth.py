@@ -75,9 +75,8 @@ def _classes(draft: Draft) -> None:
         case _:
             draft.problem(
                 _RETRIEVER,
-                "names a Java class, which requires Java: set it empty under `clusters:`, with a "
-                "client's id and "
-                "secret and sasl.oauthbearer.token.endpoint.url",
+                "names a Java class, which requires Java: set it empty under `clusters:`, with a client's "
+                "id and secret and sasl.oauthbearer.token.endpoint.url",
             )
 
 
@@ -147,8 +146,7 @@ def _client(draft: Draft, options: dict[str, str]) -> None:
         draft.problem(
             urlencode,
             "is true, and librdkafka sends the client's id and secret as they are: use a client whose id "
-            "and secret "
-            "are letters, digits, '-', '.', '_' and '*', or set the key to false",
+            "and secret are letters, digits, '-', '.', '_' and '*', or set the key to false",
         )
 
 

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 _SCRAM: Final = frozenset({"SCRAM-SHA-256", "SCRAM-SHA-512"})
 _OWN: Final = (
     "give mirrorwatch a principal of its own under `clusters:`, by SCRAM, PLAIN, OAUTHBEARER or a client "
-    "certificate "
-    "(security.protocol, sasl.mechanism, sasl.username, sasl.password)"
+    "certificate (security.protocol, sasl.mechanism, sasl.username, sasl.password)"
 )
 _JAVA_ONLY: Final = ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class")
 
@@ -88,8 +87,7 @@ def _jaas_credentials(draft: Draft, *, mechanism: str) -> None:
         draft.problem(
             "sasl.jaas.config",
             f"is missing: {mechanism} takes a user and a password there, or in sasl.username and "
-            "sasl.password "
-            "(a JAAS file that Java names by java.security.auth.login.config is not read)",
+            "sasl.password (a JAAS file that Java names by java.security.auth.login.config is not read)",
         )
         return
     module = _module(draft)

@@ -123,8 +123,7 @@ def identity_pem(
             if store.key is None or store.cert is None:
                 raise StoreError(
                     f"the PKCS12 store '{path}' holds no private key with its certificate: it looks like a "
-                    "trust "
-                    "store; name the client's key store here"
+                    "trust store; name the client's key store here"
                 )
             key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
             chain = [store.cert.certificate, *_issuers(store)]
@@ -176,8 +175,7 @@ def private_key_pem(text: str, *, what: str, password: str | None) -> str:
     except UnsupportedAlgorithm as error:
         raise StoreError(
             f"the private key in {what} is of a kind or in an encryption that is not supported: rewrite it "
-            "with "
-            "`openssl pkcs8 -topk8 -v2 aes256`"
+            "with `openssl pkcs8 -topk8 -v2 aes256`"
         ) from error
     except ValueError as error:
         wrong = "ssl.key.password is wrong, or the key is damaged" if encrypted else "the key is damaged"
@@ -250,16 +248,14 @@ def _refusal(kind: Kind, path: str) -> str:
         case Kind.JKS | Kind.JCEKS:
             return (
                 f"'{path}' is a {kind.value} store, which only Java can read: convert it with `keytool "
-                "-importkeystore "
-                f"-srckeystore {shlex.quote(path)} -srcstoretype {kind.value} -destkeystore "
-                f"{shlex.quote(target)} "
-                f"-deststoretype PKCS12` (it asks for the passwords) and name '{target}' here"
+                f"-importkeystore -srckeystore {shlex.quote(path)} -srcstoretype {kind.value} -destkeystore "
+                f"{shlex.quote(target)} -deststoretype PKCS12` (it asks for the passwords) and name "
+                f"'{target}' here"
             )
         case Kind.BKS:
             return (
                 f"'{path}' looks like a BKS store of Bouncy Castle, which only Java can read: convert it "
-                "with `keytool "
-                f"-importkeystore -srckeystore {shlex.quote(path)} -srcstoretype BKS -provider "
+                f"with `keytool -importkeystore -srckeystore {shlex.quote(path)} -srcstoretype BKS -provider "
                 "org.bouncycastle.jce.provider.BouncyCastleProvider -providerpath bcprov.jar -destkeystore "
                 f"{shlex.quote(target)} -deststoretype PKCS12` and name '{target}' here"
             )
@@ -267,8 +263,7 @@ def _refusal(kind: Kind, path: str) -> str:
             pem = shlex.quote(str(PurePath(path).with_suffix(".pem")))
             return (
                 f"'{path}' is neither PEM nor PKCS12 but some other DER file; if it is a certificate, "
-                "convert it with "
-                f"`openssl x509 -inform DER -in {shlex.quote(path)} -out {pem}`"
+                f"convert it with `openssl x509 -inform DER -in {shlex.quote(path)} -out {pem}`"
             )
         case _:
             return f"'{path}' is neither PEM nor PKCS12: name a store in one of these forms"

@@ -154,7 +154,6 @@ def stayed_behind(
         sentence=(
             f"At least {count_text(passed - came, 'record')} of {name} may be missing on {target}: since "
             f"{instant_text(before[2])} the mirror passed {count_text(passed, 'offset')}{offsets}, and "
-            f"{remote} "
-            f"grew by {came:,}. {others} leave such gaps too; run mirrorwatch checksum to find out."
+            f"{remote} grew by {came:,}. {others} leave such gaps too; run mirrorwatch checksum to find out."
         ),
     )

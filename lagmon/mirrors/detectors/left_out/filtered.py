@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
 _MAY_NOT_READ = (
     "No transform that drops records is known: check the mirror's READ permission on the topic on the "
-    "source, "
-    "and its log."
+    "source, and its log."
 )
 
 
@@ -120,9 +119,8 @@ class Filtered(Detector):
                 least = max(1, flow.record_bounds(topic, partition, end - start).least)
                 sentence = (  # more may have arrived since the last poll
                     f"At least {count_text(least, 'record')} of {topic}-{partition} on "
-                    f"{flow.order.flow.source} ({start} to {end - 1}) did not reach {target}: {remote} "
-                    "never had "
-                    f"a record, while the mirror replicates other topics (since {since} at the latest). "
+                    f"{flow.order.flow.source} ({start} to {end - 1}) did not reach {target}: {remote} never "
+                    f"had a record, while the mirror replicates other topics (since {since} at the latest). "
                     f"{may}{doubts}"
                 )
                 found.append(

@@ -267,12 +267,10 @@ def _finding(flow: FlowView, name: Name, asked: _Asked, now_ms: int) -> MirrorFi
         proved=False,
         sentence=(
             f"At least {count_text(records, 'record')} of {topic}-{partition} may be missing on "
-            f"{ends.target}: "
-            f"by its offset syncs the mirror passed {count_text(passed, 'offset')} ({base.last} to "
-            f"{run.first - 1}), and {remote} grew by {passed - records:,} ({base.last + base.distance} to "
-            f"{run.first + run.distance}). {ends.source} has a record at {asked.offset}, right before the "
-            "gap. "
-            "A transform may drop records, or the target lost its log end; run mirrorwatch checksum to list "
-            "what is missing."
+            f"{ends.target}: by its offset syncs the mirror passed {count_text(passed, 'offset')} "
+            f"({base.last} to {run.first - 1}), and {remote} grew by {passed - records:,} "
+            f"({base.last + base.distance} to {run.first + run.distance}). {ends.source} has a record at "
+            f"{asked.offset}, right before the gap. A transform may drop records, or the target lost its log "
+            "end; run mirrorwatch checksum to list what is missing."
         ),
     )

@@ -42,7 +42,6 @@ def end_lost(
         sentence=(
             f"Partition {partition} of {remote} on {target} lost its log end, as after an unclean leader "
             f"election: it {seen}. {between_text(least, most, 'record').capitalize()} may be missing, and "
-            "the "
-            "mirror does not replicate them again. Run mirrorwatch checksum to list them."
+            "the mirror does not replicate them again. Run mirrorwatch checksum to list them."
         ),
     )
