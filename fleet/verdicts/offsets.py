@@ -57,7 +57,7 @@ def standing(flow: FlowEvidence, now_at: float) -> Judgement | None:
     if lag is None or lag.verdict is not Verdict.STALLED or contradicted(flow):
         return None
     cause, sentence = lag.cause or Cause.UNEXPLAINED, ended(lag.sentence)
-    if cause in (Cause.MIRROR_DOWN, Cause.TASK_STUCK, Cause.FILTERED, Cause.UNEXPLAINED):
+    if cause is Cause.MIRROR_DOWN or cause.of_part:
         down = _down(flow, lag, now_at)
         if down is not None:
             cause, told = down

@@ -232,6 +232,13 @@ ROWS = (
         f"{SAYS[STALLED]} B does not answer.",
     ),
     Row(
+        "without a canary, and a transaction may seem to hang because a cluster is away",
+        unprobed(lag(STALLED, Cause.TRANSACTION_HANGS), source=cluster("A", Control.FAILING)),
+        STALLED,
+        Cause.SOURCE_DOWN,
+        f"{SAYS[STALLED]} A does not answer.",
+    ),
+    Row(
         "without a canary, and a cluster was away until a moment ago",
         unprobed(lag(STALLED, Cause.MIRROR_DOWN), source=cluster("A", failed_s=40)),
         STALLED,
