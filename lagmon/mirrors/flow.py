@@ -54,13 +54,11 @@ class MirrorFlow(FlowView):
         """Judge every partition, and let every detector observe."""
         sight = self._look(now_ms)
         missing = self._missing(sight, now_ms, self.refresh_ms + 2 * sight.stopped_after_ms)
-        findings: list[MirrorFinding] = []
         for detector in self.detectors:
             detector.observe(self, sight)
-        for detector in self.detectors:
-            findings += detector.findings(self, now_ms)
-            explained = set(detector.explained(self))
-            missing = [one for one in missing if one.code != "not_mirrored" or one.topic not in explained]
+        findings = [one for detector in self.detectors for one in detector.findings(self, now_ms)]
+        explained = {topic for detector in self.detectors for topic in detector.explained(self)}
+        missing = [one for one in missing if one.code != "not_mirrored" or one.topic not in explained]
         return self._snapshot(sight, missing, findings)
 
     def _snapshot(

@@ -50,7 +50,9 @@ class FlowView(FlowFacts):
 
     def _has_gaps(self, topic: str, partition: int) -> bool:
         """Return whether a log has shown offsets without a record."""
-        if topic in self.gapped or self.syncs.has_gaps(topic, partition):
+        if topic in self.settings.compacted or topic in self.transactions.topics:
+            return True
+        if self.syncs.has_gaps(topic, partition):
             return True
         slot = self.windows.slot(topic, partition)
         return slot is not None and self.distance.has_gaps(self, slot)
