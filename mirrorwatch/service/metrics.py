@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _PROCESS = ProcessCollector(registry=None)  # reads /proc whenever it is asked, and keeps nothing
 _ELSEWHERE = {one.name for one in (*LAG_CATALOGUE, *CHECKSUM_CATALOGUE)}  # rendered by their own parts
+_OWN = tuple(one for one in CATALOGUE if one.name not in _ELSEWHERE)
+_OPTIONAL = {one.name for one in (*PROCESS_CATALOGUE, *(one for one in _OWN if one.opt_in))}
 _FAMILY = {
     Kind.COUNTER: CounterMetricFamily,
     Kind.GAUGE: GaugeMetricFamily,
@@ -58,7 +60,7 @@ class _Families(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield every family in the order of the catalogue; one without samples has its header alone."""
-        families = {one.name: _family(one) for one in CATALOGUE if one.name not in _ELSEWHERE}
+        families = {one.name: _family(one) for one in _OWN}
         for one, labels, value in self._samples:
             if isinstance(value, int | float):
                 families[one.name].add_metric(labels, value)
@@ -68,9 +70,8 @@ class _Families(Collector):
         for one in PROCESS_CATALOGUE:
             if one.full_name in read:
                 families[one.name].add_metric([], read[one.full_name])
-        optional = {one.name for one in CATALOGUE if one.opt_in or one in PROCESS_CATALOGUE}
         for name, family in families.items():
-            if family.samples or name not in optional:
+            if family.samples or name not in _OPTIONAL:
                 yield family
 
 
