@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from alerts.objectives.objective import Objective
+    from alerts.rules.rule import Group
     from fleet.series.kinds import Series
 
 STEP_S = 15  # the scrape interval of the rendered configuration
@@ -251,11 +252,16 @@ def _collector(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
     )
 
 
-def cases_document(cases: Sequence[Case], rule_file: str) -> dict[str, Any]:
-    """Return the contents of a file of unit tests."""
+def cases_document(cases: Sequence[Case], groups: Sequence[Group], rule_file: str) -> dict[str, Any]:
+    """Return the contents of a file of unit tests for groups of rules.
+
+    Without an order promtool evaluates the groups of a step in a random one, and an alert that reads what
+    another group records then fires a step earlier or later.
+    """
     return {
         "rule_files": [rule_file],
         "evaluation_interval": f"{STEP_S}s",
+        "group_eval_order": [group.name for group in groups],
         "tests": [
             {
                 "name": case.name,

@@ -58,7 +58,7 @@ def files_of(config: Configuration, *, kubernetes: bool, divisor: float = 1.0) -
         "grafana/provisioning/dashboards/mirrorwatch.yml": _provider(),
     }
     if divisor == 1:
-        tests = cases_document(list(cases_of(config.objectives)), "mirrorwatch.rules.yml")
+        tests = cases_document(list(cases_of(config.objectives)), groups, "mirrorwatch.rules.yml")
         files["prometheus/mirrorwatch.rules.test.yml"] = tests
     if kubernetes:
         files["kubernetes/prometheusrule.yaml"] = _resource(rules)

@@ -52,7 +52,7 @@ def check(folder, objectives, cases=()):
     checked = promtool("check", "rules", "--lint-fatal", "rules.yml", folder=folder)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     if cases:
-        check_document(folder, objectives, cases_document(list(cases), "rules.yml"))
+        check_document(folder, objectives, cases_document(list(cases), groups_of(objectives), "rules.yml"))
 
 
 def check_document(folder, objectives, document):
@@ -256,6 +256,7 @@ def test_a_slow_leak_pages_by_the_long_window_alone(tmp_path):
                 ("3h55m", (burn(story, "availability", "6h", CRITICAL),)),
             )
         ],
+        groups_of(),
         "rules.yml",
     )
     document["evaluation_interval"] = "1m"
@@ -333,5 +334,5 @@ def test_durations_and_names_are_written_as_promql_reads_them():
 
 def test_a_case_names_all_that_fires():
     case = Case("x", {}, (("1m", ('ALERTS{a="1"}',)),))
-    (test,) = cases_document([case], "r.yml")["tests"]
+    (test,) = cases_document([case], (), "r.yml")["tests"]
     assert test["promql_expr_test"][0]["exp_samples"] == [{"labels": 'ALERTS{a="1"}', "value": 1}]
