@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 HOLD_FOUND_S = 26 * 3600.0  # a day, and what one night's run may end later than that of the night before
 _ARE = {
-    Verdict.LOSING: "not on {target}",
-    Verdict.ALTERED: "not on {target} as on {source}",
-    Verdict.REPEATING: "on {target} more often than on {source}, although the mirror delivers exactly once",
+    Verdict.LOSING: "missing on {target}",
+    Verdict.ALTERED: "that differ between {source} and {target}",
+    Verdict.REPEATING: "repeated on {target}, although the mirror is configured for exactly-once delivery",
 }
 
 
@@ -49,14 +49,14 @@ def is_quiet(checksum: ChecksumEvidence | None, now_at: float) -> bool:
 
 
 def part_sentence(checksum: ChecksumEvidence, now_at: float) -> str:
-    """Say what the newest run came to."""
+    """Return a sentence on the result of the newest run."""
     ago = duration_text(max(0.0, now_at - checksum.ended_at))
     findings = count_text(checksum.findings, "finding") if checksum.findings else "no finding"
     if not checksum.records:
         return f"The last run ended {ago} ago and had nothing to compare."
     share = "everything" if checksum.coverage >= 1 else f"{coverage_text(checksum.coverage)} of it"
     if checksum.untold:
-        findings += f", {count_text(checksum.untold, 'record')} that nobody can tell"
+        findings += f", {count_text(checksum.untold, 'record')} undecided"
     return (
         f"The last run ended {ago} ago: {count_text(checksum.records, 'record')} of the source compared,"
         f" {share} verified, {findings}."
@@ -64,7 +64,7 @@ def part_sentence(checksum: ChecksumEvidence, now_at: float) -> str:
 
 
 def coverage_text(coverage: float) -> str:
-    """Write a share in per cent, rounded down: only what is whole is told as whole."""
+    """Write a share in per cent, rounded down, so that 100 % is exact."""
     return f"{int(coverage * 10_000) / 100:g} %"
 
 
@@ -81,17 +81,16 @@ def _sentence(flow: FlowEvidence, held: Sequence[ChecksumFound], now_at: float) 
     ago = duration_text(max(0.0, now_at - newest.at))
     first = clause(newest.rows[0].sentence)
     if newest.records == 1 and not newest.least:
-        told = f"By a checksum that ended {ago} ago: {first}."
+        told = f"The checksum that ended {ago} ago found: {first}."
     else:
         are = _ARE[newest.verdict].format(source=flow.source.alias, target=flow.target.alias)
-        are = f"{'is' if newest.records == 1 else 'are'} {are}"
-        told = f"By a checksum that ended {ago} ago, {_records(newest)} {are}. The first: {first}."
+        told = f"The checksum that ended {ago} ago found {_records(newest)} {are}. The first: {first}."
     if not earlier:
         return told
-    several = "Another one" if len(earlier) == 1 else f"{len(earlier)} others"
+    several = "Another run" if len(earlier) == 1 else f"{len(earlier)} other runs"
     least = "at least " if any(found.least for found in earlier) else ""
     count = count_text(sum(found.records for found in earlier), "such record")
-    return f"{told} {several}, known for at most {duration_text(HOLD_FOUND_S)}, found {least}{count}."
+    return f"{told} {several} of the last {duration_text(HOLD_FOUND_S)} found {least}{count}."
 
 
 def _records(found: ChecksumFound) -> str:

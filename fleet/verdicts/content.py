@@ -1,4 +1,4 @@
-"""The rules about what came and what did not: losing, altered, repeating."""
+"""The rules about canary records that were lost, changed or repeated."""
 
 from __future__ import annotations
 
@@ -41,13 +41,12 @@ def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
         return None
     count = sum(finding.count for finding in lost)
     partitions = {finding.partition for finding in lost}
-    cause, why = _loss_cause(flow, lost[-1], now_at, one=count == 1, partitions=len(partitions))
-    are = "is" if count == 1 else "are"
+    cause, why = _loss_cause(flow, lost[-1], now_at, one=count == 1)
     return Judgement(
         Verdict.LOSING,
         cause,
-        f"{probes_text(count)} of {partitions_text(partitions)} {are} on {flow.source.alias} and will not"
-        f" come to {flow.target.alias}: {why}.{last_found(flow, lost[-1], now_at)}",
+        f"{probes_text(count)} lost ({partitions_text(partitions)}): {why}."
+        f"{last_found(flow, lost[-1], now_at)}",
         rows_of(lost),
         ended=is_over(flow, lost[-1], now_at),
     )
@@ -58,23 +57,20 @@ def _misrouted(
 ) -> Judgement:
     count = sum(finding.count for finding in misrouted)
     where = partitions_text({finding.partition for finding in misrouted})
-    stand = "stands where it does not belong" if count == 1 else "stand where they do not belong"
     newest = misrouted[-1]
     routes = "routed" if is_over(flow, newest, now_at) else "routes"
     return Judgement(
         Verdict.LOSING,
         Cause.MISROUTED,
-        f"{probes_text(count)} of {flow.flow} {stand}, in {where} of {flow.topic.target_topic} on"
-        f" {flow.target.alias}: something on the way {routes} records elsewhere."
+        f"{probes_text(count)} misrouted, found in {where} of {flow.topic.target_topic} on"
+        f" {flow.target.alias}: the mirror {routes} records elsewhere, as by a transform."
         f"{last_found(flow, newest, now_at)}",
         rows_of([*misrouted, *lost]),
         ended=is_over(flow, newest, now_at),
     )
 
 
-def _loss_cause(
-    flow: FlowEvidence, newest: Finding, now_at: float, *, one: bool, partitions: int
-) -> tuple[Cause, str]:
+def _loss_cause(flow: FlowEvidence, newest: Finding, now_at: float, *, one: bool) -> tuple[Cause, str]:
     """Return why probes are lost, by the newest of them: what went on an hour ago may be over."""
     if newest.overtaken:
         them, they = ("it", "it was") if one else ("them", "they were")
@@ -87,13 +83,12 @@ def _loss_cause(
         if at is not None and newest.at >= at - NOTICE_S:
             return Cause.TOPIC_RECREATED, f"the topic was re-created on {alias}"
     if _refused_then(flow.topic, newest.at):
-        why = f"{flow.topic.target_topic} on {flow.target.alias} refused such records until a moment ago"
+        why = f"{flow.topic.target_topic} on {flow.target.alias} rejected such records until a moment ago"
         return Cause.RECORD_REJECTED, clause(flow.topic.target_refuses) or why
-    where = "partition" if partitions == 1 else "partitions"
     drops = "dropped" if is_over(flow, newest, now_at) else "drops"
     return (
         Cause.FILTERED,
-        f"newer records of the same {where} came through, so something on the way {drops} records",
+        f"newer ones arrived, so the mirror {drops} records, as by a transform or errors.tolerance=all",
     )
 
 
@@ -118,7 +113,7 @@ def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
     return Judgement(
         Verdict.ALTERED,
         Cause.TRANSFORMED,
-        f"{probes_text(count)} of {flow.flow} came to {flow.target.alias} changed. {where},"
+        f"{probes_text(count)} changed on {flow.target.alias}. {where},"
         f" {ended(altered[-1].sentence)} Look for a transform, or for a converter other than"
         f" ByteArrayConverter.{last_found(flow, altered[-1], now_at)}",
         rows_of(altered),
@@ -130,15 +125,15 @@ def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while copies come back to the source, or keep coming more than once."""
     looped = findings_of(flow, now_at, FindingKind.LOOPED)
     if flow.canary.state is CanaryState.LATCHED:
-        sentence = flow.canary.sentence or f"A probe of {flow.flow} came back to {flow.source.alias}"
+        sentence = flow.canary.sentence or f"A canary record returned to {flow.source.alias}"
         return Judgement(Verdict.REPEATING, Cause.LOOPING, ended(sentence), rows_of(looped))
     if looped:
         return Judgement(
             Verdict.REPEATING,
             Cause.LOOPING,
-            f"Records of {flow.flow} come back to {flow.source.alias}, where they began: the mirrors go in a"
-            " circle and keep the names of topics. Exclude the topics from one of these mirrors, or give all"
-            f" of them the DefaultReplicationPolicy.{last_found(flow, looped[-1], now_at)}",
+            f"Canary records return to {flow.source.alias}, where they were sent: the mirrors form a loop and"
+            " keep topic names. Exclude the topics from one of these mirrors, or use"
+            f" DefaultReplicationPolicy for all of them.{last_found(flow, looped[-1], now_at)}",
             rows_of(looped),
             ended=is_over(flow, looped[-1], now_at),
         )
@@ -153,8 +148,8 @@ def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
     return Judgement(
         Verdict.REPEATING,
         Cause.DUPLICATING,
-        f"{probes_text(count)} of {flow.flow} came to {flow.target.alias} more than once, {why}. Look for a"
-        f" second mirror on this flow.{last_found(flow, repeated[-1], now_at)}",
+        f"{probes_text(count)} arrived on {flow.target.alias} more than once, {why}. Look for a second mirror"
+        f" of this flow.{last_found(flow, repeated[-1], now_at)}",
         rows_of(repeated),
         ended=is_over(flow, repeated[-1], now_at),
     )
@@ -167,9 +162,9 @@ def _two_writers(flow: FlowEvidence, doubled: Sequence[Finding], now_at: float) 
     return Judgement(
         Verdict.REPEATING,
         Cause.DUPLICATING,
-        f"Two writers {'copied' if over else 'copy'} {flow.flow} at once: {probes_text(count)} of {where}"
-        f" came to {flow.target.alias} twice, each sent after the second copy of the one before was read."
-        f" Look for a second mirror on this flow.{last_found(flow, doubled[-1], now_at)}",
+        f"Two mirrors {'replicated' if over else 'replicate'} {flow.flow} at once: {probes_text(count)}"
+        f" ({where}) arrived on {flow.target.alias} twice, each sent after the second arrival of the one"
+        f" before. Look for a second mirror of this flow.{last_found(flow, doubled[-1], now_at)}",
         rows_of(doubled),
         ended=over,
     )
@@ -184,13 +179,13 @@ def _no_restart(flow: FlowEvidence, repeated: Sequence[Finding]) -> str | None:
     if not repeated:
         return None
     if flow.exactly_once:
-        return "although the mirror is set to deliver exactly once"
+        return "although the mirror is configured for exactly-once delivery"
     for first_at, last_at, bursts in _spans(repeated, flow.canary):
         lasted_s = last_at - first_at
         if lasted_s > flow.canary.horizon_s:
             if bursts >= MANY_BURSTS:
-                return f"again and again for {duration_text(lasted_s)}"
-            return f"for {duration_text(lasted_s)} without a pause, which is no mere restart"
+                return f"repeatedly for {duration_text(lasted_s)}"
+            return f"for {duration_text(lasted_s)} without a pause, longer than after a restart"
     return None
 
 

@@ -1,4 +1,4 @@
-"""The rules about what is on its way: stalled and late. Why a flow stands is in rules_standstill."""
+"""The rules about records on their way: stalled and late; `standstill` has the causes of a stall."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _stall(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: fl
     return Judgement(
         Verdict.STALLED,
         cause,
-        f"Nothing has come through {where} of {flow.flow} for {duration_text(silent_s)}: {why}.",
+        f"No canary records replicated for {duration_text(silent_s)} on {where}: {why}.",
         tuple(rows),
     )
 
 
 def _silent_s(one: PartitionEvidence) -> float:
-    """Return for how long nothing has come through, as far back as is known."""
+    """Return for how long no record has arrived, as far back as is known."""
     if one.arrival_age_s is not None:
         return one.arrival_age_s
     return max(one.pending_age_s or 0.0, one.unacked_age_s or 0.0)
@@ -58,12 +58,12 @@ def _stall_row(flow: FlowEvidence, one: PartitionEvidence, now_at: float) -> Evi
         more = "more than " if _silent_s(one) > unacked_s + 2 * flow.canary.interval_s else ""
         sentence = f"no acknowledgement from {flow.source.alias} for {more}{duration_text(unacked_s)}"
     else:
-        sentence = f"a probe waits on {flow.source.alias} for {duration_text(one.pending_age_s)}"
+        sentence = f"a canary record has waited on {flow.source.alias} for {duration_text(one.pending_age_s)}"
         if one.arrival_age_s is not None:
             sentence += f"; the last arrival was {duration_text(one.arrival_age_s)} ago"
     carriers = [task.name for task in flow.tasks if one.partition in task.partitions]
     if len(carriers) == 1:
-        sentence += f"; {carriers[0]} of the mirror carries it"
+        sentence += f"; assigned to {carriers[0]} of the mirror"
     return Evidence(
         part="canary",
         sentence=sentence,
@@ -75,7 +75,7 @@ def _stall_row(flow: FlowEvidence, one: PartitionEvidence, now_at: float) -> Evi
 
 
 def _control_row(cluster: ClusterEvidence, now_at: float) -> Evidence:
-    sentence = cluster.sentence or f"there is no control probe on {cluster.alias}"
+    sentence = cluster.sentence or f"no control probe on {cluster.alias}"
     return Evidence(part="canary", sentence=sentence, at=cluster.since_at or now_at)
 
 
@@ -112,17 +112,18 @@ def late(flow: FlowEvidence, now_at: float) -> Judgement | None:
     return Judgement(
         Verdict.LATE,
         Cause.UNEXPLAINED,
-        f"Probes of {flow.flow} arrive, but those of {where} take up to {duration_text(worst_s)}; the"
-        f" threshold is {duration_text(canary.threshold_s)}.",
+        f"Canary records arrive late on {where}: up to {duration_text(worst_s)}"
+        f" (threshold {duration_text(canary.threshold_s)}).",
         tuple(_late_row(flow, one, now_at) for one in late[:MAX_ROWS]),
     )
 
 
 def _late_row(flow: FlowEvidence, one: PartitionEvidence, now_at: float) -> Evidence:
     if one.latency_s is not None and one.latency_s > flow.canary.threshold_s:
-        sentence = "the newest arrival took " + duration_text(one.latency_s)
+        sentence = f"the newest canary record took {duration_text(one.latency_s)}"
     else:
-        sentence = f"a probe waits on {flow.source.alias} for {duration_text(one.pending_age_s or 0.0)}"
+        waits_s = one.pending_age_s or 0.0
+        sentence = f"a canary record has waited on {flow.source.alias} for {duration_text(waits_s)}"
     return Evidence(
         part="canary",
         sentence=sentence,

@@ -33,15 +33,15 @@ def why_running(flow: FlowEvidence, *, waits_s: float, grace_s: float) -> Why | 
     if not since_s or since_s[0] > _patience_s(came_s):
         return None
     if len(since_s) < 2:
-        what = f"a heartbeat of the mirror's own came to {target} since"
-        return Cause.UNEXPLAINED, f"{what}, and whether it runs will show with more"
-    runs = f"the mirror's own heartbeats still come to {target}, so it runs, but nothing of"
+        what = f"one heartbeat of the mirror arrived on {target} since"
+        return Cause.UNEXPLAINED, f"{what}, and the next ones show whether it runs"
+    runs = f"the mirror runs, as its heartbeats arrive on {target}, but no record of"
     runs += f" {flow.topic.source_topic} does"
     if waits_s < flow.topic.settings_within_s:
-        what = f"whether {flow.topic.target_topic} takes it will show when its settings are read again"
+        what = f"the next poll of settings shows whether {flow.topic.target_topic} accepts them"
         return Cause.UNEXPLAINED, f"{runs}; {what}"
     return Cause.NOT_MIRRORED, (
-        f"{runs}; it was excluded, all of it is dropped on the way, or the tasks that carry it stand"
+        f"{runs}; the mirror excludes the topic, drops all its records, or the tasks of the topic hang"
     )
 
 

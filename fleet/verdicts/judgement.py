@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.quantity import duration_text
+from fleet.quantity import count_text, duration_text
 from fleet.verdicts.checksum import part_sentence
 from fleet.verdicts.evidence import CanaryState
 from fleet.verdicts.joined import altered, healthy, late, losing, repeating, stalled, unknown
@@ -112,7 +112,7 @@ def follow_calm(
 
     So it is only where its offsets and audits are quiet as well (`is_quiet` of their rules).
     """
-    sentence = arriving(calm.flow, calm.threshold_s, calm.latency_s)
+    sentence = arriving(calm.threshold_s, calm.latency_s)
     judgement = with_unread(Judgement(Verdict.HEALTHY, None, sentence), lag)
     parts = _parts(_delivering(calm.partitions, calm.partitions), lag, checksum, now_at)
     return _following(before, calm.flow, judgement, parts, now_at)
@@ -172,7 +172,7 @@ def _kept(before: FlowVerdict | None, judgement: Judgement, now_at: float) -> Al
     if _is_held(former, judgement, now_at):
         cause, shown_at = former.cause, former.shown_at
         ago = duration_text(max(0.0, now_at - shown_at))
-        sentence = f"{sentence.removesuffix('.')}; until {ago} ago the cause of this stall was {cause}."
+        sentence = f"{sentence.removesuffix('.')}; the cause was {cause} until {ago} ago."
     return Also(judgement.verdict, cause, sentence, former.since_at, shown_at, judgement.evidence)
 
 
@@ -195,9 +195,9 @@ def _is_held(before: FlowVerdict | Also, judgement: Judgement, now_at: float) ->
 def _canary_sentence(flow: FlowEvidence) -> str:
     canary = flow.canary
     if canary.state is not CanaryState.RUNNING:
-        return ended(canary.sentence or "It is about to begin")
+        return ended(canary.sentence or "It is starting")
     if canary.impaired is not None:
-        return f"What it sees cannot be trusted at present: {ended(canary.impaired)}"
+        return f"Its measurements are unreliable: {ended(canary.impaired)}"
     moving = sum(
         one.arrival_age_s is not None and one.arrival_age_s <= canary.threshold_s + canary.interval_s
         for one in canary.partitions
@@ -206,6 +206,4 @@ def _canary_sentence(flow: FlowEvidence) -> str:
 
 
 def _delivering(moving: int, count: int) -> str:
-    if count == 1:
-        return "Its one partition delivers." if moving else "Its one partition does not deliver."
-    return f"{moving} of {count} partitions {'delivers' if moving == 1 else 'deliver'}."
+    return f"Canary records arrive on {moving} of {count_text(count, 'partition')}."

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 SHOWN_PARTITIONS = 5
 _DOES = {
-    Verdict.LOSING: "have not come and will not come to {target}",
-    Verdict.ALTERED: "are not on {target} as they are on {source}",
-    Verdict.REPEATING: "come to {target} again",
+    Verdict.LOSING: "are lost between {source} and {target}",
+    Verdict.ALTERED: "differ between {source} and {target}",
+    Verdict.REPEATING: "are replicated to {target} again",
 }
 
 

@@ -92,12 +92,12 @@ def _down(flow: FlowEvidence, lag: LagEvidence, now_at: float) -> tuple[Cause, s
         if cluster.control is Control.FAILING:
             if flow.canary.state is CanaryState.OFF:  # then there may be no control probes
                 return cause, f"{cluster.alias} does not answer."
-            return cause, f"{cluster.alias} does not take our own records either."
+            return cause, f"Control probes fail on {cluster.alias} too."
     for cause, cluster in ((Cause.SOURCE_DOWN, flow.source), (Cause.TARGET_DOWN, flow.target)):
         failed_at = cluster.last_failed_at
         if failed_at is not None and now_at - failed_at <= RETURN_S + lag.settles_s:
             ago = duration_text(max(0.0, now_at - failed_at))
-            return cause, f"{cluster.alias} did not answer until {ago} ago."
+            return cause, f"{cluster.alias} was down until {ago} ago."
     return None
 
 
@@ -138,8 +138,8 @@ def not_committing(flow: FlowEvidence, now_at: float) -> Judgement | None:
     return Judgement(
         Verdict.UNKNOWN,
         Cause.OFFSETS_NOT_COMMITTING,
-        f"Probes of {flow.flow} arrive, but the mirror's own offsets stand, so how far it is with other"
-        f" topics is not known, and a restart of it copies again what came since. {ended(lag.sentence)}",
+        "Canary records arrive, but the mirror commits no offsets. Its progress on other topics is unknown,"
+        f" and a restart would replicate records again. {ended(lag.sentence)}",
         lag.rows,
     )
 

@@ -12,7 +12,7 @@ from fleet.verdicts.words import Judgement, ended, latency_text, partitions_text
 if TYPE_CHECKING:
     from fleet.verdicts.evidence import FlowEvidence, PartitionEvidence
 
-NO_REASON = "the canary is about to begin"
+NO_REASON = "the canary is starting"
 
 
 def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
@@ -22,13 +22,13 @@ def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
     if canary.state is CanaryState.OFF:
         return Judgement(Verdict.UNKNOWN, None, f"{flow.flow} has no canary: {why}")
     if canary.state is CanaryState.WAITING:
-        sentence = f"No probes of {flow.flow} are sent: {why}"
+        sentence = f"No canary records are sent: {why}"
         return Judgement(Verdict.UNKNOWN, _down_cause(flow), sentence)
     if canary.impaired is not None:
         return Judgement(
             Verdict.UNKNOWN,
             Cause.PROBER,
-            f"Mirrorwatch cannot see {flow.flow} properly at present: {ended(canary.impaired)}",
+            f"Mirrorwatch cannot measure {flow.flow} reliably: {ended(canary.impaired)}",
         )
     return _not_enough(flow, now_at) or _partly_blind(flow)
 
@@ -37,7 +37,7 @@ def _not_enough(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Return a judgement where what arrived is nothing, or too old to say anything."""
     canary = flow.canary
     if not canary.partitions:
-        return Judgement(Verdict.UNKNOWN, None, f"No probe of {flow.flow} has been sent yet.")
+        return Judgement(Verdict.UNKNOWN, None, "No canary record has been sent yet.")
     ages = [one.arrival_age_s for one in canary.partitions if one.arrival_age_s is not None]
     if not ages:
         return _nothing_yet(flow, now_at)
@@ -46,15 +46,15 @@ def _not_enough(flow: FlowEvidence, now_at: float) -> Judgement | None:
     return Judgement(
         Verdict.UNKNOWN,
         _down_cause(flow),
-        f"No probe of {flow.flow} has arrived for {duration_text(min(ages))}, and none is known to wait, so"
-        f" there is nothing to judge by.{_down_sentence(flow)}",
+        f"No canary record has arrived for {duration_text(min(ages))}, and none is known to wait: not enough"
+        f" data for a verdict.{_down_sentence(flow)}",
     )
 
 
 def _nothing_yet(flow: FlowEvidence, now_at: float) -> Judgement:
     down, told = _down_cause(flow), _down_sentence(flow)
     if any(one.carried for one in flow.canary.partitions):
-        sentence = f"No probe of {flow.flow} has arrived since Mirrorwatch started.{told}"
+        sentence = f"No canary record has arrived since Mirrorwatch started.{told}"
         return Judgement(Verdict.UNKNOWN, down, sentence)
     for alias, at in (
         (flow.source.alias, flow.topic.source_recreated_at),
@@ -63,15 +63,15 @@ def _nothing_yet(flow: FlowEvidence, now_at: float) -> Judgement:
         if at is not None:
             ago = duration_text(max(0.0, now_at - at))
             sentence = (
-                f"The topic of the canary was re-created on {alias} {ago} ago, and nothing of the new one has"
+                f"The canary topic was re-created on {alias} {ago} ago, and no record of the new one has"
                 f" arrived yet.{told}"
             )
             return Judgement(Verdict.UNKNOWN, down or Cause.TOPIC_RECREATED, sentence)
     return Judgement(
         Verdict.UNKNOWN,
         down,
-        f"Nothing of {flow.flow} has arrived yet.{told} A mirror takes up a new topic when it next refreshes"
-        " its list of topics; until then nothing is held against it.",
+        f"No canary record has arrived yet.{told} A mirror replicates a new topic after its next refresh of"
+        " topics.",
     )
 
 
@@ -85,13 +85,13 @@ def _partly_blind(flow: FlowEvidence) -> Judgement | None:
     if not blind:
         return None
     where = partitions_text({one.partition for one in blind})
-    there = "it" if len(blind) == 1 else "them"
+    whose = "its" if len(blind) == 1 else "their"
     others = "; the others arrive" if len(blind) < len(flow.canary.partitions) else ""
     return Judgement(
         Verdict.UNKNOWN,
         None,
-        f"No probe gets into {where} of {flow.topic.source_topic} on {flow.source.alias} at present, so"
-        f" nothing is known of {there}{others}.",
+        f"No canary record reaches {where} of {flow.topic.source_topic} on {flow.source.alias}, so {whose}"
+        f" state is unknown{others}.",
     )
 
 
@@ -116,9 +116,9 @@ def _down_sentence(flow: FlowEvidence) -> str:
         case []:
             return ""
         case [alias]:
-            return f" {alias} does not take our own records."
+            return f" Control probes fail on {alias}."
         case _:
-            return f" Neither {down[0]} nor {down[1]} takes our own records."
+            return f" Control probes fail on {down[0]} and on {down[1]}."
 
 
 def healthy(flow: FlowEvidence, now_at: float) -> Judgement | None:
@@ -126,12 +126,12 @@ def healthy(flow: FlowEvidence, now_at: float) -> Judgement | None:
     del now_at
     latest = [one.latency_s for one in flow.canary.partitions if one.latency_s is not None]
     fresh = {one.partition for one in flow.canary.partitions if one.arrival_age_s is None}
-    waits = f" Of {partitions_text(fresh)} nothing has come yet." if fresh else ""
-    sentence = arriving(flow.flow, flow.canary.threshold_s, max(latest, default=None))
+    waits = f" None has arrived on {partitions_text(fresh)} yet." if fresh else ""
+    sentence = arriving(flow.canary.threshold_s, max(latest, default=None))
     return Judgement(Verdict.HEALTHY, None, sentence + waits)
 
 
-def arriving(flow: str, threshold_s: float, latency_s: float | None) -> str:
-    """Say that probes arrive in time, and how long the newest took at most, as far as that is known."""
+def arriving(threshold_s: float, latency_s: float | None) -> str:
+    """Return that canary records arrive in time, and how long the newest took at most, if that is known."""
     took = "" if latency_s is None else f"; the newest took {latency_text(latency_s)}"
-    return f"Probes of {flow} arrive within {duration_text(threshold_s)}{took}."
+    return f"Canary records arrive within {duration_text(threshold_s)}{took}."

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fleet.verdicts.heartbeats import Why
 
 SHOWN_TASKS = 3
-_OR_HELD_BACK = "or {} held back as by a quota"  # which no probe can tell from standing while it lasts
+_OR_THROTTLED = "or {} throttled by a quota"  # no probe can distinguish that from a hang while it lasts
 _LEAST_GRACE_S = 1.0
 
 
@@ -49,14 +49,14 @@ def why_standing(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_
 def _mirror(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why:
     moving = _moving(flow, standing)
     if moving:
-        what = f"newer probes came through other partitions, so {_stuck_tasks(flow, standing, moving)}"
+        what = f"newer ones arrived on other partitions, so {_stuck_tasks(flow, standing, moving)}"
         return Cause.TASK_STUCK, what
     why = _undecided(flow, standing, now_at)
     if why is not None:
         return why
     if not any(one.carried for one in flow.canary.partitions):
-        what = f"both clusters answer, but nothing of it has ever come to {flow.target.alias}"
-        return Cause.NOT_MIRRORED, f"{what}, so the mirror does not run or does not carry this topic"
+        what = f"both clusters are up, and none has ever arrived on {flow.target.alias}"
+        return Cause.NOT_MIRRORED, f"{what}, so the mirror is down or does not replicate this topic"
     oldest_s, grace_s = _oldest_s(standing), max(_grace_s(flow, one) for one in standing)
     running = why_running(flow, waits_s=oldest_s, grace_s=grace_s)
     if running is not None:
@@ -64,9 +64,9 @@ def _mirror(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
     elsewhere_s = moved_elsewhere_s(flow, now_at, waits_s=oldest_s)
     if elsewhere_s is not None:
         return _goes_on_elsewhere(flow, standing, elsewhere_s)
-    what = "both clusters answer, so the mirror stands still"
+    what = "both clusters are up, so the mirror is down or hangs"
     if any(one.late_age_s is not None and one.late_age_s <= flow.canary.horizon_s for one in standing):
-        what += f", {_OR_HELD_BACK.format('is')}"  # it has let some through late, and stands again
+        what += f", {_OR_THROTTLED.format('is')}"  # it replicated some late, and stalls again
     return Cause.MIRROR_DOWN, what
 
 
@@ -74,9 +74,9 @@ def _goes_on_elsewhere(flow: FlowEvidence, standing: Sequence[PartitionEvidence]
     """Name the tasks that stand once all have had their time: a mirror that is back begins task by task."""
     if elsewhere_s < RETURN_S:
         ago = duration_text(max(0.0, elsewhere_s))
-        what = f"by its offsets the mirror went on with other topics {ago} ago"
-        return Cause.UNEXPLAINED, f"{what}, and whether the rest of it follows will show"
-    what = f"by its offsets the mirror goes on with other topics, so {_stuck_tasks(flow, standing, [])}"
+        what = f"the mirror's offsets of other topics advanced {ago} ago"
+        return Cause.UNEXPLAINED, f"{what}, and the next polls show whether this topic follows"
+    what = f"the mirror's offsets of other topics advance, so {_stuck_tasks(flow, standing, [])}"
     return Cause.TASK_STUCK, what
 
 
@@ -84,16 +84,14 @@ def _undecided(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at
     """Return what is still missing before the mirror can be called the cause."""
     for cluster in (flow.source, flow.target):
         if cluster.control is Control.UNKNOWN:
-            what = (
-                f"{cluster.alias} has no control probe that could tell whether it or the mirror is at fault"
-            )
+            what = f"{cluster.alias} has no control probe, so the fault may be there or in the mirror"
             return Cause.UNEXPLAINED, what
     for cluster in (flow.target, flow.source):
         if not _has_answered_since(cluster, flow, standing, now_at):
-            what = f"whether {cluster.alias} or the mirror is at fault will show with the next control probe"
+            what = f"the next control probe shows whether the fault is on {cluster.alias} or in the mirror"
             return Cause.UNEXPLAINED, what
     if not _others_silent(flow, standing):
-        return Cause.UNEXPLAINED, "whether other partitions stand as well will show with their next probes"
+        return Cause.UNEXPLAINED, "the next probes show whether other partitions are stalled too"
     return None
 
 
@@ -106,13 +104,13 @@ def _cluster_down(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> 
     cause = Cause.SOURCE_DOWN if first is source else Cause.TARGET_DOWN
     alias = first.alias
     if len(down) > 1:
-        return cause, f"neither {source.alias} nor {target.alias} takes our own records"
+        return cause, f"control probes fail on {source.alias} and on {target.alias}"
     moving = _moving(flow, standing)
     if moving:  # the control topic has one partition, so it speaks of one broker
         through = partitions_text({one.partition for one in moving})
-        what = f"newer probes came through {through}, so a broker of {alias} is down and not all of it"
-        return cause, f"{alias} does not take control probes either, but {what}"
-    return cause, f"{alias} does not take our own records either"
+        what = f"newer canary records arrived on {through}, so only some brokers of {alias} are down"
+        return cause, f"control probes fail on {alias} too, but {what}"
+    return cause, f"control probes fail on {alias} too"
 
 
 def _cluster_back(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
@@ -129,22 +127,22 @@ def _cluster_back(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now
         return None
     failed_at, cause, alias = max(back, key=itemgetter(0))  # of two, the one that was back last
     ago = duration_text(max(0.0, now_at - failed_at))
-    return cause, f"{alias} did not answer until {ago} ago, and the mirror has not come back yet"
+    return cause, f"{alias} was down until {ago} ago, and the mirror has not recovered yet"
 
 
 def _topics(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
     topic, source, target = flow.topic, flow.source.alias, flow.target.alias
     if topic.target_exists is False:
         if any(one.carried for one in flow.canary.partitions):
-            return Cause.TOPIC_MISSING, f"the topic {topic.target_topic} is gone from {target}"
-        return Cause.NOT_MIRRORED, f"the topic {topic.target_topic} does not exist on {target}"
+            return Cause.TOPIC_MISSING, f"topic {topic.target_topic} no longer exists on {target}"
+        return Cause.NOT_MIRRORED, f"topic {topic.target_topic} does not exist on {target}"
     arrived_s = min((one.arrival_age_s for one in standing if one.arrival_age_s is not None), default=None)
     for alias, at in ((source, topic.source_recreated_at), (target, topic.target_recreated_at)):
         if at is not None and (arrived_s is None or now_at - arrived_s <= at):
             ago = duration_text(max(0.0, now_at - at))
             return (
                 Cause.TOPIC_RECREATED,
-                f"the topic was re-created on {alias} {ago} ago, and none came since",
+                f"the topic was re-created on {alias} {ago} ago, and none has arrived since",
             )
     return _refused(flow, standing, now_at) or _lacking(flow)
 
@@ -158,8 +156,8 @@ def _refused(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: 
     if refused_at is None or refused_at < now_at - _oldest_s(standing):
         return None
     ago = duration_text(max(0.0, now_at - refused_at))
-    what = f"{topic.target_topic} on {flow.target.alias} refused such records until {ago} ago"
-    return Cause.RECORD_REJECTED, f"{what}, and the mirror has not come back yet"
+    what = f"{topic.target_topic} on {flow.target.alias} rejected such records until {ago} ago"
+    return Cause.RECORD_REJECTED, f"{what}, and the mirror has not recovered yet"
 
 
 def _lacking(flow: FlowEvidence) -> Why | None:
@@ -168,9 +166,9 @@ def _lacking(flow: FlowEvidence) -> Why | None:
     there, here = topic.source_partitions, topic.target_partitions
     if there is not None and here is not None and here < there:
         has = "1 partition" if here == 1 else f"{here} partitions"
-        counts = f"{topic.target_topic} has {has} on {target} where {source} has {there}"
+        counts = f"{topic.target_topic} has {has} on {target} and {there} on {source}"
         lacking = partitions_text(range(here, there))
-        what = f"{counts}, and a task of the mirror that meets {lacking} stands with all that it carries"
+        what = f"{counts}; a task that has a record for {lacking} stalls with all its partitions"
         return Cause.PARTITION_MISSING, what
     return None
 
@@ -191,13 +189,13 @@ def _stuck_tasks(
     waiting, goes_on = ({one.partition for one in some} for some in (standing, moving))
     stuck = [task for task in flow.tasks if waiting & {*task.partitions} and not goes_on & {*task.partitions}]
     if not stuck:
-        return f"one of the mirror's tasks stands, {_OR_HELD_BACK.format('is')}"
+        return f"a task of the mirror hangs {_OR_THROTTLED.format('is')}"
     names = [f"{task.name} ({partitions_text(task.partitions)})" for task in stuck[:SHOWN_TASKS]]
     if len(stuck) > SHOWN_TASKS:
         names.append(f"{len(stuck) - SHOWN_TASKS} more")
     if len(names) == 1:
-        return f"task {names[0]} stands, {_OR_HELD_BACK.format('is')}"
-    return f"tasks {', '.join(names[:-1])} and {names[-1]} stand, {_OR_HELD_BACK.format('are')}"
+        return f"task {names[0]} hangs {_OR_THROTTLED.format('is')}"
+    return f"tasks {', '.join(names[:-1])} and {names[-1]} hang {_OR_THROTTLED.format('are')}"
 
 
 def _moving(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> list[PartitionEvidence]:

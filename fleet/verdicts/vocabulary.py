@@ -143,7 +143,7 @@ class Cause(StrEnum):
         _Facts(
             meaning="The topic was re-created on A or on B.",
             to_do="Find out who deletes topics; restart the mirror if it does not recover.",
-            lost="a topic was made anew",
+            lost="a topic was re-created",
         ),
     )
     TOPIC_MISSING = (
@@ -171,7 +171,7 @@ class Cause(StrEnum):
         _Facts(
             meaning="Something on the way drops records while newer ones arrive.",
             to_do="Check the mirror's transforms and predicates, and `errors.tolerance`.",
-            lost="something on the way drops them",
+            lost="the mirror drops them",
             of_part=True,
         ),
     )

@@ -103,8 +103,8 @@ def rows_of(findings: Sequence[Finding]) -> tuple[Evidence, ...]:
 
 
 def probes_text(count: int) -> str:
-    """Write a number of probes."""
-    return "1 probe" if count == 1 else f"{count:,} probes"
+    """Write a number of canary records."""
+    return "1 canary record" if count == 1 else f"{count:,} canary records"
 
 
 def partitions_text(partitions: Collection[int]) -> str:

@@ -240,7 +240,7 @@ async def test_a_source_that_lets_no_one_in_is_why_nothing_is_sent(scene):
     assert scene.prober.state("A->B") == said
     judged = judge(scene.prober.evidence("A->B"), now_at=scene.clock.wall_s())
     assert (judged.verdict, judged.cause) == (Verdict.UNKNOWN, None)
-    assert judged.sentence == f"No probes of A->B are sent: {said[1]}."
+    assert judged.sentence == f"No canary records are sent: {said[1]}."
 
 
 async def test_a_topic_that_was_never_seen_is_awaited_and_not_called_gone(scene):
@@ -251,7 +251,7 @@ async def test_a_topic_that_was_never_seen_is_awaited_and_not_called_gone(scene)
     said = "starting: the topic c does not exist on A yet; creating it"
     assert scene.prober.state("A->B") == (CanaryState.WAITING, said)
     judged = judge(scene.prober.evidence("A->B"), now_at=scene.clock.wall_s())
-    assert judged.sentence == f"No probes of A->B are sent: {said}."
+    assert judged.sentence == f"No canary records are sent: {said}."
     admin.topics["c"] = TopicDescription("c", "one", (1,))
     await look(scene, "A")
     assert scene.prober.state("A->B") == (CanaryState.RUNNING, "")

@@ -232,11 +232,11 @@ def unprobed(verdict: Verdict = Verdict.HEALTHY, *, lost_records: Bounds | None 
 
 def stalled_beside_losing() -> FlowView:
     """A flow that lost records a while ago and stands now."""
-    view = flow(verdict=Verdict.LOSING, evidence_rows=(evidence(), evidence("a probe waits on A for 30 s")))
+    view = flow(verdict=Verdict.LOSING, evidence_rows=(evidence(), evidence("a canary record has waited on A for 30 s")))
     also = Also(
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition for 30 s.",
+        "No canary records replicated for 30 s on any partition.",
         since_at=NOW_AT - 30,
         evidence=view.verdict.evidence[1:],
     )
@@ -247,7 +247,7 @@ def stalled_beside_losing() -> FlowView:
 def healthy_after_losing() -> FlowView:
     """A flow that lost records a while ago and delivers again."""
     view = flow(verdict=Verdict.LOSING)
-    parts = (("canary", "6 of 6 partitions deliver."),)
+    parts = (("canary", "Canary records arrive on 6 of 6 partitions."),)
     return replace(view, verdict=replace(view.verdict, conditions=frozenset(), parts=parts))
 
 

@@ -141,96 +141,95 @@ ROWS = (
         flow(findings=(finding(LOST),)),
         Verdict.LOSING,
         Cause.FILTERED,
-        "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came"
-        " through, so something on the way drops records.",
+        "1 canary record lost (partition 0): newer ones arrived, so the mirror drops records, as by a"
+        " transform or errors.tolerance=all.",
     ),
     Row(
         "filtered in several partitions",
         flow(findings=(finding(LOST, count=3), finding(LOST, partition=2))),
         Verdict.LOSING,
         Cause.FILTERED,
-        "4 probes of partitions 0 and 2 are on A and will not come to B: newer records of the same partitions"
-        " came through, so something on the way drops records.",
+        "4 canary records lost (partitions 0 and 2): newer ones arrived, so the mirror drops records, as by"
+        " a transform or errors.tolerance=all.",
     ),
     Row(
         "overtaken",
         flow(findings=(finding(LOST, count=40, overtaken=True),)),
         Verdict.LOSING,
         Cause.OVERTAKEN,
-        "40 probes of partition 0 are on A and will not come to B: the log on A starts after them, so they were"
-        " deleted before the mirror read them.",
+        "40 canary records lost (partition 0): the log on A starts after them, so they were deleted before"
+        " the mirror read them.",
     ),
     Row(
         "one overtaken",
         flow(findings=(finding(LOST, overtaken=True),)),
         Verdict.LOSING,
         Cause.OVERTAKEN,
-        "1 probe of partition 0 is on A and will not come to B: the log on A starts after it, so it was deleted"
-        " before the mirror read it.",
+        "1 canary record lost (partition 0): the log on A starts after it, so it was deleted before the"
+        " mirror read it.",
     ),
     Row(
         "the newest loss says why",
         flow(findings=(finding(LOST, ago_s=600, count=40, overtaken=True), finding(LOST, ago_s=5))),
         Verdict.LOSING,
         Cause.FILTERED,
-        "41 probes of partition 0 are on A and will not come to B: newer records of the same partition came"
-        " through, so something on the way drops records.",
+        "41 canary records lost (partition 0): newer ones arrived, so the mirror drops records, as by a"
+        " transform or errors.tolerance=all.",
     ),
     Row(
         "lost with the topic on the target",
         flow(findings=(finding(LOST, ago_s=20),), topic={"target_recreated_at": NOW - 22}),
         Verdict.LOSING,
         Cause.TOPIC_RECREATED,
-        "1 probe of partition 0 is on A and will not come to B: the topic was re-created on B."
-        " The last was found 20 s ago.",
+        "1 canary record lost (partition 0): the topic was re-created on B. The last was found 20 s ago.",
     ),
     Row(
         "lost long before the topic was re-created",
         flow(findings=(finding(LOST, ago_s=600),), topic={"source_recreated_at": NOW - 22}),
         Verdict.LOSING,
         Cause.FILTERED,
-        "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came"
-        " through, so something on the way dropped records. The last was found 10 min ago.",
+        "1 canary record lost (partition 0): newer ones arrived, so the mirror dropped records, as by a"
+        " transform or errors.tolerance=all. The last was found 10 min ago.",
     ),
     Row(
         "misrouted",
         flow(findings=(finding(FindingKind.MISROUTED, partition=3),)),
         Verdict.LOSING,
         Cause.MISROUTED,
-        "1 probe of A->B stands where it does not belong, in partition 3 of A.mirrorwatch-canary on B: something"
-        " on the way routes records elsewhere.",
+        "1 canary record misrouted, found in partition 3 of A.mirrorwatch-canary on B: the mirror routes"
+        " records elsewhere, as by a transform.",
     ),
     Row(
         "misrouted, counted apart from the lost",
         flow(findings=(finding(LOST, count=9), finding(FindingKind.MISROUTED, partition=3, count=2))),
         Verdict.LOSING,
         Cause.MISROUTED,
-        "2 probes of A->B stand where they do not belong, in partition 3 of A.mirrorwatch-canary on B: something"
-        " on the way routes records elsewhere.",
+        "2 canary records misrouted, found in partition 3 of A.mirrorwatch-canary on B: the mirror routes"
+        " records elsewhere, as by a transform.",
     ),
     Row(
         "the target's topic takes no record as large as a probe, and the mirror goes past them",
         flow(findings=(finding(LOST, count=3),), topic={"target_refuses": REFUSES, "target_refused_at": NOW}),
         Verdict.LOSING,
         Cause.RECORD_REJECTED,
-        "3 probes of partition 0 are on A and will not come to B: A.mirrorwatch-canary on B takes no more than"
-        " 200 bytes at once. Raise max.message.bytes.",
+        "3 canary records lost (partition 0): A.mirrorwatch-canary on B takes no more than 200 bytes at"
+        " once. Raise max.message.bytes.",
     ),
     Row(
         "it took none until a moment ago",
         flow(findings=(finding(LOST, count=3),), topic={"target_refused_at": NOW - 40}),
         Verdict.LOSING,
         Cause.RECORD_REJECTED,
-        "3 probes of partition 0 are on A and will not come to B: A.mirrorwatch-canary on B refused such records"
-        " until a moment ago.",
+        "3 canary records lost (partition 0): A.mirrorwatch-canary on B rejected such records until a"
+        " moment ago.",
     ),
     Row(
         "that it took none long ago explains no loss of now",
         flow(findings=(finding(LOST, ago_s=1),), topic={"target_refused_at": NOW - 90}),
         Verdict.LOSING,
         Cause.FILTERED,
-        "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came"
-        " through, so something on the way drops records.",
+        "1 canary record lost (partition 0): newer ones arrived, so the mirror drops records, as by a"
+        " transform or errors.tolerance=all.",
     ),
     Row(
         "that it takes none since shortly after a loss was proved may explain it",
@@ -245,8 +244,8 @@ ROWS = (
         ),
         Verdict.LOSING,
         Cause.RECORD_REJECTED,
-        "1 probe of partition 0 is on A and will not come to B: A.mirrorwatch-canary on B takes no more than"
-        " 200 bytes at once. Raise max.message.bytes. The last was found 30 s ago.",
+        "1 canary record lost (partition 0): A.mirrorwatch-canary on B takes no more than 200 bytes at"
+        " once. Raise max.message.bytes. The last was found 30 s ago.",
     ),
     Row(
         "that it takes none now, and did not refuse any then, explains no loss of a while ago",
@@ -261,16 +260,16 @@ ROWS = (
         ),
         Verdict.LOSING,
         Cause.FILTERED,
-        "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came"
-        " through, so something on the way dropped records. The last was found 30 s ago.",
+        "1 canary record lost (partition 0): newer ones arrived, so the mirror dropped records, as by a"
+        " transform or errors.tolerance=all. The last was found 30 s ago.",
     ),
     Row(
         "misrouted a while ago",
         flow(findings=(finding(FindingKind.MISROUTED, partition=3, ago_s=80),)),
         Verdict.LOSING,
         Cause.MISROUTED,
-        "1 probe of A->B stands where it does not belong, in partition 3 of A.mirrorwatch-canary on B: something"
-        " on the way routed records elsewhere. The last was found 1 min 20 s ago.",
+        "1 canary record misrouted, found in partition 3 of A.mirrorwatch-canary on B: the mirror routed"
+        " records elsewhere, as by a transform. The last was found 1 min 20 s ago.",
     ),
     # --- altered
     Row(
@@ -286,7 +285,7 @@ ROWS = (
         ),
         Verdict.ALTERED,
         Cause.TRANSFORMED,
-        "8 probes of A->B came to B changed. In the newest, the key is missing. Look for a transform, or for a"
+        "8 canary records changed on B. In the newest, the key is missing. Look for a transform, or for a"
         " converter other than ByteArrayConverter.",
     ),
     Row(
@@ -294,7 +293,7 @@ ROWS = (
         flow(*ALL_STAND, findings=(finding(FindingKind.ALTERED, sentence="the key is missing"),)),
         Verdict.ALTERED,
         Cause.TRANSFORMED,
-        "1 probe of A->B came to B changed. In it, the key is missing. Look for a transform, or for a converter"
+        "1 canary record changed on B. In it, the key is missing. Look for a transform, or for a converter"
         " other than ByteArrayConverter.",
     ),
     Row(
@@ -306,7 +305,7 @@ ROWS = (
         ),
         Verdict.ALTERED,
         Cause.TRANSFORMED,
-        "2 probes of A->B came to B changed. In the newest, it is gone. Look for a transform, or for a converter"
+        "2 canary records changed on B. In the newest, it is gone. Look for a transform, or for a converter"
         " other than ByteArrayConverter.",
     ),
     Row(
@@ -318,14 +317,14 @@ ROWS = (
         ),
         Verdict.HEALTHY,
         None,
-        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+        "Canary records arrive within 5 s; the newest took at most 0.04 s.",
     ),
     Row(
         "such copies, and the probes lost that they stand for",
         flow(findings=(nameless(ago_s=20, count=2), finding(LOST, ago_s=18, count=2))),
         Verdict.ALTERED,
         Cause.TRANSFORMED,
-        "2 probes of A->B came to B changed. In the newest, it is gone. Look for a transform, or for a converter"
+        "2 canary records changed on B. In the newest, it is gone. Look for a transform, or for a converter"
         " other than ByteArrayConverter. The last was found 20 s ago.",
     ),
     Row(
@@ -333,15 +332,15 @@ ROWS = (
         flow(findings=(nameless(ago_s=20, count=2), finding(LOST, ago_s=18, count=5))),
         Verdict.LOSING,
         Cause.FILTERED,
-        "3 probes of partition 0 are on A and will not come to B: newer records of the same partition came"
-        " through, so something on the way dropped records. The last was found 18 s ago.",
+        "3 canary records lost (partition 0): newer ones arrived, so the mirror dropped records, as by a"
+        " transform or errors.tolerance=all. The last was found 18 s ago.",
     ),
     Row(
         "another program writes what looks like one into the target's topic, and every probe comes",
         flow(findings=(nameless(ago_s=5, count=400), nameless(ago_s=1, partition=1, count=300))),
         Verdict.HEALTHY,
         None,
-        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+        "Canary records arrive within 5 s; the newest took at most 0.04 s.",
     ),
     # --- what came back and ended
     Row(
@@ -349,9 +348,9 @@ ROWS = (
         flow(findings=(finding(FindingKind.LOOPED, ago_s=6),)),
         Verdict.REPEATING,
         Cause.LOOPING,
-        "Records of A->B come back to A, where they began: the mirrors go in a circle and keep the names of"
-        " topics. Exclude the topics from one of these mirrors, or give all of them the"
-        " DefaultReplicationPolicy. The last was found 6 s ago.",
+        "Canary records return to A, where they were sent: the mirrors form a loop and keep topic names."
+        " Exclude the topics from one of these mirrors, or use DefaultReplicationPolicy for all of them."
+        " The last was found 6 s ago.",
     ),
     # --- stalled
     Row(
@@ -359,130 +358,131 @@ ROWS = (
         flow(*ALL_STAND),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 6.15 s on any partition: both clusters are up, so the mirror is"
+        " down or hangs.",
     ),
     Row(
         "the mirror stands again, less than a horizon after it let late ones through",
         flow(*(standing(number, late_age_s=20.0) for number in range(4))),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 6.9 s: both clusters answer, so the mirror stands"
-        " still, or is held back as by a quota.",
+        "No canary records replicated for 6.9 s on any partition: both clusters are up, so the mirror is"
+        " down or hangs, or is throttled by a quota.",
     ),
     Row(
         "late ones came long before the mirror stood",
         flow(*(standing(number, late_age_s=60.1) for number in range(4))),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 6.9 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 6.9 s on any partition: both clusters are up, so the mirror is"
+        " down or hangs.",
     ),
     Row(
         "the mirror stands, as the first partition shows",
         flow(standing(0, 5.1), *(moving(n, pending_age_s=5.1 - n / 4, arrival_age_s=5.9) for n in (1, 2, 3))),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through partition 0 of A->B for 6 s: both clusters answer, so the mirror stands still.",
+        "No canary records replicated for 6 s on partition 0: both clusters are up, so the mirror is down"
+        " or hangs.",
     ),
     Row(
         "the target's topic takes no record as large as a probe, and the mirror's tasks stand",
         flow(*ALL_STAND, topic={"target_refuses": REFUSES, "target_refused_at": NOW}),
         Verdict.STALLED,
         Cause.RECORD_REJECTED,
-        "Nothing has come through any partition of A->B for 6.15 s: A.mirrorwatch-canary on B takes no more than"
-        " 200 bytes at once. Raise max.message.bytes.",
+        "No canary records replicated for 6.15 s on any partition: A.mirrorwatch-canary on B takes no more"
+        " than 200 bytes at once. Raise max.message.bytes.",
     ),
     Row(
         "the target's topic refused what waits until a moment ago",
         replace(flow(*ALL_STAND, topic={"target_refused_at": NOW - 4}), heartbeats_s=(2.5, 4.5, 6.5)),
         Verdict.STALLED,
         Cause.RECORD_REJECTED,
-        "Nothing has come through any partition of A->B for 6.15 s: A.mirrorwatch-canary on B refused such"
-        " records until 4 s ago, and the mirror has not come back yet.",
+        "No canary records replicated for 6.15 s on any partition: A.mirrorwatch-canary on B rejected such"
+        " records until 4 s ago, and the mirror has not recovered yet.",
     ),
     Row(
         "that it refused some before those that wait were due explains nothing",
         flow(*ALL_STAND, topic={"target_refused_at": NOW - 6.1}),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 6.15 s on any partition: both clusters are up, so the mirror is"
+        " down or hangs.",
     ),
     Row(
         "the mirror runs, as its heartbeats show, and carries this topic no more",
         replace(flow(*ALL_STAND), heartbeats_s=(2.5, 4.5, 6.5)),
         Verdict.STALLED,
         Cause.NOT_MIRRORED,
-        "Nothing has come through any partition of A->B for 6.15 s: the mirror's own heartbeats still come to B,"
-        " so it runs, but nothing of mirrorwatch-canary does; it was excluded, all of it is dropped on the"
-        " way, or the tasks that carry it stand.",
+        "No canary records replicated for 6.15 s on any partition: the mirror runs, as its heartbeats"
+        " arrive on B, but no record of mirrorwatch-canary does; the mirror excludes the topic, drops all"
+        " its records, or the tasks of the topic hang.",
     ),
     Row(
         "the mirror runs, and the settings of the target's topic were not read again yet",
         replace(flow(*ALL_STAND, topic={"settings_within_s": 7.5}), heartbeats_s=(2.5, 4.5, 6.5)),
         Verdict.STALLED,
         Cause.UNEXPLAINED,
-        "Nothing has come through any partition of A->B for 6.15 s: the mirror's own heartbeats still come to B,"
-        " so it runs, but nothing of mirrorwatch-canary does; whether A.mirrorwatch-canary takes it will show"
-        " when its settings are read again.",
+        "No canary records replicated for 6.15 s on any partition: the mirror runs, as its heartbeats"
+        " arrive on B, but no record of mirrorwatch-canary does; the next poll of settings shows whether"
+        " A.mirrorwatch-canary accepts them.",
     ),
     Row(
         "one lot of heartbeats since may be a backlog that was let go at once",
         replace(flow(*ALL_STAND), heartbeats_s=(2.5, 5.1, 7.1)),
         Verdict.STALLED,
         Cause.UNEXPLAINED,
-        "Nothing has come through any partition of A->B for 6.15 s: a heartbeat of the mirror's own came to B since,"
-        " and whether it runs will show with more.",
+        "No canary records replicated for 6.15 s on any partition: one heartbeat of the mirror arrived on B"
+        " since, and the next ones show whether it runs.",
     ),
     Row(
         "the first lot that was ever read",
         replace(flow(*ALL_STAND), heartbeats_s=(2.5,)),
         Verdict.STALLED,
         Cause.UNEXPLAINED,
-        "Nothing has come through any partition of A->B for 6.15 s: a heartbeat of the mirror's own came to B since,"
-        " and whether it runs will show with more.",
+        "No canary records replicated for 6.15 s on any partition: one heartbeat of the mirror arrived on B"
+        " since, and the next ones show whether it runs.",
     ),
     Row(
         "heartbeats came until the probes that wait should have been through",
         replace(flow(*ALL_STAND), heartbeats_s=(5.1, 7.1, 9.1)),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 6.15 s on any partition: both clusters are up, so the mirror is"
+        " down or hangs.",
     ),
     Row(
         "no heartbeats for longer than they ever were apart",
         replace(flow(*(standing(number, 20.0) for number in range(4))), heartbeats_s=(6.1, 8.1, 10.1)),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 21 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 21 s on any partition: both clusters are up, so the mirror is"
+        " down or hangs.",
     ),
     Row(
         "heartbeats went on into the stall and have stopped since",
         replace(flow(*(standing(number, 60.0) for number in range(4))), heartbeats_s=(20.0, 22.0, 24.0)),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 1 min 1 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 1 min 1 s on any partition: both clusters are up, so the mirror"
+        " is down or hangs.",
     ),
     Row(
         "heartbeats every half minute only: two came since",
         replace(flow(*(standing(number, 60.0) for number in range(4))), heartbeats_s=(20.0, 50.0, 80.0)),
         Verdict.STALLED,
         Cause.NOT_MIRRORED,
-        "Nothing has come through any partition of A->B for 1 min 1 s: the mirror's own heartbeats still come to"
-        " B, so it runs, but nothing of mirrorwatch-canary does; it was excluded, all of it is dropped on the"
-        " way, or the tasks that carry it stand.",
+        "No canary records replicated for 1 min 1 s on any partition: the mirror runs, as its heartbeats"
+        " arrive on B, but no record of mirrorwatch-canary does; the mirror excludes the topic, drops all"
+        " its records, or the tasks of the topic hang.",
     ),
     Row(
         "after a long silence a backlog of heartbeats was let go, and then none came",
         replace(flow(*(standing(number, 60.0) for number in range(4))), heartbeats_s=(7.0, 67.0, 69.0)),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 1 min 1 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 1 min 1 s on any partition: both clusters are up, so the mirror"
+        " is down or hangs.",
     ),
     Row(
         "a probe came back, and no more are sent until a person says so",
@@ -496,7 +496,7 @@ ROWS = (
         flow(*ALL_STAND, target=cluster("B", Control.FAILING)),
         Verdict.STALLED,
         Cause.TARGET_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: B does not take our own records either.",
+        "No canary records replicated for 6.15 s on any partition: control probes fail on B too.",
     ),
     Row(
         "the target does not answer, and the source has become slow since",
@@ -507,7 +507,7 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.TARGET_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: neither A nor B takes our own records.",
+        "No canary records replicated for 6.15 s on any partition: control probes fail on A and on B.",
     ),
     Row(
         "both were away, and the target was back last",
@@ -518,16 +518,16 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.TARGET_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: B did not answer until 2 s ago, and the mirror"
-        " has not come back yet.",
+        "No canary records replicated for 6.15 s on any partition: B was down until 2 s ago, and the mirror"
+        " has not recovered yet.",
     ),
     Row(
         "a broker of the target down",
         flow(moving(0), moving(1), standing(2), target=cluster("B", Control.FAILING, failed_s=1.0)),
         Verdict.STALLED,
         Cause.TARGET_DOWN,
-        "Nothing has come through partition 2 of A->B for 6.9 s: B does not take control probes either, but newer"
-        " probes came through partitions 0 and 1, so a broker of B is down and not all of it.",
+        "No canary records replicated for 6.9 s on partition 2: control probes fail on B too, but newer"
+        " canary records arrived on partitions 0 and 1, so only some brokers of B are down.",
     ),
     Row(
         "a broker of the source down",
@@ -538,8 +538,8 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.SOURCE_DOWN,
-        "Nothing has come through partition 1 of A->B for 7 s: A does not take control probes either, but newer"
-        " probes came through partition 0, so a broker of A is down and not all of it.",
+        "No canary records replicated for 7 s on partition 1: control probes fail on A too, but newer"
+        " canary records arrived on partition 0, so only some brokers of A are down.",
     ),
     Row(
         "the source does not answer, and what was sent is not acknowledged",
@@ -549,70 +549,70 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.SOURCE_DOWN,
-        "Nothing has come through any partition of A->B for 7 s: A does not take our own records either.",
+        "No canary records replicated for 7 s on any partition: control probes fail on A too.",
     ),
     Row(
         "neither cluster answers",
         flow(*ALL_STAND, source=cluster("A", Control.FAILING), target=cluster("B", Control.FAILING)),
         Verdict.STALLED,
         Cause.SOURCE_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: neither A nor B takes our own records.",
+        "No canary records replicated for 6.15 s on any partition: control probes fail on A and on B.",
     ),
     Row(
         "the target fell together with the flow, and its control probe has not failed yet",
         flow(*ALL_STAND, target=cluster("B", ok_s=6.01)),
         Verdict.STALLED,
         Cause.UNEXPLAINED,
-        "Nothing has come through any partition of A->B for 6.15 s: whether B or the mirror is at fault will"
-        " show with the next control probe.",
+        "No canary records replicated for 6.15 s on any partition: the next control probe shows whether the"
+        " fault is on B or in the mirror.",
     ),
     Row(
         "a short threshold: the flow stands before any control probe could fail",
         flow(standing(0, 0.6), threshold_s=0.5, target=cluster("B", ok_s=0.4)),
         Verdict.STALLED,
         Cause.UNEXPLAINED,
-        "Nothing has come through partition 0 of A->B for 1.5 s: whether B or the mirror is at fault will show"
-        " with the next control probe.",
+        "No canary records replicated for 1.5 s on partition 0: the next control probe shows whether the"
+        " fault is on B or in the mirror.",
     ),
     Row(
         "the target is back, the mirror not yet",
         flow(*ALL_STAND, target=cluster("B", failed_s=4.0)),
         Verdict.STALLED,
         Cause.TARGET_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: B did not answer until 4 s ago, and the"
-        " mirror has not come back yet.",
+        "No canary records replicated for 6.15 s on any partition: B was down until 4 s ago, and the mirror"
+        " has not recovered yet.",
     ),
     Row(
         "the target has been back for long, and the mirror still stands",
         flow(*(standing(n, 90.0) for n in range(4)), target=cluster("B", failed_s=40.0)),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 1 min 31 s: both clusters answer, so the mirror"
-        " stands still.",
+        "No canary records replicated for 1 min 31 s on any partition: both clusters are up, so the mirror"
+        " is down or hangs.",
     ),
     Row(
         "a failure of the target before the stall says nothing about it",
         flow(*ALL_STAND, target=cluster("B", failed_s=20.0)),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 6.15 s on any partition: both clusters are up, so the mirror is"
+        " down or hangs.",
     ),
     Row(
         "no control probe on the source",
         flow(*ALL_STAND, source=cluster("A", Control.UNKNOWN, ok_s=None, sentence="the topic is missing")),
         Verdict.STALLED,
         Cause.UNEXPLAINED,
-        "Nothing has come through any partition of A->B for 6.15 s: A has no control probe that could tell"
-        " whether it or the mirror is at fault.",
+        "No canary records replicated for 6.15 s on any partition: A has no control probe, so the fault may"
+        " be there or in the mirror.",
     ),
     Row(
         "one task stands",
         flow(standing(0), moving(1), standing(2), moving(3)),
         Verdict.STALLED,
         Cause.TASK_STUCK,
-        "Nothing has come through partitions 0 and 2 of A->B for 6.9 s: newer probes came through other"
-        " partitions, so one of the mirror's tasks stands, or is held back as by a quota.",
+        "No canary records replicated for 6.9 s on partitions 0 and 2: newer ones arrived on other"
+        " partitions, so a task of the mirror hangs or is throttled by a quota.",
     ),
     Row(
         "the mirror's own record names the task",
@@ -622,8 +622,9 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.TASK_STUCK,
-        "Nothing has come through partitions 0 and 2 of A->B for 6.9 s: newer probes came through other"
-        " partitions, so task MirrorSourceConnector-1 (partitions 0, 2 and 4) stands, or is held back as by a quota.",
+        "No canary records replicated for 6.9 s on partitions 0 and 2: newer ones arrived on other"
+        " partitions, so task MirrorSourceConnector-1 (partitions 0, 2 and 4) hangs or is throttled by a"
+        " quota.",
     ),
     Row(
         "several tasks are named, as far as there is room",
@@ -633,41 +634,41 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.TASK_STUCK,
-        "Nothing has come through partitions 0, 1, 2, 3 and 5 of A->B for 6.9 s: newer probes came through"
-        " other partitions, so tasks MirrorSourceConnector-0 (partition 0), MirrorSourceConnector-1 (partition"
-        " 1), MirrorSourceConnector-2 (partition 2) and 2 more stand, or are held back as by a quota.",
+        "No canary records replicated for 6.9 s on partitions 0, 1, 2, 3 and 5: newer ones arrived on other"
+        " partitions, so tasks MirrorSourceConnector-0 (partition 0), MirrorSourceConnector-1 (partition"
+        " 1), MirrorSourceConnector-2 (partition 2) and 2 more hang or are throttled by a quota.",
     ),
     Row(
         "a task that goes on with another partition is not the one that stands",
         replace(flow(standing(0), moving(1)), tasks=(source_task(0, 0, 1),)),
         Verdict.STALLED,
         Cause.TASK_STUCK,
-        "Nothing has come through partition 0 of A->B for 6.9 s: newer probes came through other partitions,"
-        " so one of the mirror's tasks stands, or is held back as by a quota.",
+        "No canary records replicated for 6.9 s on partition 0: newer ones arrived on other partitions, so"
+        " a task of the mirror hangs or is throttled by a quota.",
     ),
     Row(
         "one task stands, which no control probe is needed to see",
         flow(standing(0), moving(1), target=cluster("B", Control.UNKNOWN, ok_s=None)),
         Verdict.STALLED,
         Cause.TASK_STUCK,
-        "Nothing has come through partition 0 of A->B for 6.9 s: newer probes came through other partitions,"
-        " so one of the mirror's tasks stands, or is held back as by a quota.",
+        "No canary records replicated for 6.9 s on partition 0: newer ones arrived on other partitions, so"
+        " a task of the mirror hangs or is throttled by a quota.",
     ),
     Row(
         "a partition whose backlog has just come is no sign of a task: the others may be next",
         flow(standing(0), moving(1, late_age_s=0.2)),
         Verdict.STALLED,
         Cause.UNEXPLAINED,
-        "Nothing has come through partition 0 of A->B for 6.9 s: whether other partitions stand as well will show"
-        " with their next probes.",
+        "No canary records replicated for 6.9 s on partition 0: the next probes show whether other"
+        " partitions are stalled too.",
     ),
     Row(
         "a partition whose backlog came longer ago goes on by now",
         flow(standing(0), moving(1, late_age_s=5.1)),
         Verdict.STALLED,
         Cause.TASK_STUCK,
-        "Nothing has come through partition 0 of A->B for 6.9 s: newer probes came through other partitions,"
-        " so one of the mirror's tasks stands, or is held back as by a quota.",
+        "No canary records replicated for 6.9 s on partition 0: newer ones arrived on other partitions, so"
+        " a task of the mirror hangs or is throttled by a quota.",
     ),
     Row(
         "an arrival just before all stood is no sign of a task",
@@ -677,7 +678,8 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through partition 0 of A->B for 6 s: both clusters answer, so the mirror stands still.",
+        "No canary records replicated for 6 s on partition 0: both clusters are up, so the mirror is down"
+        " or hangs.",
     ),
     Row(
         "an interval longer than the threshold: the other partitions had no chance yet",
@@ -688,16 +690,16 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.UNEXPLAINED,
-        "Nothing has come through partition 0 of A->B for 36 s: whether other partitions stand as well will show"
-        " with their next probes.",
+        "No canary records replicated for 36 s on partition 0: the next probes show whether other"
+        " partitions are stalled too.",
     ),
     Row(
         "the topic is gone from the target",
         flow(*ALL_STAND, topic={"target_exists": False, "target_partitions": None}),
         Verdict.STALLED,
         Cause.TOPIC_MISSING,
-        "Nothing has come through any partition of A->B for 6.15 s: the topic A.mirrorwatch-canary is gone from"
-        " B.",
+        "No canary records replicated for 6.15 s on any partition: topic A.mirrorwatch-canary no longer"
+        " exists on B.",
     ),
     Row(
         "the topic does not exist on the target",
@@ -707,7 +709,7 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.NOT_MIRRORED,
-        "Nothing has come through partition 0 of A->B for 11 min 40 s: the topic A.mirrorwatch-canary does not"
+        "No canary records replicated for 11 min 40 s on partition 0: topic A.mirrorwatch-canary does not"
         " exist on B.",
     ),
     Row(
@@ -715,8 +717,8 @@ ROWS = (
         flow(fresh(0, pending_age_s=700.0)),
         Verdict.STALLED,
         Cause.NOT_MIRRORED,
-        "Nothing has come through partition 0 of A->B for 11 min 40 s: both clusters answer, but nothing of it"
-        " has ever come to B, so the mirror does not run or does not carry this topic.",
+        "No canary records replicated for 11 min 40 s on partition 0: both clusters are up, and none has"
+        " ever arrived on B, so the mirror is down or does not replicate this topic.",
     ),
     Row(
         "partitions added, and the mirror does not take them up",
@@ -727,8 +729,8 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.PARTITION_MISSING,
-        "Nothing has come through partition 4 of A->B for 11 min 40 s: A.mirrorwatch-canary has 4 partitions on"
-        " B where A has 5, and a task of the mirror that meets partition 4 stands with all that it carries.",
+        "No canary records replicated for 11 min 40 s on partition 4: A.mirrorwatch-canary has 4 partitions"
+        " on B and 5 on A; a task that has a record for partition 4 stalls with all its partitions.",
     ),
     Row(
         "partitions added, and the task that met them stands while they are warm-up",
@@ -741,33 +743,33 @@ ROWS = (
         ),
         Verdict.STALLED,
         Cause.PARTITION_MISSING,
-        "Nothing has come through partitions 0 and 1 of A->B for 6.9 s: A.mirrorwatch-canary has 1 partition on"
-        " B where A has 4, and a task of the mirror that meets partitions 1, 2 and 3 stands with all that it"
-        " carries.",
+        "No canary records replicated for 6.9 s on partitions 0 and 1: A.mirrorwatch-canary has 1 partition"
+        " on B and 4 on A; a task that has a record for partitions 1, 2 and 3 stalls with all its"
+        " partitions.",
     ),
     Row(
         "the topic on the target is another one since, and nothing comes",
         flow(*ALL_STAND, topic={"target_recreated_at": NOW - 5}),
         Verdict.STALLED,
         Cause.TOPIC_RECREATED,
-        "Nothing has come through any partition of A->B for 6.15 s: the topic was re-created on B 5 s ago, and"
-        " none came since.",
+        "No canary records replicated for 6.15 s on any partition: the topic was re-created on B 5 s ago,"
+        " and none has arrived since.",
     ),
     Row(
         "a topic that was re-created long before the stall has nothing to do with it",
         flow(*ALL_STAND, topic={"target_recreated_at": NOW - 500}),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 6.15 s on any partition: both clusters are up, so the mirror is"
+        " down or hangs.",
     ),
     Row(
         "a stall goes before duplicates of the restart that caused it",
         flow(*ALL_STAND, findings=repeated(3, 3.5)),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 6.15 s on any partition: both clusters are up, so the mirror is"
+        " down or hangs.",
     ),
     # --- repeating
     Row(
@@ -775,8 +777,8 @@ ROWS = (
         flow(findings=(finding(FindingKind.LOOPED),)),
         Verdict.REPEATING,
         Cause.LOOPING,
-        "Records of A->B come back to A, where they began: the mirrors go in a circle and keep the names of"
-        " topics. Exclude the topics from one of these mirrors, or give all of them the DefaultReplicationPolicy.",
+        "Canary records return to A, where they were sent: the mirrors form a loop and keep topic names."
+        " Exclude the topics from one of these mirrors, or use DefaultReplicationPolicy for all of them.",
     ),
     Row(
         "probes that were sent after a second copy came twice themselves: a second writer, within the horizon",
@@ -789,32 +791,32 @@ ROWS = (
         ),
         Verdict.REPEATING,
         Cause.DUPLICATING,
-        "Two writers copy A->B at once: 6 probes of partitions 0 and 2 came to B twice, each sent after the"
-        " second copy of the one before was read. Look for a second mirror on this flow.",
+        "Two mirrors replicate A->B at once: 6 canary records (partitions 0 and 2) arrived on B twice, each"
+        " sent after the second arrival of the one before. Look for a second mirror of this flow.",
     ),
     Row(
         "two mirrors",
         flow(findings=repeated(*(float(ago) for ago in range(1, 71)))),
         Verdict.REPEATING,
         Cause.DUPLICATING,
-        "70 probes of A->B came to B more than once, for 1 min 9 s without a pause, which is no mere restart."
-        " Look for a second mirror on this flow.",
+        "70 canary records arrived on B more than once, for 1 min 9 s without a pause, longer than after a"
+        " restart. Look for a second mirror of this flow.",
     ),
     Row(
         "a second writer that comes back again and again",
         flow(findings=repeated(*(float(ago) for ago in range(1, 200, 12)))),
         Verdict.REPEATING,
         Cause.DUPLICATING,
-        "17 probes of A->B came to B more than once, again and again for 3 min 12 s. Look for a second mirror on"
-        " this flow.",
+        "17 canary records arrived on B more than once, repeatedly for 3 min 12 s. Look for a second mirror"
+        " of this flow.",
     ),
     Row(
         "one duplicate where exactly once is promised",
         flow(findings=repeated(5.0), exactly_once=True),
         Verdict.REPEATING,
         Cause.DUPLICATING,
-        "1 probe of A->B came to B more than once, although the mirror is set to deliver exactly once. Look for"
-        " a second mirror on this flow.",
+        "1 canary record arrived on B more than once, although the mirror is configured for exactly-once"
+        " delivery. Look for a second mirror of this flow.",
     ),
     # --- late
     Row(
@@ -822,22 +824,22 @@ ROWS = (
         flow(*(moving(n, latency_s=12.0, pending_age_s=12.4, present_age_s=12.6) for n in range(2))),
         Verdict.LATE,
         Cause.UNEXPLAINED,
-        "Probes of A->B arrive, but those of partitions 0 and 1 take up to 12 s; the threshold is 5 s.",
+        "Canary records arrive late on partitions 0 and 1: up to 12 s (threshold 5 s).",
     ),
     Row(
         "late in bursts, between two of which nothing comes",
         flow(moving(0, latency_s=9.0, pending_age_s=9.5, arrival_age_s=9.6)),
         Verdict.LATE,
         Cause.UNEXPLAINED,
-        "Probes of A->B arrive, but those of partition 0 take up to 9.5 s; the threshold is 5 s.",
+        "Canary records arrive late on partition 0: up to 9.5 s (threshold 5 s).",
     ),
     Row(
         "late once, then nothing for twice as long",
         flow(moving(0, latency_s=9.0, pending_age_s=18.5, arrival_age_s=18.6)),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through partition 0 of A->B for 19 s: both clusters answer, so the mirror stands"
-        " still.",
+        "No canary records replicated for 19 s on partition 0: both clusters are up, so the mirror is down"
+        " or hangs.",
     ),
     # --- unknown
     Row(
@@ -852,7 +854,7 @@ ROWS = (
         flow(state=CanaryState.WAITING, sentence="the source cluster was not reached yet"),
         Verdict.UNKNOWN,
         None,
-        "No probes of A->B are sent: the source cluster was not reached yet.",
+        "No canary records are sent: the source cluster was not reached yet.",
     ),
     Row(
         "waiting for a source that is down",
@@ -863,58 +865,57 @@ ROWS = (
         ),
         Verdict.UNKNOWN,
         Cause.SOURCE_DOWN,
-        "No probes of A->B are sent: the source cluster was not reached yet.",
+        "No canary records are sent: the source cluster was not reached yet.",
     ),
     Row(
         "our own fault",
         flow(*ALL_STAND, impaired="its event loop stood still for 1.4 s"),
         Verdict.UNKNOWN,
         Cause.PROBER,
-        "Mirrorwatch cannot see A->B properly at present: its event loop stood still for 1.4 s.",
+        "Mirrorwatch cannot measure A->B reliably: its event loop stood still for 1.4 s.",
     ),
     Row(
         "nothing sent",
         flow(partitions=()),
         Verdict.UNKNOWN,
         None,
-        "No probe of A->B has been sent yet.",
+        "No canary record has been sent yet.",
     ),
     Row(
         "warm-up",
         flow(fresh(0), fresh(1)),
         Verdict.UNKNOWN,
         None,
-        "Nothing of A->B has arrived yet. A mirror takes up a new topic when it next refreshes its list of"
-        " topics; until then nothing is held against it.",
+        "No canary record has arrived yet. A mirror replicates a new topic after its next refresh of topics.",
     ),
     Row(
         "warm-up with the target down",
         flow(fresh(0), target=cluster("B", Control.FAILING)),
         Verdict.UNKNOWN,
         Cause.TARGET_DOWN,
-        "Nothing of A->B has arrived yet. B does not take our own records. A mirror takes up a new topic when it"
-        " next refreshes its list of topics; until then nothing is held against it.",
+        "No canary record has arrived yet. Control probes fail on B. A mirror replicates a new topic after"
+        " its next refresh of topics.",
     ),
     Row(
         "the source topic is another one, and nothing of it came yet",
         flow(fresh(0), topic={"source_recreated_at": NOW - 3}),
         Verdict.UNKNOWN,
         Cause.TOPIC_RECREATED,
-        "The topic of the canary was re-created on A 3 s ago, and nothing of the new one has arrived yet.",
+        "The canary topic was re-created on A 3 s ago, and no record of the new one has arrived yet.",
     ),
     Row(
         "just started, and the flow was seen to carry it before",
         flow(fresh(0, carried=True, pending_age_s=1.0)),
         Verdict.UNKNOWN,
         None,
-        "No probe of A->B has arrived since Mirrorwatch started.",
+        "No canary record has arrived since Mirrorwatch started.",
     ),
     Row(
         "nothing lately, and nothing waits",
         flow(moving(0, pending_age_s=None, arrival_age_s=9.0)),
         Verdict.UNKNOWN,
         None,
-        "No probe of A->B has arrived for 9 s, and none is known to wait, so there is nothing to judge by.",
+        "No canary record has arrived for 9 s, and none is known to wait: not enough data for a verdict.",
     ),
     Row(
         "nothing lately, with both clusters down",
@@ -925,15 +926,15 @@ ROWS = (
         ),
         Verdict.UNKNOWN,
         Cause.SOURCE_DOWN,
-        "No probe of A->B has arrived for 9 s, and none is known to wait, so there is nothing to judge by."
-        " Neither A nor B takes our own records.",
+        "No canary record has arrived for 9 s, and none is known to wait: not enough data for a verdict."
+        " Control probes fail on A and on B.",
     ),
     Row(
         "one partition of the source takes nothing",
         flow(moving(0), moving(1, pending_age_s=None, unacked_age_s=6.0, arrival_age_s=6.9)),
         Verdict.UNKNOWN,
         None,
-        "No probe gets into partition 1 of mirrorwatch-canary on A at present, so nothing is known of it; the"
+        "No canary record reaches partition 1 of mirrorwatch-canary on A, so its state is unknown; the"
         " others arrive.",
     ),
     Row(
@@ -941,23 +942,22 @@ ROWS = (
         flow(moving(0), *(moving(n, pending_age_s=None, arrival_age_s=20.0) for n in (1, 2))),
         Verdict.UNKNOWN,
         None,
-        "No probe gets into partitions 1 and 2 of mirrorwatch-canary on A at present, so nothing is known of"
-        " them; the others arrive.",
+        "No canary record reaches partitions 1 and 2 of mirrorwatch-canary on A, so their state is unknown;"
+        " the others arrive.",
     ),
     Row(
         "the only partition of the source takes nothing",
         flow(moving(0, pending_age_s=None, unacked_age_s=6.0, arrival_age_s=6.9)),
         Verdict.UNKNOWN,
         None,
-        "No probe gets into partition 0 of mirrorwatch-canary on A at present, so nothing is known of it.",
+        "No canary record reaches partition 0 of mirrorwatch-canary on A, so its state is unknown.",
     ),
     Row(
         "none of the source's partitions takes anything",
         flow(*(moving(n, pending_age_s=None, unacked_age_s=6.0, arrival_age_s=6.9) for n in range(2))),
         Verdict.UNKNOWN,
         None,
-        "No probe gets into partitions 0 and 1 of mirrorwatch-canary on A at present, so nothing is known of"
-        " them.",
+        "No canary record reaches partitions 0 and 1 of mirrorwatch-canary on A, so their state is unknown.",
     ),
     # --- healthy
     Row(
@@ -965,35 +965,36 @@ ROWS = (
         flow(),
         Verdict.HEALTHY,
         None,
-        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+        "Canary records arrive within 5 s; the newest took at most 0.04 s.",
     ),
     Row(
         "a latency too small to be written",
         flow(moving(0, latency_s=0.003)),
         Verdict.HEALTHY,
         None,
-        "Probes of A->B arrive within 5 s; the newest took less than 0.01 s.",
+        "Canary records arrive within 5 s; the newest took less than 0.01 s.",
     ),
     Row(
         "a partition in its warm-up",
         flow(moving(0), moving(1), fresh(2)),
         Verdict.HEALTHY,
         None,
-        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s. Of partition 2 nothing has come yet.",
+        "Canary records arrive within 5 s; the newest took at most 0.04 s. None has arrived on partition 2"
+        " yet.",
     ),
     Row(
         "duplicates of a restart",
         flow(findings=repeated(40.0, 39.5, 39.0)),
         Verdict.HEALTHY,
         None,
-        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+        "Canary records arrive within 5 s; the newest took at most 0.04 s.",
     ),
     Row(
         "duplicates of three nodes that were restarted one after the other",
         flow(findings=repeated(100.0, 99.0, 60.0, 59.0, 20.0, 19.0)),
         Verdict.HEALTHY,
         None,
-        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+        "Canary records arrive within 5 s; the newest took at most 0.04 s.",
     ),
     Row(
         "what was found has run out",
@@ -1006,7 +1007,7 @@ ROWS = (
         ),
         Verdict.HEALTHY,
         None,
-        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+        "Canary records arrive within 5 s; the newest took at most 0.04 s.",
     ),
 )
 
@@ -1121,8 +1122,8 @@ def test_while_a_stall_goes_on_its_cause_is_kept_until_it_could_be_shown_again()
     held = follow(down, coming, now_at=NOW + 0.4)
     assert (held.cause, held.shown_at, held.since_at) == (Cause.MIRROR_DOWN, NOW, NOW)
     assert held.sentence == (
-        "Nothing has come through partitions 1, 2 and 3 of A->B for 6.15 s: whether other partitions stand as"
-        " well will show with their next probes; until 0.4 s ago the cause of this stall was mirror_down."
+        "No canary records replicated for 6.15 s on partitions 1, 2 and 3: the next probes show whether"
+        " other partitions are stalled too; the cause was mirror_down until 0.4 s ago."
     )
     again = follow(held, coming, now_at=NOW + HOLD_CAUSE_S)
     assert (again.cause, again.shown_at) == (Cause.MIRROR_DOWN, NOW)
@@ -1220,7 +1221,7 @@ def test_a_stall_keeps_since_and_cause_whether_it_is_the_verdict_or_beside_one()
     coming = (moving(0, late_age_s=0.2), *ALL_STAND[1:])
     held = follow(beside, flow(*coming, findings=lost), now_at=NOW + 2)
     assert (held.also.cause, held.also.shown_at) == (Cause.MIRROR_DOWN, NOW + 1)
-    assert held.also.sentence.endswith("; until 1 s ago the cause of this stall was mirror_down.")
+    assert held.also.sentence.endswith("; the cause was mirror_down until 1 s ago.")
     assert held.cause is Cause.FILTERED
     assert held.conditions == {Verdict.STALLED}
     after = follow(held, flow(*ALL_STAND), now_at=NOW + 3)
@@ -1248,12 +1249,12 @@ def test_a_cause_is_kept_for_no_other_verdict_and_for_no_later_stall():
 @pytest.mark.parametrize(
     ("evidence", "sentence"),
     [
-        (flow(), "4 of 4 partitions deliver."),
-        (flow(moving(0), standing(1, 9.0)), "1 of 2 partitions delivers."),
-        (flow(moving(0)), "Its one partition delivers."),
-        (flow(standing(0, 9.0)), "Its one partition does not deliver."),
+        (flow(), "Canary records arrive on 4 of 4 partitions."),
+        (flow(moving(0), standing(1, 9.0)), "Canary records arrive on 1 of 2 partitions."),
+        (flow(moving(0)), "Canary records arrive on 1 of 1 partition."),
+        (flow(standing(0, 9.0)), "Canary records arrive on 0 of 1 partition."),
         (flow(state=CanaryState.OFF, sentence="canary.mode is off"), "canary.mode is off."),
-        (flow(impaired="it is blind"), "What it sees cannot be trusted at present: it is blind."),
+        (flow(impaired="it is blind"), "Its measurements are unreliable: it is blind."),
     ],
 )
 def test_what_the_canary_says_beside_the_verdict(evidence, sentence):
@@ -1264,7 +1265,7 @@ def test_the_row_of_a_partition_that_stands_names_its_task():
     tasks = (source_task(0, 1), source_task(1, 0))
     judged = judge(replace(flow(standing(0), moving(1)), tasks=tasks), now_at=NOW)
     (row,) = [row for row in judged.evidence if row.partition == 0]
-    assert row.sentence.endswith("; MirrorSourceConnector-1 of the mirror carries it")
+    assert row.sentence.endswith("; assigned to MirrorSourceConnector-1 of the mirror")
     # Two records of one partition contradict each other: then neither is told.
     judged = judge(replace(flow(standing(0)), tasks=(source_task(0, 0), source_task(1, 0))), now_at=NOW)
     assert all("carries" not in row.sentence for row in judged.evidence)

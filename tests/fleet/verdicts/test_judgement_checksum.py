@@ -34,81 +34,84 @@ ROWS = (
         seen(found(ago_s=6 * HOUR_S)),
         LOSING,
         Cause.UNEXPLAINED,
-        f"By a checksum that ended 6 h ago: {CLAUSE}.",
+        f"The checksum that ended 6 h ago found: {CLAUSE}.",
     ),
     Row(
         "several, of several topics, with the cause that the findings name",
         seen(found(cause=Cause.FILTERED, topics=(("orders", 12), ("payments", 5)), more_topics=3)),
         LOSING,
         Cause.FILTERED,
-        "By a checksum that ended 1 h ago, 17 records (12 of orders, 5 of payments and more of 3 others) are not"
-        f" on B. The first: {CLAUSE}.",
+        "The checksum that ended 1 h ago found 17 records (12 of orders, 5 of payments and more of 3 others)"
+        f" missing on B. The first: {CLAUSE}.",
     ),
     Row(
         "not all were told apart",
         seen(found(topics=(("orders", 1),), least=True)),
         LOSING,
         Cause.UNEXPLAINED,
-        f"By a checksum that ended 1 h ago, at least 1 record of orders is not on B. The first: {CLAUSE}.",
+        f"The checksum that ended 1 h ago found at least 1 record of orders missing on B. The first: {CLAUSE}.",
     ),
     Row(
         "more than one run found some",
         seen(found(ago_s=25 * HOUR_S, topics=(("orders", 4),)), found(topics=(("orders", 2),))),
         LOSING,
         Cause.UNEXPLAINED,
-        f"By a checksum that ended 1 h ago, 2 records of orders are not on B. The first: {CLAUSE}. Another"
-        " one, known for at most 1 d 2 h, found 4 such records.",
+        f"The checksum that ended 1 h ago found 2 records of orders missing on B. The first: {CLAUSE}. Another"
+        " run of the last 1 d 2 h found 4 such records.",
     ),
     Row(
         "altered, misrouted, out of order or from nowhere",
         seen(found(ALTERED, Cause.TRANSFORMED, topics=(("orders", 3),))),
         ALTERED,
         Cause.TRANSFORMED,
-        f"By a checksum that ended 1 h ago, 3 records of orders are not on B as on A. The first: {CLAUSE}.",
+        "The checksum that ended 1 h ago found 3 records of orders that differ between A and B. The first:"
+        f" {CLAUSE}.",
     ),
     Row(
         "second copies of a mirror that delivers exactly once",
         seen(found(REPEATING, Cause.DUPLICATING, topics=(("orders", 3),)), exactly_once=True),
         REPEATING,
         Cause.DUPLICATING,
-        "By a checksum that ended 1 h ago, 3 records of orders are on B more often than on A, although the mirror"
-        f" delivers exactly once. The first: {CLAUSE}.",
+        "The checksum that ended 1 h ago found 3 records of orders repeated on B, although the mirror is"
+        f" configured for exactly-once delivery. The first: {CLAUSE}.",
     ),
     Row(
         "copies of what the source has given up, of a mirror that delivers exactly once",
         seen(found(ALTERED, Cause.ABORTED_TRANSACTION, topics=(("orders", 3),)), exactly_once=True),
         ALTERED,
         Cause.ABORTED_TRANSACTION,
-        f"By a checksum that ended 1 h ago, 3 records of orders are not on B as on A. The first: {CLAUSE}.",
+        "The checksum that ended 1 h ago found 3 records of orders that differ between A and B. The first:"
+        f" {CLAUSE}.",
     ),
     Row(
         "the worst of one run is the verdict",
         seen(found(ALTERED, Cause.TRANSFORMED), found()),
         LOSING,
         Cause.UNEXPLAINED,
-        f"By a checksum that ended 1 h ago: {CLAUSE}.",
+        f"The checksum that ended 1 h ago found: {CLAUSE}.",
     ),
     Row(
         "what the canary lost and what an audit found are one verdict, with the canary's cause",
         seen(found(cause=Cause.MISROUTED), findings=(finding(FindingKind.LOST, overtaken=True),)),
         LOSING,
         Cause.OVERTAKEN,
-        "1 probe of partition 0 is on A and will not come to B: the log on A starts after it, so it was deleted"
-        f" before the mirror read it. By a checksum that ended 1 h ago: {CLAUSE}.",
+        "1 canary record lost (partition 0): the log on A starts after it, so it was deleted before the mirror"
+        f" read it. The checksum that ended 1 h ago found: {CLAUSE}.",
     ),
     Row(
         "an audit's cause counts where the others have none",
         seen(found(cause=Cause.FILTERED), offsets=lag(findings=[deleted(cause=Cause.UNEXPLAINED)])),
         LOSING,
         Cause.FILTERED,
-        f"Of orders-0, 123 records were deleted on A before they were copied. By a checksum that ended 1 h ago: {CLAUSE}.",
+        "Of orders-0, 123 records were deleted on A before they were copied."
+        f" The checksum that ended 1 h ago found: {CLAUSE}.",
     ),
     Row(
         "what an audit found goes before a flow of which nothing is known",
         seen(found(), source=cluster("A", Control.FAILING), partitions=()),
         LOSING,
         Cause.UNEXPLAINED,
-        f"By a checksum that ended 1 h ago: {CLAUSE}.",
+        f"The checksum that ended 1 h ago found: {CLAUSE}.",
     ),
 )
 
@@ -134,7 +137,7 @@ def test_a_finding_that_was_told_days_after_it_was_made_holds_from_then_on(known
     told = judge(seen(found(ago_s=72 * HOUR_S, known_at=NOW - known_s)), now_at=NOW)
     assert told.verdict is verdict
     if verdict is LOSING:
-        assert told.sentence == f"By a checksum that ended 3 d ago: {CLAUSE}."
+        assert told.sentence == f"The checksum that ended 3 d ago found: {CLAUSE}."
 
 
 def test_a_loss_of_three_in_the_morning_is_there_at_nine_and_until_the_next_nights_run_has_ended():
@@ -203,8 +206,8 @@ def test_beside_it_what_is_right_now_goes_before_what_has_ended():
         (
             replace(audited(ago_s=60), untold=3),
             (
-                "The last run ended 1 min ago: 1,000 records of the source compared, everything verified, no "
-                "finding, 3 records that nobody can tell."
+                "The last run ended 1 min ago: 1,000 records of the source compared, everything verified,"
+                " no finding, 3 records undecided."
             ),
         ),
         (audited(records=0), "The last run ended 1 h ago and had nothing to compare."),

@@ -27,11 +27,14 @@ from tests.fleet.verdicts.test_judgement import (
 
 STALLED, LATE, UNKNOWN, LOSING = Verdict.STALLED, Verdict.LATE, Verdict.UNKNOWN, Verdict.LOSING
 HEALTHY, REPEATING = Verdict.HEALTHY, Verdict.REPEATING
-WELL = "Probes of A->B arrive within 5 s; the newest took at most 0.04 s."
-DOWN = "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands still."
+WELL = "Canary records arrive within 5 s; the newest took at most 0.04 s."
+DOWN = (
+    "No canary records replicated for 6.15 s on any partition: both clusters are up, so the mirror is down"
+    " or hangs."
+)
 FILTERED = (
-    "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came through, so"
-    " something on the way drops records."
+    "1 canary record lost (partition 0): newer ones arrived, so the mirror drops records, as by a transform"
+    " or errors.tolerance=all."
 )
 BOTH_WAYS = (deleted(), deleted(topic="payments", partition=3, first=7, last=7))
 MOVING = (NOW - 40, NOW - 29, NOW - 2)
@@ -51,8 +54,8 @@ ROWS = (
         seen(offsets=lag(findings=BOTH_WAYS)),
         LOSING,
         Cause.OVERTAKEN,
-        "By offsets, 124 records (123 of orders-0, 1 of payments-3) have not come and will not come to B: the log"
-        " on A starts after them, so they were deleted before they were read.",
+        "By offsets, 124 records (123 of orders-0, 1 of payments-3) are lost between A and B: the log on A"
+        " starts after them, so they were deleted before they were read.",
     ),
     Row(
         "a while ago",
@@ -66,8 +69,8 @@ ROWS = (
         seen(offsets=lag(findings=[deleted()]), findings=(finding(LOST, overtaken=True),)),
         LOSING,
         Cause.OVERTAKEN,
-        "1 probe of partition 0 is on A and will not come to B: the log on A starts after it, so it was deleted"
-        " before the mirror read it. Of orders-0, 123 records were deleted on A before they were copied.",
+        "1 canary record lost (partition 0): the log on A starts after it, so it was deleted before the"
+        " mirror read it. Of orders-0, 123 records were deleted on A before they were copied.",
     ),
     Row(
         "what offsets show elsewhere says nothing about why probes are dropped",
@@ -165,31 +168,32 @@ ROWS = (
         seen(*(standing(number, 60.0) for number in range(2)), offsets=lag(moved=MOVING)),
         STALLED,
         Cause.TASK_STUCK,
-        "Nothing has come through any partition of A->B for 1 min 1 s: by its offsets the mirror goes on with other"
-        " topics, so one of the mirror's tasks stands, or is held back as by a quota.",
+        "No canary records replicated for 1 min 1 s on any partition: the mirror's offsets of other topics"
+        " advance, so a task of the mirror hangs or is throttled by a quota.",
     ),
     Row(
         "offsets that were written while the mirror ended say nothing of the kind",
         seen(*(standing(number, 16.0) for number in range(2)), offsets=lag(moved=MOVING)),
         STALLED,
         Cause.MIRROR_DOWN,
-        "Nothing has come through any partition of A->B for 17 s: both clusters answer, so the mirror stands still.",
+        "No canary records replicated for 17 s on any partition: both clusters are up, so the mirror is"
+        " down or hangs.",
     ),
     Row(
         "the whole mirror was down, and goes on with other topics first: the rest may follow",
         seen(*(standing(number, 96.0) for number in range(2)), offsets=lag(moved=(*BEFORE, *BACK))),
         STALLED,
         Cause.UNEXPLAINED,
-        "Nothing has come through any partition of A->B for 1 min 37 s: by its offsets the mirror went on with"
-        " other topics 29 s ago, and whether the rest of it follows will show.",
+        "No canary records replicated for 1 min 37 s on any partition: the mirror's offsets of other topics"
+        " advanced 29 s ago, and the next polls show whether this topic follows.",
     ),
     Row(
         "the rest had the time to follow, and did not",
         seen(*(standing(number, 97.0) for number in range(2)), offsets=lag(moved=(NOW - 30, *BACK))),
         STALLED,
         Cause.TASK_STUCK,
-        "Nothing has come through any partition of A->B for 1 min 38 s: by its offsets the mirror goes on with"
-        " other topics, so one of the mirror's tasks stands, or is held back as by a quota.",
+        "No canary records replicated for 1 min 38 s on any partition: the mirror's offsets of other topics"
+        " advance, so a task of the mirror hangs or is throttled by a quota.",
     ),
     Row(
         "what a task has failed on explains the canary's standstill too",
@@ -207,8 +211,7 @@ ROWS = (
         ),
         STALLED,
         Cause.TARGET_DOWN,
-        "Nothing has come through any partition of A->B for 6.15 s: B does not take our own records either."
-        f" {SAYS[STALLED]}",
+        f"No canary records replicated for 6.15 s on any partition: control probes fail on B too. {SAYS[STALLED]}",
     ),
     Row(
         "without a canary",
@@ -243,7 +246,7 @@ ROWS = (
         unprobed(lag(STALLED, Cause.MIRROR_DOWN), source=cluster("A", failed_s=40)),
         STALLED,
         Cause.SOURCE_DOWN,
-        f"{SAYS[STALLED]} A did not answer until 40 s ago.",
+        f"{SAYS[STALLED]} A was down until 40 s ago.",
     ),
     Row(
         "a canary that waits for its topic leaves a standstill to offsets",
@@ -276,7 +279,7 @@ ROWS = (
         seen(moving(0, latency_s=9.0), offsets=lag(LATE)),
         LATE,
         Cause.UNEXPLAINED,
-        "Probes of A->B arrive, but those of partition 0 take up to 9 s; the threshold is 5 s. orders-0 falls behind.",
+        "Canary records arrive late on partition 0: up to 9 s (threshold 5 s). orders-0 falls behind.",
     ),
     Row(
         "a transaction that hangs holds a topic that the canary is not on",
@@ -291,16 +294,16 @@ ROWS = (
         seen(offsets=lag(STALLED, Cause.MIRROR_DOWN)),
         UNKNOWN,
         Cause.OFFSETS_NOT_COMMITTING,
-        "Probes of A->B arrive, but the mirror's own offsets stand, so how far it is with other topics is not known,"
-        f" and a restart of it copies again what came since. {SAYS[STALLED]}",
+        "Canary records arrive, but the mirror commits no offsets. Its progress on other topics is unknown, and a"
+        f" restart would replicate records again. {SAYS[STALLED]}",
     ),
     Row(
         "nor where the offsets of other partitions are",
         seen(offsets=lag(UNKNOWN, Cause.OFFSETS_NOT_COMMITTING, sentence="orders-0 reaches B.")),
         UNKNOWN,
         Cause.OFFSETS_NOT_COMMITTING,
-        "Probes of A->B arrive, but the mirror's own offsets stand, so how far it is with other topics is not known,"
-        " and a restart of it copies again what came since. orders-0 reaches B.",
+        "Canary records arrive, but the mirror commits no offsets. Its progress on other topics is unknown,"
+        " and a restart would replicate records again. orders-0 reaches B.",
     ),
     Row(
         "without a canary too",
@@ -337,7 +340,7 @@ ROWS = (
         seen(offsets=lag(STALLED), target=cluster("B", Control.FAILING)),
         STALLED,
         Cause.TARGET_DOWN,
-        f"{SAYS[STALLED]} B does not take our own records either.",
+        f"{SAYS[STALLED]} Control probes fail on B too.",
     ),
     Row(
         "a topic was made anew, and there is no canary",
@@ -351,7 +354,7 @@ ROWS = (
         seen(offsets=lag(), state=CanaryState.WAITING, sentence="the topic is not there yet"),
         UNKNOWN,
         None,
-        "No probes of A->B are sent: the topic is not there yet.",
+        "No canary records are sent: the topic is not there yet.",
     ),
     # --- healthy
     Row("both are well", seen(offsets=lag()), HEALTHY, None, WELL),
@@ -486,8 +489,8 @@ def test_losses_of_several_causes_are_told_each_with_its_own():
     told = judge(seen(offsets=lag(findings=some)), now_at=NOW)
     assert told.cause is Cause.FILTERED
     assert told.sentence == (
-        "By offsets, 248 records have not come and will not come to B. 2 of Payments-0 are left out. 246 records"
-        " (123 of orders-0, 123 of orders-1): the log on A starts after them, so they were deleted before they"
+        "By offsets, 248 records are lost between A and B. 2 of Payments-0 are left out. 246 records (123"
+        " of orders-0, 123 of orders-1): the log on A starts after them, so they were deleted before they"
         " were read."
     )
 
@@ -495,14 +498,14 @@ def test_losses_of_several_causes_are_told_each_with_its_own():
 def test_where_more_was_found_than_is_listed_the_count_is_the_least():
     told = judge(seen(offsets=lag(findings=BOTH_WAYS, more_found=True)), now_at=NOW)
     assert told.sentence.startswith(
-        "By offsets, at least 124 records (123 of orders-0, 1 of payments-3) have not"
+        "By offsets, at least 124 records (123 of orders-0, 1 of payments-3) are lost"
     )
 
 
 def test_a_sum_has_no_upper_bound_where_one_of_its_parts_has_none():
     both = (deleted(records_most=None), deleted(topic="payments", first=1, last=1))
     assert judge(unprobed(lag(findings=both)), now_at=NOW).sentence.startswith(
-        "By offsets, at least 124 records (at least 123 of orders-0, 1 of payments-0) have not"
+        "By offsets, at least 124 records (at least 123 of orders-0, 1 of payments-0) are lost"
     )
     assert lost_records(lag(findings=both), NOW, without="") == (124, None)
 
@@ -511,7 +514,7 @@ def test_a_sum_has_the_bounds_of_its_parts():
     both = (deleted(records_most=200), deleted(topic="payments", first=1, last=1))
     told = judge(seen(offsets=lag(findings=both)), now_at=NOW)
     assert told.sentence.startswith(
-        "By offsets, between 124 and 201 records (between 123 and 200 of orders-0, 1 of payments-0) have not"
+        "By offsets, between 124 and 201 records (between 123 and 200 of orders-0, 1 of payments-0) are lost"
     )
 
 
@@ -546,7 +549,7 @@ def test_a_standstill_by_offsets_stands_beside_what_the_canary_lost_a_while_ago(
 
 def test_both_parts_have_their_sentence():
     assert dict(follow(None, seen(offsets=lag()), now_at=NOW).parts) == {
-        "canary": "4 of 4 partitions deliver.",
+        "canary": "Canary records arrive on 4 of 4 partitions.",
         "lag": SAYS[HEALTHY],
     }
 

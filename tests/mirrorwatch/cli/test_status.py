@@ -104,8 +104,8 @@ async def test_the_table_is_worst_first_with_reasons_below():
 @pytest.mark.parametrize(
     ("width", "said"),
     [
-        (140, "A->B is stalled: Nothing has come through any partition for 30 s."),
-        (60, "stalled (recently losing) since 20:26:10 UTC (30 s) Nothing has come through any partition"),
+        (140, "A->B is stalled: No canary records replicated for 30 s on any partition."),
+        (60, "stalled (recently losing) since 20:26:10 UTC (30 s) No canary records replicated for 30 s"),
     ],
 )
 async def test_what_holds_now_is_printed_before_what_was_found_earlier(width, said):

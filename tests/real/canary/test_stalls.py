@@ -98,7 +98,7 @@ def test_a_frozen_mirror_is_stalled_then_recovers(watched, kafka_pair, topic_nam
     running.freeze()
     flow = service.becomes("stalled", cause="mirror_down", deadline_s=2.0 + 0.25 + 5.0)
     print(f"stalled after {time.monotonic() - began:.2f} s, threshold 2 s, interval 0.25 s")
-    assert "both clusters answer" in flow["sentence"]
+    assert "both clusters are up" in flow["sentence"]
     assert {row["partition"] for row in flow["evidence"]} <= {0, 1}
     assert flow["evidence"][0]["source_offset"] is not None
     # Past the horizon, so that some are overdue before they come.

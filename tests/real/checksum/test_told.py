@@ -94,7 +94,7 @@ def test_a_run_is_told_shown_and_remembered(service, address):
         asyncio.run(tell(service.url, night, {TOKEN: OURS}))
     found = service.becomes("losing", deadline_s=5)
     sentence = "orders [0]: record at offset 41 on A"
-    assert f"By a checksum that ended 6 h ago: {sentence.replace(': ', '; ')}" in found["sentence"]
+    assert f"The checksum that ended 6 h ago found: {sentence.replace(': ', '; ')}" in found["sentence"]
     (row,) = (one for one in found["evidence"] if one["part"] == "checksum")
     assert (row["topic"], row["partition"], row["source_offset"]) == ("orders", 0, 41)
     assert "100 records of the source compared, everything verified, 1 finding" in found["parts"]["checksum"]

@@ -72,7 +72,7 @@ def test_a_task_that_stands_is_named_with_its_partitions(service, mirror, topic)
     try:
         mirror.running.switch.on("hang", topics=re.escape(topic), partition=1)
         found = service.becomes("stalled", cause="task_stuck", deadline_s=40)
-        named = r"so task MirrorSourceConnector-[01] \(partitions 1 and 3\) stands, or is held back"
+        named = r"so task MirrorSourceConnector-[01] \(partitions 1 and 3\) hangs or is throttled"
         found = eventually(
             lambda: service.flow() if re.search(named, service.flow()["sentence"]) else None,
             20,
@@ -82,7 +82,7 @@ def test_a_task_that_stands_is_named_with_its_partitions(service, mirror, topic)
         (name,) = set(re.findall(r"MirrorSourceConnector-\d", found["sentence"]))
         rows = [row["sentence"] for row in found["evidence"] if row["partition"] in (1, 3)]
         assert rows
-        assert all(f"; {name} of the mirror carries it" in row for row in rows)
+        assert all(f"; assigned to {name} of the mirror" in row for row in rows)
     finally:
         mirror.running.switch.off()
     service.is_healthy(deadline_s=60)

@@ -73,7 +73,7 @@ def test_a_loss_is_shown_with_partition_time_and_offset(page):
 def test_what_holds_now_comes_first_and_what_is_past_below(page):
     text = _drawn(page, views.stalled_beside_losing()).text
     assert "A → B ■ stalled recently ✕ losing since 20:26:10 UTC (30 s)" in text
-    now = text.index("Nothing has come through any partition for 30 s. mirror_down")
+    now = text.index("No canary records replicated for 30 s on any partition. mirror_down")
     assert now < text.index("Recently ✕ losing, since 20:23:20 UTC: 17 canary records are on the source")
     assert "The flow is stalled" in text
     assert "1 flow was losing records recently." in text
@@ -82,7 +82,7 @@ def test_what_holds_now_comes_first_and_what_is_past_below(page):
 
 def test_a_flow_that_delivers_again_shows_so_first_and_is_not_green(page):
     drawn = _drawn(page, views.healthy_after_losing())
-    assert "✓ healthy recently ✕ losing 6 of 6 partitions deliver." in drawn.text
+    assert "✓ healthy recently ✕ losing Canary records arrive on 6 of 6 partitions." in drawn.text
     assert "The flow is healthy" in drawn.text
     assert 'class="headline v-losing"' in page.page(views.service(views.healthy_after_losing()))
 
@@ -96,7 +96,7 @@ def test_the_table_of_losses_and_the_evidence_do_not_both_stand_open(page):
     assert "Evidence row 0" in _drawn(page, replace(losing, losses=())).text
     assert "2 more row 3" in _drawn(page, replace(losing, losses=())).text
     text = _drawn(page, views.stalled_beside_losing()).text
-    assert "Evidence a probe waits on A for 30 s" in text
+    assert "Evidence a canary record has waited on A for 30 s" in text
     assert "1 more Probe 4711 is absent" in text
 
 
