@@ -192,6 +192,17 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         accepted=_STANDS,
         settings=DEFAULTS | OWN_SETTINGS,
     ),
+    Drill(
+        name="hang-transaction",
+        title="offsets-hang-transaction",
+        topic="page-views",
+        verdict=Verdict.STALLED,
+        cause=Cause.TRANSACTION_HANGS,
+        by_offsets=True,
+        settings={"A->B.consumer.isolation.level": "read_committed"},
+        lag={"longest_transaction": "20s"},
+        watch_s=200.0,
+    ),
     _slow(
         name="add-partitions",
         title="offsets-add-unseen-partitions",

@@ -33,6 +33,7 @@ class Drill:
     settings: Mapping[str, str] = field(default_factory=dict)  # of the mirror, beside the usual quick ones
     told: Mapping[str, str] = field(default_factory=dict)  # of the mirror, which the service is told instead
     canary: Mapping[str, str] = field(default_factory=dict)  # of the service's configuration
+    lag: Mapping[str, str] = field(default_factory=dict)  # of the service's configuration
     accepted: frozenset[Cause] = frozenset()  # causes beside the expected that are true while they are told
     shows_mended: bool = False  # what is expected can show only once it is being ended
     counted: str = ""  # what has to stand in the counters at its end, or the fault did not reach them
@@ -64,4 +65,4 @@ class Drill:
     def alone(self) -> bool:
         """Return whether it needs a service of its own."""
         said = {self.verdict, self.then}
-        return self.own or bool(said & ALARMS) or bool(self.canary or self.told)
+        return self.own or bool(said & ALARMS) or bool(self.canary or self.lag or self.told)

@@ -187,6 +187,7 @@ class Bench(Several):
                 self.pair,
                 topic=topic,
                 canary=drill.canary,
+                lag=drill.lag,
                 told=drill.told,
                 by_offsets=drill.by_offsets,
                 both=self._both,

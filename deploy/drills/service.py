@@ -26,6 +26,7 @@ class Watched(Service):
         *,
         topic: str,
         canary: Mapping[str, str],
+        lag: Mapping[str, str] | None = None,
         told: Mapping[str, str] | None = None,
         by_offsets: bool = False,
         both: bool = False,
@@ -40,11 +41,11 @@ class Watched(Service):
         clusters = {alias: broker.client_properties() for alias, broker in pair.brokers.items()}
         document: dict[str, object] = {"mm2": str(known), "clusters": clusters}
         if by_offsets:
-            document |= {"canary": {"mode": "off"}, "lag": {"commits": "topic"}}
+            document |= {"canary": {"mode": "off"}, "lag": {"commits": "topic", **(lag or {})}}
         else:
             # What the canary finds by itself, unless both are wanted: offsets would tell some of it too.
             commits = "topic" if both else "off"
-            document |= {"canary": {"topic": topic, **canary}, "lag": {"commits": commits}}
+            document |= {"canary": {"topic": topic, **canary}, "lag": {"commits": commits, **(lag or {})}}
         super().__init__(folder, document)
         self._by_offsets = by_offsets
 

@@ -42,7 +42,7 @@ def write(count: int) -> Callable[[Stage, str], None]:
 
 def write_transactions(stage: Stage, topic: str) -> None:
     """Write transactions into the topic on the source, every second is given up, the last too."""
-    producer = Producer({**stage.client("A"), "log_level": 0, "transactional.id": f"drill-{topic}"})
+    producer = _transactional(stage, topic)
     producer.init_transactions(_FLUSH_S)
     for number in range(_TRANSACTIONS):
         producer.begin_transaction()
@@ -53,6 +53,34 @@ def write_transactions(stage: Stage, topic: str) -> None:
             producer.abort_transaction(_FLUSH_S)
         else:
             producer.commit_transaction(_FLUSH_S)
+
+
+def leave_transaction_open(stage: Stage, topic: str) -> None:
+    """Write records in a transaction and end without a commit or an abort, so that it stays open."""
+    producer = _transactional(stage, topic)
+    producer.init_transactions(_FLUSH_S)
+    producer.begin_transaction()
+    for each in range(_EACH):
+        producer.produce(topic, f"open record {each}", str(each))
+    producer.flush(_FLUSH_S)
+
+
+def abort_open_transaction(stage: Stage, topic: str) -> None:
+    """Start a producer with the same id: the broker then aborts the transaction that is open."""
+    _transactional(stage, topic).init_transactions(_FLUSH_S)
+
+
+def _transactional(stage: Stage, topic: str) -> Producer:
+    longest_ms = 900_000  # the most that brokers allow by default
+    name = f"drill-{topic}"
+    return Producer(
+        {
+            **stage.client("A"),
+            "log_level": 0,
+            "transactional.id": name,
+            "transaction.timeout.ms": longest_ms,
+        }
+    )
 
 
 def drop_tail(stage: Stage, topic: str) -> None:

@@ -90,4 +90,10 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
         begin=acts_records.write_transactions,
         end=acts.nothing,
     ),
+    Fault(
+        name="hang-transaction",
+        sentence="A producer leaves a transaction open; the mirror reads committed records only.",
+        begin=acts_records.leave_transaction_open,
+        end=acts_records.abort_open_transaction,
+    ),
 )
