@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _VARIABLE = re.compile(r"\$\{[^}]*:[^}]*\}")
 _BY_OVERRIDE = (
-    "write the value itself there, or say topics and policy by hand under flows: in our own configuration"
+    "write the value itself there, or set the flow's topics and policy under flows: "
+    "in Mirrorwatch's configuration"
 )
 # Stands in for a missing connector: it emits nothing.
 _ABSENT = {"emit.heartbeats.enabled": "false", "emit.checkpoints.enabled": "false"}

@@ -2,10 +2,10 @@
 
 To add one, bind a `Series` to a name here: `CATALOGUE` finds it, the tests hold it to the conventions of
 Prometheus, and `python -m fleet.series.page > docs/reference/metrics.md` writes it into the reference.
-Code that exposes a series takes its name, labels and help from here and never spells them again.
+Code that exposes a series takes its name, labels and help from here and does not repeat them.
 
-A metric has one set of labels. What tells about a flow carries `flow`, `source_cluster` and
-`target_cluster`; what tells about one cluster carries `kafka_cluster`.
+A metric has one set of labels. A series of a flow has `flow`, `source_cluster` and `target_cluster`; a series
+of a cluster has `kafka_cluster`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OUTCOMES = (
     "abandoned",
     "unknown",
 )
-"""How a probe of a flow can end: each ends in exactly one of them."""
+"""The outcomes of a probe of a flow; each probe has exactly one."""
 
 FLAGS = (
     "recovered",
@@ -46,37 +46,36 @@ FLAGS = (
     "looped",
     "foreign",
 )
-"""What else is counted of probes, whatever their outcome; a probe may have none of them, or several."""
+"""The flags of a probe, whatever its outcome; a probe may have none or several."""
 
 PARTITION_OUTCOMES = ("good", "late", "overdue", "lost")
-"""The outcomes that are told for each partition: those that conclude a probe."""
+"""The outcomes that are counted by partition: those that conclude a probe."""
 
 CONTROL_OUTCOMES = ("good", "overdue", "produce_failed", "produce_unknown")
-"""How a control probe can end: it goes to a cluster and comes back from the same one."""
+"""The outcomes of a control probe, which is written to and read from one cluster."""
 
 OBJECTIVES = ("availability", "freshness", "replication_lag", "recovery_point", "audit_age", "loss")
-"""What an objective of a flow may be about."""
+"""The indicators that an objective of a flow can have."""
 
 STORE_OPERATIONS = ("open", "read", "write")
-"""What the service can want of its store."""
+"""The operations of the service on its store."""
 
 CANARY_COLLECTORS = ("cluster", "topics", "tap", "sender", "control", "heartbeats")
 LAG_COLLECTORS = ("positions", "commits")
 COLLECTORS = (*CANARY_COLLECTORS, *LAG_COLLECTORS)
-"""What works at a cluster."""
+"""The collectors of a cluster."""
 
 CLIENTS = ("tap", "sender")
-"""Our clients that time probes: a quota on them makes them measure something else than the mirror."""
+"""The clients that time probes; a quota on them distorts the measured latency."""
 
 STAGES = ("queueing", "ack", "replication", "end_to_end")
-"""The legs of a probe's way, each timed on one monotonic clock."""
+"""The stages of a probe from source to target, each timed by one monotonic clock."""
 
 COLLECTOR_LABEL = Label(
     "collector",
-    "What works there: `cluster` reads its brokers, `topics` the canary's topics, `tap` its records, "
-    "`sender` writes them, `control` does both with the control probes, and `heartbeats` reads those of "
-    "MirrorMaker; of the lag monitor, `positions` reads where all logs begin and end, and `commits` what "
-    "groups committed.",
+    "The collector. `cluster` reads the brokers, `topics` the canary's topics. `tap` reads canary records, "
+    "`sender` writes them. `control` writes and reads control probes. `heartbeats` reads the heartbeats of "
+    "MirrorMaker. `positions` polls log start and log end offsets. `commits` reads the commits of groups.",
     COLLECTORS,
 )
 
@@ -87,10 +86,10 @@ BUILD_INFO = Series(
     kind=Kind.GAUGE,
     unit=Unit.INFO,
     group=Group.SERVICE,
-    help="Version, revision and Python of the service that runs.",
+    help="Version, revision and Python version of the running service.",
     labels=(
         Label("version", "The version of Mirrorwatch."),
-        Label("revision", "The revision that it was built from; `unknown` if the build does not say."),
+        Label("revision", "The source revision of the build; `unknown` if the build has none."),
         Label("python_version", "The version of Python."),
     ),
 )
@@ -99,29 +98,32 @@ CONFIG_LAST_RELOAD_SUCCESSFUL = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.SERVICE,
-    help="1 if the configuration file was taken over when it was last read, 0 if it was refused.",
+    help="Whether the last read of the configuration file was successful.",
+    notes="0 if the configuration was rejected; the previous one stays in use.",
 )
 CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS = Series(
     name="config_last_reload_success_timestamp_seconds",
     kind=Kind.GAUGE,
     unit=Unit.EPOCH_SECONDS,
     group=Group.SERVICE,
-    help="Time at which a configuration was last taken over, at the start or by a reload.",
+    help="Time of the last successful load of the configuration.",
+    notes="The start counts as well as a reload.",
 )
 EVENT_LOOP_DELAY_SECONDS = Series(
     name="event_loop_delay_seconds",
     kind=Kind.HISTOGRAM,
     unit=Unit.SECONDS,
     group=Group.SERVICE,
-    help="How much later than asked the event loop ran a timer. A large delay makes our own timing doubtful.",
+    help="Event loop lag.",
+    notes="A large lag makes Mirrorwatch's own time measurements unreliable.",
 )
 STORE_ERRORS_TOTAL = Series(
     name="store_errors_total",
     kind=Kind.COUNTER,
     unit=Unit.ERRORS,
     group=Group.SERVICE,
-    help="Operations on the store that failed.",
-    labels=(Label("operation", "What the service wanted of the store.", STORE_OPERATIONS),),
+    help="Failed operations on the store.",
+    labels=(Label("operation", "The operation.", STORE_OPERATIONS),),
 )
 
 # Clusters and collectors
@@ -131,8 +133,9 @@ KAFKA_CLUSTER_UP = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.CLUSTER,
-    help="1 while the cluster answers the service, 0 while it is down or refuses, or was not reached yet. Of "
-    "one that no flow touches the lag monitor tells it: 0 too while that has told nothing of it for 10 s.",
+    help="Whether the cluster answers.",
+    notes="0 also if it denies access, or was not reached yet. Only the lag monitor reads "
+    "a cluster that is not part of a flow: 0 too after 10 s without a report of it.",
     labels=(CLUSTER_LABEL,),
 )
 COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS = Series(
@@ -140,7 +143,8 @@ COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.EPOCH_SECONDS,
     group=Group.CLUSTER,
-    help="When the collector last read all that it is for; absent until it has, and for what never ends.",
+    help="Time of the last success of the collector.",
+    notes="Absent before the first success, and if the collector has nothing to do.",
     labels=(CLUSTER_LABEL, COLLECTOR_LABEL),
 )
 COLLECTOR_ERRORS_TOTAL = Series(
@@ -148,7 +152,7 @@ COLLECTOR_ERRORS_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.ERRORS,
     group=Group.CLUSTER,
-    help="Attempts of the collector that failed.",
+    help="Failed attempts of the collector.",
     labels=(CLUSTER_LABEL, COLLECTOR_LABEL),
 )
 CLIENT_THROTTLE_SECONDS_TOTAL = Series(
@@ -156,11 +160,11 @@ CLIENT_THROTTLE_SECONDS_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.SECONDS,
     group=Group.CLUSTER,
-    help="For how long brokers held back answers to the canary's own clients, because of a quota. "
-    "What the canary measures meanwhile is not the mirror alone.",
+    help="Time for which broker quotas delayed responses to the canary's clients.",
+    notes="Latencies that the canary measures meanwhile include this delay.",
     labels=(
         CLUSTER_LABEL,
-        Label("client", "Which client of ours: `tap` reads the canary's topics, `sender` writes.", CLIENTS),
+        Label("client", "The client: `tap` reads the canary's topics, `sender` writes to them.", CLIENTS),
     ),
 )
 CONTROL_PROBES_TOTAL = Series(
@@ -168,9 +172,10 @@ CONTROL_PROBES_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.PROBES,
     group=Group.CLUSTER,
-    help="Control probes, produced to and consumed from one cluster, by how they ended. "
-    "Where these fail the cluster is at fault, not the mirror.",
-    labels=(CLUSTER_LABEL, Label("outcome", "How the probe ended.", CONTROL_OUTCOMES)),
+    help="Control probes by outcome.",
+    notes="Mirrorwatch writes them to one cluster and reads them back there. If they fail, the "
+    "cluster is at fault, not the mirror.",
+    labels=(CLUSTER_LABEL, Label("outcome", "The outcome of the probe.", CONTROL_OUTCOMES)),
 )
 
 CONTROL_ROUND_TRIP_SECONDS = Series(
@@ -178,7 +183,7 @@ CONTROL_ROUND_TRIP_SECONDS = Series(
     kind=Kind.HISTOGRAM,
     unit=Unit.SECONDS,
     group=Group.CLUSTER,
-    help="Time of a control probe from the produce request until it was consumed.",
+    help="Round-trip time of control probes, from produce request to consumption.",
     labels=(CLUSTER_LABEL,),
 )
 
@@ -187,9 +192,9 @@ CANARY_STRANGERS_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.RECORDS,
     group=Group.CLUSTER,
-    help="Records in the canary's topics of the cluster that are no probes: "
-    "another program writes there. They are passed over and move no verdict. What a mirror copies of them "
-    "counts on both sides.",
+    help="Foreign records in the canary's topics.",
+    notes="Another program writes them. Mirrorwatch skips them, and they change no verdict. Foreign "
+    "records that a mirror replicates count on both clusters.",
     labels=(CLUSTER_LABEL,),
 )
 
@@ -198,7 +203,8 @@ KAFKA_CLUSTER_CLOCK_SKEW_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.CLUSTER,
-    help="How far the broker of the control topic is ahead of this host's clock, at least; negative: behind.",
+    help="Clock of the control topic's broker minus the clock of Mirrorwatch's host.",
+    notes="The real difference is at least this large. Negative if the broker is behind. Absent if unknown.",
     labels=(CLUSTER_LABEL,),
 )
 CLIENT_CERTIFICATE_EXPIRY_TIMESTAMP_SECONDS = Series(
@@ -206,7 +212,8 @@ CLIENT_CERTIFICATE_EXPIRY_TIMESTAMP_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.EPOCH_SECONDS,
     group=Group.CLUSTER,
-    help="When the client certificate or one of its issuers expires; absent for clients without one.",
+    help="Earliest expiry of the client certificate and its issuers.",
+    notes="Absent for a client without a certificate.",
     labels=(CLUSTER_LABEL,),
 )
 
@@ -217,7 +224,7 @@ FLOW_INFO = Series(
     kind=Kind.GAUGE,
     unit=Unit.INFO,
     group=Group.FLOW,
-    help="A flow that is watched, and the replication policy that names its topics on the target.",
+    help="Watched flow and its replication policy.",
     labels=(*FLOW_LABELS, Label("policy", "The replication policy.", tuple(PolicyKind))),
 )
 FLOW_VERDICT = Series(
@@ -225,23 +232,25 @@ FLOW_VERDICT = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.FLOW,
-    help="1 for the flow's verdict, 0 for each of the others.",
-    labels=(*FLOW_LABELS, Label("verdict", "How the flow is, worst first.", tuple(Verdict))),
+    help="Verdict of the flow.",
+    notes="1 for the current verdict, 0 for the others.",
+    labels=(*FLOW_LABELS, Label("verdict", "The verdict, worst first.", tuple(Verdict))),
 )
 FLOW_CONDITION = Series(
     name="flow_condition",
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.FLOW,
-    help="1 for each condition that holds right now, 0 for the others; several may hold at once.",
-    labels=(*FLOW_LABELS, Label("condition", "What holds, worst first.", CONDITIONS)),
+    help="Conditions of the flow.",
+    notes="1 for each active condition, 0 for the others. Several can be active.",
+    labels=(*FLOW_LABELS, Label("condition", "The condition, worst first.", CONDITIONS)),
 )
 INCIDENT_OPEN = Series(
     name="incident_open",
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.FLOW,
-    help="1 while the flow has an open incident.",
+    help="Whether the flow has an open incident.",
     labels=FLOW_LABELS,
 )
 FLOW_CAUSE = Series(
@@ -249,16 +258,17 @@ FLOW_CAUSE = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.FLOW,
-    help="1 for the cause of what is wrong right now, else of the verdict; 0 for the others.",
-    labels=(*FLOW_LABELS, Label("cause", "What is behind the verdict.", tuple(Cause))),
+    help="Cause of the current problem of the flow.",
+    notes="1 for this cause, 0 for the others. Without a current problem, it is the cause of the verdict.",
+    labels=(*FLOW_LABELS, Label("cause", "The cause.", tuple(Cause))),
 )
-_OBJECTIVE_LABELS = (*FLOW_LABELS, Label("objective", "What the objective is about.", OBJECTIVES))
+_OBJECTIVE_LABELS = (*FLOW_LABELS, Label("objective", "The indicator of the objective.", OBJECTIVES))
 OBJECTIVE_TARGET_RATIO = Series(
     name="objective_target_ratio",
     kind=Kind.GAUGE,
     unit=Unit.RATIO,
     group=Group.FLOW,
-    help="Target of an objective.",
+    help="Target of the objective.",
     labels=_OBJECTIVE_LABELS,
 )
 OBJECTIVE_ERROR_BUDGET_REMAINING_RATIO = Series(
@@ -266,8 +276,9 @@ OBJECTIVE_ERROR_BUDGET_REMAINING_RATIO = Series(
     kind=Kind.GAUGE,
     unit=Unit.SHARE_LEFT,
     group=Group.FLOW,
-    help="Share of the error budget that is left of the objective's period; below 0 once it is missed. Absent"
-    " without data, and for loss, which has no budget.",
+    help="Remaining share of the error budget of the objective's period.",
+    notes="Below 0 once the objective is missed. Absent without data, and for the objective `loss`, "
+    "which has no error budget.",
     labels=_OBJECTIVE_LABELS,
 )
 FLOW_RECOVERY_POINT_AGE_SECONDS = Series(
@@ -275,10 +286,10 @@ FLOW_RECOVERY_POINT_AGE_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.FLOW,
-    help="How old the state is that the target could take over with: by the newest canary that arrived, or "
-    "by how far the worst partition of any topic is behind, whichever is more; at "
-    "least so old where the time of a record that is to be copied could not be read. It grows while nothing "
-    "arrives.",
+    help="Recovery point: age of the state with which the target could take over.",
+    notes="The larger of two ages: of the newest canary record that arrived, and of the oldest record"
+    " not replicated yet in any topic. A lower bound if the time of that record could not be "
+    "read. It grows while nothing arrives. Absent if both are unknown.",
     labels=FLOW_LABELS,
 )
 
@@ -287,9 +298,10 @@ MM2_HEARTBEAT_AGE_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.FLOW,
-    help="Our wall clock minus the instant in the newest heartbeat of MirrorMaker that was read on the "
-    "target, which its worker took from its own clock; absent where there is none. "
-    "It is one record of one partition and proves nothing about the mirror's tasks and partitions.",
+    help="Age of the newest MirrorMaker heartbeat on the target.",
+    notes="Mirrorwatch's clock minus the timestamp of the heartbeat, which the worker takes from its "
+    "own clock. Absent without a heartbeat. It is one record of one partition: it does not "
+    "prove that all tasks replicate.",
     labels=FLOW_LABELS,
 )
 
@@ -300,7 +312,8 @@ CANARY_EXPECTED_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.PROBES,
     group=Group.CANARY,
-    help="Probes that the schedule asked for: always those with an outcome plus those in flight.",
+    help="Scheduled probes.",
+    notes="Always the probes with an outcome plus those in flight.",
     labels=FLOW_LABELS,
 )
 CANARY_SETTLED_TOTAL = Series(
@@ -308,8 +321,8 @@ CANARY_SETTLED_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.PROBES,
     group=Group.CANARY,
-    help="Probes known to be on the source of which it is known whether they met the threshold. "
-    "Freshness is good over settled.",
+    help="Probes that are known to have met or missed the threshold.",
+    notes="Only probes that are known to be on the source. Freshness is good divided by settled.",
     labels=FLOW_LABELS,
 )
 CANARY_GOOD_TOTAL = Series(
@@ -325,7 +338,8 @@ CANARY_CONCLUDED_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.PROBES,
     group=Group.CANARY,
-    help="Probes that ended good, late, overdue or lost. Availability is delivered over concluded.",
+    help="Probes with the outcome good, late, overdue or lost.",
+    notes="Availability is delivered divided by concluded.",
     labels=FLOW_LABELS,
 )
 CANARY_DELIVERED_TOTAL = Series(
@@ -342,15 +356,15 @@ CANARY_PROBES_TOTAL = Series(
     unit=Unit.PROBES,
     group=Group.CANARY,
     help="Finished probes by outcome.",
-    labels=(*FLOW_LABELS, Label("outcome", "How the probe ended; exactly one each.", OUTCOMES)),
+    labels=(*FLOW_LABELS, Label("outcome", "The outcome: exactly one for each probe.", OUTCOMES)),
 )
 CANARY_PROBE_FLAGS_TOTAL = Series(
     name="canary_probe_flags_total",
     kind=Kind.COUNTER,
     unit=Unit.PROBES,
     group=Group.CANARY,
-    help="Flags set on canary probes and their replicated records.",
-    labels=(*FLOW_LABELS, Label("flag", "What else was seen of a probe, whatever its outcome.", FLAGS)),
+    help="Flags set on probes and their replicated records.",
+    labels=(*FLOW_LABELS, Label("flag", "The flag. It does not change the outcome.", FLAGS)),
 )
 CANARY_PARTITION_PROBES_TOTAL = Series(
     name="canary_partition_probes_total",
@@ -361,7 +375,7 @@ CANARY_PARTITION_PROBES_TOTAL = Series(
     labels=(
         *FLOW_LABELS,
         PARTITION_LABEL,
-        Label("outcome", "How the probe ended.", PARTITION_OUTCOMES),
+        Label("outcome", "The outcome of the probe.", PARTITION_OUTCOMES),
     ),
     opt_in=True,
 )
@@ -373,15 +387,16 @@ CANARY_LATENCY_SECONDS = Series(
     kind=Kind.HISTOGRAM,
     unit=Unit.SECONDS,
     group=Group.CANARY,
-    help="How long probes took, by stage. One bucket ends exactly at the flow's threshold.",
-    labels=(*FLOW_LABELS, Label("stage", "The leg of the way.", STAGES)),
+    help="Latency of probes by stage.",
+    notes="The flow's threshold is the upper bound of one bucket.",
+    labels=(*FLOW_LABELS, Label("stage", "The stage between source and target.", STAGES)),
 )
 CANARY_THRESHOLD_SECONDS = Series(
     name="canary_threshold_seconds",
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.CANARY,
-    help="The end-to-end latency that still counts as good.",
+    help="Threshold: the end-to-end latency above which a probe is late.",
     labels=FLOW_LABELS,
 )
 CANARY_INTERVAL_SECONDS = Series(
@@ -389,7 +404,7 @@ CANARY_INTERVAL_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.CANARY,
-    help="The time from one probe of a partition to its next.",
+    help="Interval between two probes of a partition.",
     labels=FLOW_LABELS,
 )
 CANARY_BROKERS_UNREACHED = Series(
@@ -397,7 +412,8 @@ CANARY_BROKERS_UNREACHED = Series(
     kind=Kind.GAUGE,
     unit=Unit.BROKERS,
     group=Group.CANARY,
-    help="Brokers that lead no partition of the canary's topic, so that no probe of the flow passes them.",
+    help="Brokers that lead no partition of the canary topic.",
+    notes="No probe of the flow passes them.",
     labels=(*FLOW_LABELS, SIDE_LABEL),
 )
 CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS = Series(
@@ -405,7 +421,8 @@ CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.EPOCH_SECONDS,
     group=Group.CANARY,
-    help="When a probe last arrived on the target; absent until one has.",
+    help="Time of the last arrival of a probe on the target.",
+    notes="Absent until the first arrival.",
     labels=FLOW_LABELS,
 )
 CANARY_IN_FLIGHT = Series(
@@ -413,7 +430,7 @@ CANARY_IN_FLIGHT = Series(
     kind=Kind.GAUGE,
     unit=Unit.PROBES,
     group=Group.CANARY,
-    help="Probes that the schedule asked for and that have no outcome yet.",
+    help="Scheduled probes without an outcome yet.",
     labels=FLOW_LABELS,
 )
 
@@ -423,4 +440,4 @@ CATALOGUE = (
     *CHECKSUM_CATALOGUE,
     *PROCESS_CATALOGUE,
 )
-"""Every series, in the order in which they are written above, and in the other modules of this package."""
+"""Every series, in the order of the modules."""

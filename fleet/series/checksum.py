@@ -16,15 +16,16 @@ RECORD_VERDICTS = (
     "duplicated",
     "unverifiable",
 )
-"""What can have become of a record."""
+"""The verdicts on a record."""
 
 CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS = Series(
     name="checksum_last_success_timestamp_seconds",
     kind=Kind.GAUGE,
     unit=Unit.EPOCH_SECONDS,
     group=Group.CHECKSUM,
-    help="When a run last ended that knew the fate of every offset that it was to compare of the topic, "
-    "whatever it found; absent until one has.",
+    help="Time of the last complete checksum of the topic.",
+    notes="A run is complete if it knows the fate of every offset in its range, whatever it found. "
+    "Absent until the first.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
 CHECKSUM_COVERAGE_RATIO = Series(
@@ -32,8 +33,8 @@ CHECKSUM_COVERAGE_RATIO = Series(
     kind=Kind.GAUGE,
     unit=Unit.RATIO,
     group=Group.CHECKSUM,
-    help="The share of offsets whose fate is known, of those that the last run was to compare of the topic; "
-    "rounded down to thousandths, so that only the whole is 1.",
+    help="Share of the offsets in its range that the last run verified.",
+    notes="Rounded down to thousandths, so that only a complete run is 1.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
 CHECKSUM_RECORDS = Series(
@@ -41,12 +42,12 @@ CHECKSUM_RECORDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
     group=Group.CHECKSUM,
-    help="Records of the last run that compared the topic, by what became of them. Duplicates, and extra "
-    "records of aborted transactions, are expected of a mirror that delivers at least once.",
+    help="Records of the topic in the last run, by verdict.",
+    notes="Duplicates, and extra records of aborted transactions, are normal with at-least-once delivery.",
     labels=(
         *FLOW_LABELS,
         TOPIC_LABEL,
-        Label("verdict", "What became of the record.", RECORD_VERDICTS),
+        Label("verdict", "The verdict on the record.", RECORD_VERDICTS),
     ),
 )
 

@@ -39,7 +39,7 @@ class Unit(StrEnum):
 
 
 class Group(StrEnum):
-    """The part of the product that a series tells about, in the order of the reference."""
+    """The part of the product that a series is about, in the order of the reference."""
 
     SERVICE = "Service"
     CLUSTER = "Clusters and collectors"
@@ -52,7 +52,7 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label's name, what it says, and its values where they are a closed list (None where they are not)."""
+    """A label's name and meaning, and its values if they are a closed list."""
 
     name: str
     help: str
@@ -61,10 +61,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One metric. `name` is without the prefix; a counter's ends in `_total`; `help` is one sentence or two.
+    """One metric. `name` is without the prefix; a counter's ends in `_total`; `help` is one noun phrase.
 
-    `prefix` is empty for a name that is not Mirrorwatch's own. An opt-in series is exposed only where the
-    configuration asks for it.
+    `notes` are sentences for the reference alone: what absence, bounds and values mean. `prefix` is empty for
+    a name that is not Mirrorwatch's own. An opt-in series is exposed only if the configuration enables it.
     """
 
     name: str
@@ -72,18 +72,19 @@ class Series:
     unit: Unit
     group: Group
     help: str
+    notes: str = ""
     labels: tuple[Label, ...] = ()
     opt_in: bool = False
     prefix: str = PREFIX
 
     @property
     def full_name(self) -> str:
-        """Return the name that Prometheus sees."""
+        """Return the name in Prometheus."""
         return self.prefix + self.name
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """Return the names of the labels, in the order in which values are given."""
+        """Return the names of the labels, in the order of their values."""
         return tuple(label.name for label in self.labels)
 
 

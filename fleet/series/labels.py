@@ -9,9 +9,9 @@ SIDES = ("source", "target")
 
 FLOW_LABELS = (
     Label("flow", "The flow, written `A->B`."),
-    Label("source_cluster", "The alias of the cluster that the flow copies from."),
-    Label("target_cluster", "The alias of the cluster that the flow copies to."),
+    Label("source_cluster", "The alias of the source cluster."),
+    Label("target_cluster", "The alias of the target cluster."),
 )
 CLUSTER_LABEL = Label("kafka_cluster", "The alias of the cluster.")
 PARTITION_LABEL = Label("partition", "The partition, from 0.")
-SIDE_LABEL = Label("side", "The cluster of the flow that is meant.", SIDES)
+SIDE_LABEL = Label("side", "The cluster of the flow.", SIDES)

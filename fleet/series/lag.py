@@ -1,4 +1,4 @@
-"""Series of groups and mirrors, from offsets: a part of the catalogue."""
+"""Series of groups and mirrors by offsets: a part of the catalogue."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ GROUP_LABEL = Label(
     "group",
     "The consumer group. A name longer than 256 bytes is cut, and ends in `~` and 20 digits of its SHA-256.",
 )
-TOPIC_LABEL = Label("topic", "The topic; that of a flow by its name on the source.")
+TOPIC_LABEL = Label("topic", "The topic; for a flow, its name on the source.")
 COMMITS_SOURCES = ("topic", "admin")
 
-_STATUS = (
-    "1 OK, 2 WARN (it falls behind), 3 ERR (records were deleted before it read them), 4 STOP (it commits "
-    "no more), 5 STALL (it commits and does not move, or a transaction holds it), 6 REWIND (it went back), "
-    "7 unknown"
+_STATUS = "1 OK, 2 WARN, 3 ERR, 4 STOP, 5 STALL, 6 REWIND, 7 unknown"
+_STATUS_NOTES = (
+    "The worst partition decides. WARN: it falls behind. ERR: records were deleted before it read them. "
+    "STOP: it no longer commits. STALL: it commits without progress, or a transaction holds it. REWIND: it "
+    "went back."
 )
+_SUM_NOTES = "Partitions with unknown lag are not included. Absent if the lag of all partitions is unknown."
+_AGE_NOTES = "0 without lag. A lower bound if the time of that record could not be read. Absent if unknown."
 
 # Service
 
@@ -25,9 +28,10 @@ SERIES_DROPPED_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.SERIES,
     group=Group.SERVICE,
-    help="Series that the cap of their family left out, each counted once, when it came. "
-    "The newest are left out; one of them is told when an older goes.",
-    labels=(Label("family", "The name of the series that the cap is for."),),
+    help="Series that exceed the limit of their metric.",
+    notes="Each counts once, when it is added. The newest are left out; one of them is exposed when "
+    "an older one is removed.",
+    labels=(Label("family", "The metric."),),
 )
 
 # Groups
@@ -37,7 +41,8 @@ GROUP_STATUS = Series(
     kind=Kind.GAUGE,
     unit=Unit.STATUS,
     group=Group.GROUPS,
-    help=f"How the group is, by the worst of its partitions: {_STATUS}.",
+    help=f"Status of the group: {_STATUS}.",
+    notes=_STATUS_NOTES,
     labels=(CLUSTER_LABEL, GROUP_LABEL),
 )
 GROUP_LAG_RECORDS = Series(
@@ -45,7 +50,8 @@ GROUP_LAG_RECORDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
     group=Group.GROUPS,
-    help="Records that the group has yet to read, over all its partitions of which that is known.",
+    help="Lag of the group over all its partitions.",
+    notes=_SUM_NOTES,
     labels=(CLUSTER_LABEL, GROUP_LABEL),
 )
 GROUP_MAX_LAG_RECORDS = Series(
@@ -53,7 +59,8 @@ GROUP_MAX_LAG_RECORDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
     group=Group.GROUPS,
-    help="Records that the group has yet to read in the partition where they are most.",
+    help="Largest lag of the group in one partition.",
+    notes="Absent if unknown.",
     labels=(CLUSTER_LABEL, GROUP_LABEL),
 )
 GROUP_LAG_SECONDS = Series(
@@ -61,8 +68,8 @@ GROUP_LAG_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.GROUPS,
-    help="How long ago the oldest record was written that the group has yet to read: at least so long where "
-    "its time could not be read; 0 where there is none, absent where it is not known.",
+    help="Time lag of the group: age of the oldest record not read yet.",
+    notes=_AGE_NOTES,
     labels=(CLUSTER_LABEL, GROUP_LABEL),
 )
 GROUP_TOPIC_LAG_RECORDS = Series(
@@ -70,7 +77,8 @@ GROUP_TOPIC_LAG_RECORDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
     group=Group.GROUPS,
-    help="Records that the group has yet to read in the topic.",
+    help="Lag of the group in the topic.",
+    notes=_SUM_NOTES,
     labels=(CLUSTER_LABEL, GROUP_LABEL, TOPIC_LABEL),
 )
 GROUP_PARTITION_LAG_RECORDS = Series(
@@ -78,7 +86,8 @@ GROUP_PARTITION_LAG_RECORDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
     group=Group.GROUPS,
-    help="Records that the group has yet to read in the partition; absent where it is not known.",
+    help="Lag of the group in the partition.",
+    notes="Absent if unknown.",
     labels=(CLUSTER_LABEL, GROUP_LABEL, TOPIC_LABEL, PARTITION_LABEL),
     opt_in=True,
 )
@@ -90,8 +99,9 @@ COMMITS_CONSUMED_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.COMMITS,
     group=Group.GROUPS,
-    help="Commits of groups that were read from the cluster, those of its past included; where the Admin API "
-    "is asked, how often an offset was seen to have moved.",
+    help="Commits of groups that were read from the cluster.",
+    notes="Commits from before the start are included. With the Admin API, it counts how often a "
+    "polled offset had changed.",
     labels=(CLUSTER_LABEL,),
 )
 COMMITS_MALFORMED_TOTAL = Series(
@@ -99,7 +109,8 @@ COMMITS_MALFORMED_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.RECORDS,
     group=Group.GROUPS,
-    help="Records of the offsets topic that could not be understood and were passed over.",
+    help="Malformed records of the offsets topic.",
+    notes="Mirrorwatch skips them.",
     labels=(CLUSTER_LABEL,),
 )
 COMMITS_ABSURD_TOTAL = Series(
@@ -107,8 +118,8 @@ COMMITS_ABSURD_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.COMMITS,
     group=Group.GROUPS,
-    help="Commits that were understood and passed over all the same: of a negative offset, or for a "
-    "partition of a number that no topic comes near.",
+    help="Commits with an impossible offset or partition.",
+    notes="The offset is negative, or no topic has nearly so many partitions. Mirrorwatch skips them.",
     labels=(CLUSTER_LABEL,),
 )
 
@@ -117,8 +128,9 @@ COMMITS_SOURCE = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.GROUPS,
-    help="1 for where the offsets of the cluster's groups come from at present, 0 for the other: where the "
-    "right to read the commits is refused, the Admin API is asked instead.",
+    help="Current source of the offsets of the cluster's groups.",
+    notes="1 for the current source, 0 for the other. Mirrorwatch asks the Admin API if it has "
+    "no permission to read `__consumer_offsets`, or if `lag.commits` is `admin`.",
     labels=(
         CLUSTER_LABEL,
         Label("source", "`topic` is `__consumer_offsets`, `admin` the Admin API.", COMMITS_SOURCES),
@@ -129,8 +141,8 @@ COMMITS_BACKFILL_RATIO = Series(
     kind=Kind.GAUGE,
     unit=Unit.RATIO,
     group=Group.GROUPS,
-    help="How much of the commits that were there at the beginning is read, or how many of the groups have "
-    "been asked once; 1 where all groups are known.",
+    help="Share of the commits from before the start that is read.",
+    notes="With the Admin API, the share of groups that were polled. 1 only if all groups are known.",
     labels=(CLUSTER_LABEL,),
 )
 LAG_READY_SECONDS = Series(
@@ -138,8 +150,8 @@ LAG_READY_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.GROUPS,
-    help="How long after the start of the lag monitor's process all groups of the cluster were known; absent "
-    "until they are.",
+    help="Time from the start of the lag monitor until all groups of the cluster were known.",
+    notes="Absent until then.",
     labels=(CLUSTER_LABEL,),
 )
 
@@ -150,7 +162,8 @@ REPLICATION_STATUS = Series(
     kind=Kind.GAUGE,
     unit=Unit.STATUS,
     group=Group.REPLICATION,
-    help=f"How the mirror reads its source, by the worst of its partitions: {_STATUS}.",
+    help=f"Status of the mirror: {_STATUS}.",
+    notes=_STATUS_NOTES,
     labels=FLOW_LABELS,
 )
 REPLICATION_TOPIC_LAG_RECORDS = Series(
@@ -158,7 +171,8 @@ REPLICATION_TOPIC_LAG_RECORDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
     group=Group.REPLICATION,
-    help="Records of the topic that the mirror has yet to copy, over its partitions of which that is known.",
+    help="Lag of the mirror in the topic.",
+    notes=_SUM_NOTES,
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
 REPLICATION_TOPIC_LAG_SECONDS = Series(
@@ -166,8 +180,8 @@ REPLICATION_TOPIC_LAG_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.REPLICATION,
-    help="How long ago the oldest record of the topic was written that the mirror has yet to copy: at least "
-    "so long where its time could not be read; 0 where there is none, absent where it is not known.",
+    help="Time lag of the mirror in the topic: age of the oldest record not replicated yet.",
+    notes=_AGE_NOTES,
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
 REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS = Series(
@@ -175,8 +189,9 @@ REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.REPLICATION,
-    help="How soon the source's retention overtakes the mirror in the partition where that is soonest; "
-    "0 once it has, absent while it is not in sight or only known to be at most so much.",
+    help="Retention headroom: time until retention deletes records that are not replicated yet.",
+    notes="The partition with the least headroom decides. 0 once it has deleted some. "
+    "Absent if no deletion is foreseeable, or if only an upper bound is known.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
 REPLICATION_PARTITION_LAG_RECORDS = Series(
@@ -184,7 +199,8 @@ REPLICATION_PARTITION_LAG_RECORDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
     group=Group.REPLICATION,
-    help="Records of the partition that the mirror has yet to copy; absent where it is not known.",
+    help="Lag of the mirror in the partition.",
+    notes="Absent if unknown.",
     labels=(*FLOW_LABELS, TOPIC_LABEL, PARTITION_LABEL),
     opt_in=True,
 )
@@ -193,8 +209,8 @@ REPLICATION_PARTITION_LAG_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.REPLICATION,
-    help="How long ago the oldest record of the partition was written that the mirror has yet to copy: at "
-    "least so long where its time could not be read; 0 where there is none, absent where it is not known.",
+    help="Time lag of the mirror in the partition: age of the oldest record not replicated yet.",
+    notes=_AGE_NOTES,
     labels=(*FLOW_LABELS, TOPIC_LABEL, PARTITION_LABEL),
     opt_in=True,
 )
@@ -203,8 +219,8 @@ REPLICATION_PARTITION_HEADROOM_RECORDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
     group=Group.REPLICATION,
-    help="Records between the start of the source's log and the next that the mirror copies; "
-    "0 once retention has overtaken it.",
+    help="Records between the log start offset of the source and the mirror's next record.",
+    notes="0 once retention has deleted records that are not replicated yet. Absent if unknown.",
     labels=(*FLOW_LABELS, TOPIC_LABEL, PARTITION_LABEL),
     opt_in=True,
 )
@@ -213,7 +229,8 @@ REPLICATION_SOURCE_END_OFFSET = Series(
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
     group=Group.REPLICATION,
-    help="The sum of the topic's end offsets on the source: its rate is what is produced.",
+    help="Sum of the log end offsets of the topic on the source.",
+    notes="Its rate is the produce rate. Absent if one of them is unknown.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
 REPLICATION_TARGET_END_OFFSET = Series(
@@ -221,7 +238,8 @@ REPLICATION_TARGET_END_OFFSET = Series(
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
     group=Group.REPLICATION,
-    help="The sum of the topic's end offsets on the target: its rate is what is mirrored.",
+    help="Sum of the log end offsets of the topic on the target.",
+    notes="Its rate is the replication rate. Absent if one of them is unknown.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
 OVERTAKEN_RECORDS_TOTAL = Series(
@@ -229,7 +247,7 @@ OVERTAKEN_RECORDS_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.RECORDS,
     group=Group.REPLICATION,
-    help="Records of the topic that the source deleted before the mirror had copied them.",
+    help="Records of the topic that the source deleted before the mirror replicated them.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
 TOPIC_RECREATED_TOTAL = Series(
@@ -237,9 +255,9 @@ TOPIC_RECREATED_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.TOPICS,
     group=Group.REPLICATION,
-    help="How often the topic was seen to be made anew: the same name with another id.",
+    help="Re-creations of the topic: the same name with another topic ID.",
     labels=(*FLOW_LABELS, TOPIC_LABEL, SIDE_LABEL),
 )
 
 LAG_CATALOGUE = tuple(bound for bound in tuple(vars().values()) if isinstance(bound, Series))
-"""Every series above, in that order: the end of `series.CATALOGUE`."""
+"""Every series above, in that order."""

@@ -12,19 +12,30 @@ _HEAD = f"""# Series
 Every series that `/metrics` exposes. This page is generated from `fleet/series/catalogue.py` by
 `python -m fleet.series.page > docs/reference/metrics.md`: change the catalogue, not the page.
 
-All names begin with `{PREFIX}`, except `process_*`: these have the names that every Prometheus client
-gives them, and are of the service's own process, without the process of the lag monitor. Time is in
-seconds. Counters exist at 0 from the start, one for each value of a closed label (those of a topic, once
-it is known). A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`. What is marked *opt-in* is
-exposed only where the configuration asks for it. While the process of
-the lag monitor begins or does not answer, a scrape lacks the series of *Consumer groups* and of *Replication,
-from offsets*: `last_over_time(...[2m])` bridges a reload.
+- The first sentence of a meaning is the metric's help text.
+- Time is in seconds.
+- Counters exist at 0 from the start, one for each value of a closed label. Those of a topic exist once the
+  topic is known.
+- A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`.
+- *Opt-in* series are exposed only if the configuration enables them.
+- All names start with `{PREFIX}`, except `process_*`. These have the usual names of Prometheus clients. They
+  cover the service process, without the process of the lag monitor.
+- The series of *Consumer groups* and *Replication, from offsets* are absent while the process of the lag
+  monitor starts or does not answer. `last_over_time(...[2m])` bridges a reload.
 """
+_LABELS = "Labels"
 
 
 def metrics_page() -> str:
     """Return the whole page, ending in a newline."""
-    return "\n".join([_HEAD, *(_section(group) for group in Group), _labels_section()])
+    return "\n".join([_HEAD, _contents(), *(_section(group) for group in Group), _labels_section()])
+
+
+def _contents() -> str:
+    titles = [*(group.value for group in Group), _LABELS]
+    anchors = [title.lower().replace(",", "").replace(" ", "-") for title in titles]
+    lines = [f"- [{title}](#{anchor})" for title, anchor in zip(titles, anchors, strict=True)]
+    return "\n".join(["On this page:", "", *lines, ""])
 
 
 def _section(group: Group) -> str:
@@ -43,12 +54,14 @@ def _section(group: Group) -> str:
 
 def _row(series: Series) -> str:
     labels = ", ".join(f"`{name}`" for name in series.label_names) or "none"
-    told = series.help + (" *Opt-in.*" if series.opt_in else "")
-    return f"| `{series.full_name}` | {series.kind.value} | {series.unit.value} | {labels} | {_cell(told)} |"
+    meaning = " ".join(filter(None, (series.help, series.notes, "*Opt-in.*" if series.opt_in else "")))
+    return (
+        f"| `{series.full_name}` | {series.kind.value} | {series.unit.value} | {labels} | {_cell(meaning)} |"
+    )
 
 
 def _labels_section() -> str:
-    lines = ["## Labels", "", "| label | of | what it says | values |", "|---|---|---|---|"]
+    lines = [f"## {_LABELS}", "", "| label | of | meaning | values |", "|---|---|---|---|"]
     users: dict[Label, list[str]] = {}
     for series in CATALOGUE:
         for label in series.labels:

@@ -1,4 +1,4 @@
-"""The series of the service's own process, under the names that every Prometheus client gives them."""
+"""Series of the service process, with the usual names of Prometheus clients."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PROCESS_OPEN_FDS = _process(
     "open_fds", Kind.GAUGE, Unit.FILES, "Open file descriptors of the service process."
 )
 PROCESS_MAX_FDS = _process(
-    "max_fds", Kind.GAUGE, Unit.FILES, "Most file descriptors that the service process may open."
+    "max_fds", Kind.GAUGE, Unit.FILES, "Maximum number of open file descriptors of the service process."
 )
 PROCESS_START_TIME_SECONDS = _process(
     "start_time_seconds", Kind.GAUGE, Unit.EPOCH_SECONDS, "Start time of the service process."
 )
 
 PROCESS_CATALOGUE = tuple(bound for bound in tuple(vars().values()) if isinstance(bound, Series))
-"""These, in the order in which they are written above."""
+"""Every series above, in that order."""

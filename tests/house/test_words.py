@@ -11,7 +11,7 @@ from tests.house.product_files import ROOT, relative
 
 GENERATED = {
     f"docs/reference/{name}.md"
-    for name in ("alerts", "api", "causes", "client-properties", "configuration-keys", "drills", "metrics")
+    for name in ("alerts", "api", "causes", "client-properties", "configuration-keys", "drills")
 }
 PAGES = [
     path

@@ -261,7 +261,7 @@ HAND = "Mirrorwatch's own configuration."
         (
             (connector(**{"topics": "${env:T}", "tasks.max": "many"}),),
             [
-                "connect: m.topics: holds ${env:T}, which only the Connect worker can resolve; write the value itself there, or say topics and policy by hand under flows: in our own configuration.",
+                "connect: m.topics: holds ${env:T}, which only the Connect worker can resolve; write the value itself there, or set the flow's topics and policy under flows: in Mirrorwatch's configuration.",
                 "connect: m.tasks.max: must be a whole number; write digits only, without a unit.",
             ],
         ),

@@ -1,4 +1,4 @@
-"""The catalogue of series: Prometheus' conventions, our own rules, and the generated reference."""
+"""The catalogue of series: the conventions of Prometheus and of Mirrorwatch, and the generated reference."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ NOT_BASE_UNITS = {
 
 
 TIME = {Unit.SECONDS, Unit.EPOCH_SECONDS}
+LONGEST_HELP = 100
 RESERVED_LABELS = {"le", "quantile", "job", "instance"}
 
 
@@ -39,7 +40,7 @@ def stem(one: Series) -> str:
     return one.name.removesuffix("_total")
 
 
-# What must hold, and what to say where it does not.
+# What must hold, and what to report if it does not. tests/house/test_words.py checks the words on the page.
 CONVENTIONS = [
     (lambda one: NAME.fullmatch(one.name), "name"),
     (lambda one: one.prefix == series.PREFIX or one in PROCESS_CATALOGUE, "no prefix"),
@@ -66,7 +67,9 @@ CONVENTIONS = [
         lambda one: one.kind is not Kind.HISTOGRAM or one.unit is Unit.SECONDS,
         "histogram of something else than time",
     ),
-    (lambda one: re.fullmatch(r"[A-Z0-9][^\n]*\.", one.help), "help is no sentence"),
+    (lambda one: re.fullmatch(r"[A-Z](?:[^.\n]|\.(?! ))*\.", one.help), "help is not one noun phrase"),
+    (lambda one: len(one.help) <= LONGEST_HELP, "help is too long"),
+    (lambda one: re.fullmatch(r"(?:[A-Z0-9][^\n]*\.)?", one.notes), "notes are not sentences"),
     (lambda one: len(set(one.label_names)) == len(one.label_names), "label twice"),
     (
         lambda one: all(NAME.fullmatch(name) and name not in RESERVED_LABELS for name in one.label_names),
@@ -121,7 +124,10 @@ def made(**changes):
         (made(name="build", kind=Kind.GAUGE, unit=Unit.INFO), "what is always 1 ends in _info"),
         (made(name="delay_ms_seconds", kind=Kind.GAUGE, unit=Unit.SECONDS), "not a base unit"),
         (made(name="probes", kind=Kind.HISTOGRAM), "histogram of something else than time"),
-        (made(help="probes"), "help is no sentence"),
+        (made(help="probes"), "help is not one noun phrase"),
+        (made(help="Probes. Some are late."), "help is not one noun phrase"),
+        (made(help=f"{'Probes ' * 15}."), "help is too long"),
+        (made(notes="Absent if unknown"), "notes are not sentences"),
         (made(labels=(Label("a", "A."), Label("a", "A."))), "label twice"),
         (made(labels=(Label("le", "A."),)), "name of a label"),
         (made(labels=(Label("a", "no sentence"),)), "help of a label"),
@@ -214,6 +220,7 @@ def test_the_reference_is_written_by_the_command_that_it_names():
 def test_the_reference_names_every_series_label_and_value():
     page = metrics_page()
     for one in CATALOGUE:
+        assert one.notes in page
         assert f"| `{one.full_name}` | {one.kind.value} |" in page
         for label in one.labels:
             assert f"| `{label.name}` |" in page
@@ -221,7 +228,7 @@ def test_the_reference_names_every_series_label_and_value():
 
 
 class EverySeries:
-    """A collector that tells one sample of each series."""
+    """A collector that exposes one sample of each series."""
 
     def collect(self):
         for one in CATALOGUE:
