@@ -232,7 +232,10 @@ def unprobed(verdict: Verdict = Verdict.HEALTHY, *, lost_records: Bounds | None 
 
 def stalled_beside_losing() -> FlowView:
     """A flow that lost records a while ago and stands now."""
-    view = flow(verdict=Verdict.LOSING, evidence_rows=(evidence(), evidence("a canary record has waited on A for 30 s")))
+    view = flow(
+        verdict=Verdict.LOSING,
+        evidence_rows=(evidence(), evidence("a canary record has waited on A for 30 s")),
+    )
     also = Also(
         Verdict.STALLED,
         Cause.MIRROR_DOWN,

@@ -30,7 +30,10 @@ def test_a_verdict_about_what_has_ended_is_past():
     stalled, healthy = _status(views.stalled_beside_losing()), _status(views.healthy_after_losing())
     assert (stalled.now.verdict, stalled.now.cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
     assert (stalled.past.verdict, stalled.worst) == (Verdict.LOSING, Verdict.STALLED)
-    assert (healthy.now.verdict, healthy.now.sentence) == (Verdict.HEALTHY, "Canary records arrive on 6 of 6 partitions.")
+    assert (healthy.now.verdict, healthy.now.sentence) == (
+        Verdict.HEALTHY,
+        "Canary records arrive on 6 of 6 partitions.",
+    )
     assert (healthy.past.cause, healthy.worst) == (Cause.FILTERED, Verdict.LOSING)
 
 

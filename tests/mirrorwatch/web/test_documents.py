@@ -52,7 +52,10 @@ def test_how_a_flow_is_right_now_is_next_to_a_verdict_that_holds():
         "verdict": "stalled",
         "since": "2026-05-28T20:26:10.000Z",
         "sentence": "No canary records replicated for 30 s on any partition.",
-        "cause": {"code": "mirror_down", "sentence": "No canary records replicated for 30 s on any partition."},
+        "cause": {
+            "code": "mirror_down",
+            "sentence": "No canary records replicated for 30 s on any partition.",
+        },
     }
 
 
