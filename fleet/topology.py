@@ -123,10 +123,9 @@ class Topology:
 def override_clusters(
     clusters: tuple[Cluster, ...], overrides: Mapping[str, Mapping[str, str]]
 ) -> tuple[Cluster, ...]:
-    """Return the clusters with the properties of `overrides` laid over theirs, key by key.
+    """Return the clusters with properties replaced by those of `overrides`, key by key.
 
     An unknown alias is added. A key is replaced, never removed, so None is not a value.
-    never removed.
     """
     known = {cluster.alias: cluster.client for cluster in clusters}
     order = list(known) + [alias for alias in overrides if alias not in known]

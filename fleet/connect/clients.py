@@ -26,7 +26,7 @@ _OWN_KEY = (
     "ssl.keystore.location", "ssl.keystore.key", "ssl.keystore.certificate.chain", "ssl.key.location",
     "ssl.key.pem", "ssl.certificate.location", "ssl.certificate.pem",
 )  # fmt: skip
-_STANDS_IN = (_LOGIN, _TRUST, _OWN_KEY)
+_ALTERNATIVES = (_LOGIN, _TRUST, _OWN_KEY)
 
 
 def clients_of(
@@ -34,14 +34,14 @@ def clients_of(
     worker: Worker,
     *,
     file: str,
-    ours: Mapping[str, Mapping[str, str]],
+    own_clients: Mapping[str, Mapping[str, str]],
     where: str,
 ) -> tuple[dict[str, dict[str, str]], list[Problem], list[Problem]]:
     """Return the client properties of each cluster by its alias, what is wrong with them, and warnings.
 
-    The first connector that names a cluster gives its properties. `ours` are properties of Mirrorwatch's
-    own configuration; they replace values that are missing or that only the worker can resolve. `where`
-    describes the place of that configuration.
+    The first connector that names a cluster gives its properties. `own_clients` are properties of
+    Mirrorwatch's own configuration; they replace values that are missing or that only the worker can
+    resolve. `where` describes the place of that configuration.
     """
     found: dict[str, dict[str, str]] = {}
     keys: dict[str, dict[str, str]] = {}
@@ -52,14 +52,14 @@ def clients_of(
             client, written = _client(connector, side)
             if alias not in found:
                 found[alias], keys[alias] = client, written
-            elif _BOOTSTRAP not in ours.get(alias, {}) and _hosts(client) - _hosts(found[alias]):
+            elif _BOOTSTRAP not in own_clients.get(alias, {}) and _hosts(client) - _hosts(found[alias]):
                 sentence = (
                     f"is not what {keys[alias][_BOOTSTRAP]} says of {alias}; "
                     f"write its address as clusters.{alias}.{_BOOTSTRAP} {where}."
                 )
                 problems.append(Problem(file, written[_BOOTSTRAP], sentence))
     for alias, client in found.items():
-        own = ours.get(alias, {})
+        own = own_clients.get(alias, {})
         missed = _kept_elsewhere(alias, client, keys[alias], own, where)
         secrets = [each for each in worker.secrets.get(alias, ()) if not _covered(own, each.any_of)]
         missed += [(each.key, _missing(alias, each, where)) for each in secrets if not each.instead]
@@ -95,7 +95,7 @@ def _kept_elsewhere(
     found = []
     for name in [name for name, value in client.items() if has_variable(value)]:
         del client[name]
-        names = next((each for each in _STANDS_IN if name in each), (name,))
+        names = next((each for each in _ALTERNATIVES if name in each), (name,))
         if name in own or _covered(own, names):
             continue
         sentence = (

@@ -69,7 +69,9 @@ def read_connectors(connectors: Sequence[Connector], worker: Worker, *, file: st
     )
     served = {each.flow for each in enabled}
     used = [each for each in mirror if each.flow in served]
-    found, missing, replaced = clients_of(used, worker, file=file, ours=said.clusters, where=said.where)
+    found, missing, replaced = clients_of(
+        used, worker, file=file, own_clients=said.clusters, where=said.where
+    )
     problems += missing
     if problems:  # with what would be a warning otherwise, so that all that is missing is said at once
         raise ConfigurationError(list(dict.fromkeys([*problems, *replaced])))

@@ -23,7 +23,7 @@ _BY_OVERRIDE = (
     "write the value itself there, or set the flow's topics and policy under flows: "
     "in Mirrorwatch's configuration"
 )
-# Stands in for a missing connector: it emits nothing.
+# Used for a missing connector: it emits nothing.
 _ABSENT = {"emit.heartbeats.enabled": "false", "emit.checkpoints.enabled": "false"}
 
 
@@ -49,11 +49,9 @@ class ConnectorFlows:
         flow = self._reader.flow(source, target, flow_overrides)
         connector = self._reader.connector(source, target, SOURCE)
         config = {} if connector is None else connector.config
-        own = config.get(
-            "offsets.storage.topic", ""
-        ).strip()  # KIP-618: in place of the worker's, on the target
+        own = config.get("offsets.storage.topic", "").strip()  # KIP-618: replaces the worker's, on the target
         home = self._worker.cluster or target
-        beside = not own or home == target  # otherwise its other topics cannot be found by these
+        same_cluster = not own or home == target  # else the worker's other topics are elsewhere
         return replace(
             flow,
             connector=connector.name if connector is not None and connector.named else "",
@@ -63,8 +61,8 @@ class ConnectorFlows:
             exactly_once=flow.exactly_once or config.get("exactly.once.support", "").lower() == "required",
             offset_storage_topic=own or flow.offset_storage_topic or None,
             offset_storage_cluster=target if own else home,
-            config_storage_topic=(flow.config_storage_topic or None) if beside else None,
-            status_storage_topic=(flow.status_storage_topic or None) if beside else None,
+            config_storage_topic=(flow.config_storage_topic or None) if same_cluster else None,
+            status_storage_topic=(flow.status_storage_topic or None) if same_cluster else None,
         )
 
 

@@ -23,7 +23,7 @@ def expanded(document: Any) -> tuple[Connector, ...]:
     """Return the connectors of an answer with info and status, by name; raises MalformedError."""
     if not isinstance(document, dict):
         raise MalformedError("not a list of connectors")
-    return tuple(sorted((_told(name, each) for name, each in document.items()), key=lambda one: one.name))
+    return tuple(sorted((_answered(name, each) for name, each in document.items()), key=lambda one: one.name))
 
 
 def written(document: Any) -> tuple[Connector, ...]:
@@ -63,7 +63,7 @@ def _written(each: Any, number: int | None) -> Connector:
     return Connector(name[:_LONGEST_NAME], dict(_properties(config)), named=False)
 
 
-def _told(name: str, each: Any) -> Connector:
+def _answered(name: str, each: Any) -> Connector:
     info = each.get("info") if isinstance(each, dict) else None
     config = info.get("config") if isinstance(info, dict) else None
     if not isinstance(config, dict):

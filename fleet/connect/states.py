@@ -33,8 +33,8 @@ def parse_states(
     return {name: tuple(_states(name, document[name], clean)) for name in names if name in document}
 
 
-def _states(name: str, told: Any, clean: Callable[[str], str]) -> Iterator[TaskState]:
-    status = told.get("status") if isinstance(told, dict) else None
+def _states(name: str, document: Any, clean: Callable[[str], str]) -> Iterator[TaskState]:
+    status = document.get("status") if isinstance(document, dict) else None
     tasks = status.get("tasks") if isinstance(status, dict) else None
     if not isinstance(status, dict) or not isinstance(tasks, list):
         raise MalformedError("not a list of connectors with their status")
@@ -46,9 +46,9 @@ def _states(name: str, told: Any, clean: Callable[[str], str]) -> Iterator[TaskS
         yield _state(name, number, each, clean)
 
 
-def _state(name: str, task: int | None, told: Any, clean: Callable[[str], str]) -> TaskState:
-    state = told.get("state") if isinstance(told, dict) else None
+def _state(name: str, task: int | None, document: Any, clean: Callable[[str], str]) -> TaskState:
+    state = document.get("state") if isinstance(document, dict) else None
     if not isinstance(state, str) or not state.isalpha() or len(state) > _LONGEST_STATE:
         raise MalformedError("a state that is not a word")
-    trace = told.get("trace")
+    trace = document.get("trace")
     return TaskState(name, task, state, first_line(clean(trace)) if isinstance(trace, str) else "")

@@ -17,7 +17,7 @@ _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "f": "\f"}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One key with its value, and the number of the line (from 1) on which the key begins."""
+    """One key with its value, and the number of the line (from 1) on which the key starts."""
 
     key: str
     value: str

@@ -1,6 +1,6 @@
 r"""Character classes and escapes of Java's regular expressions, as sets of code points.
 
-Source: the documentation of java.util.regex.Pattern (Java 17): inside a class, `[` begins a union, `&&` an
+Source: the documentation of java.util.regex.Pattern (Java 17): inside a class, `[` starts a union, `&&` an
 intersection that takes all that follows, and a leading `^` negates the whole, nested classes included.
 """
 
@@ -69,7 +69,7 @@ def _point(pattern: str, at: int, found: re.Match[str]) -> CodePoints:
 
 
 def read_class(pattern: str, at: int, *, ignore_case: bool, depth: int = 0) -> tuple[CodePoints, int]:
-    """Return the members of the class that `[` at `at` opens, and where the text after it begins."""
+    """Return the members of the class that `[` at `at` opens, and where the text after it starts."""
     if depth > _DEEPEST:
         raise _refused(pattern, at, f"classes are nested more than {_DEEPEST} deep")
     opened, at = at, at + 1

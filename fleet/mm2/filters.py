@@ -1,7 +1,7 @@
 """Topics and consumer groups of a flow: MirrorMaker's DefaultTopicFilter and DefaultGroupFilter.
 
 A filter is a comma separated list of Java regular expressions (java.util.regex). The list is split at its
-commas first, wherever they are, and joined again with `|`; the result must match the whole name, and
+commas first, without regard to brackets, and joined again with `|`; the result must match the whole name, and
 the excluding list wins over the including one. A blank list matches nothing. fleet.java.regex says which
 parts of Java's syntax are translated and which are refused.
 """

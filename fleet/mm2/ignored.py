@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fleet.mm2.resolution import Mm2Properties
 
 _ROLES = ("producer.", "consumer.", "admin.")
-# Prefixes of a flow's connector besides its own names: clients, transformations, plugins.
+# Prefixes of a flow's connector in addition to its own names: clients, transformations, plugins.
 _FLOW_PREFIXES = (
     *_ROLES, "source.", "target.", "transforms.", "predicates.", "key.converter.", "value.converter.",
     "header.converter.", "config.providers.", "offset-syncs-", "topic.creation.", "replication.policy.",

@@ -84,7 +84,7 @@ _CLIENT_4 = frozenset(
     }
 )
 
-# What the source, heartbeat and checkpoint connectors define besides the client keys.
+# What the source, heartbeat and checkpoint connectors define in addition to the client keys.
 _CONNECTOR = frozenset(
     {
         "admin.timeout.ms",
@@ -165,7 +165,7 @@ _CONNECTOR_4 = frozenset(
     }
 )
 
-# What the Connect worker of a flow defines besides the client keys, in either version.
+# What the Connect worker of a flow defines in addition to the client keys, in either version.
 WORKER_NAMES = frozenset(
     {
         "access.control.allow.methods",
@@ -239,7 +239,7 @@ WORKER_NAMES = frozenset(
     }
 )
 
-# What the producers, consumers and admin clients define besides the client keys, in either version.
+# What the producers, consumers and admin clients define in addition to the client keys, in either version.
 ROLE_NAMES = frozenset(
     {
         "acks",

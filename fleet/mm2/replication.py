@@ -97,7 +97,7 @@ class ReplicationPolicy:
     def is_internal(self, topic: str, version: str) -> bool:
         """Return whether MirrorMaker `version` treats the topic as internal and never replicates it.
 
-        Up to 3.9 the end of the name alone makes it internal; from 4.0 it must begin with mm2 as well.
+        Up to 3.9 the end of the name alone makes it internal; from 4.0 it must start with mm2 as well.
         """
         if topic.startswith(("__", ".")):
             return True

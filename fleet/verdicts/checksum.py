@@ -1,13 +1,13 @@
-"""The rules about what audits have found: records lost, altered or repeated, of any topic.
+"""Rules: records of any topic that a checksum found lost, altered or repeated.
 
-A finding holds for HOLD_FOUND_S after the run that found it has ended, or was told, where it ended elsewhere
-and nobody may have heard of it for days. What is lost at three in the morning is there for whoever comes at
-nine, and for the night after; a verdict that never ended would hide the next one, and page for ever about
-what nobody can mend. A later run over newer records takes nothing back, however clean it is: what was lost
-stays lost. Only a later run by the same plan does, over the same records, and what hands in the evidence has
-left that out.
+A finding holds for HOLD_FOUND_S after the end of the run, or after Mirrorwatch learned of a run that ended
+elsewhere. So a loss in the night is still shown in the morning and during the next night. A verdict without
+an end would hide the next one, and page forever about what cannot be fixed.
 
-An audit says what became of records, and nothing about how the flow is right now.
+A later run over newer records clears no finding: lost records stay lost. A later run of the same plan over
+the same records does; the evidence no longer has such a finding.
+
+A checksum shows what happened to records, not the current state of the flow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fleet.verdicts.checksum_evidence import ChecksumEvidence, ChecksumFound
     from fleet.verdicts.evidence import FlowEvidence
 
-HOLD_FOUND_S = 26 * 3600.0  # a day, and what one night's run may end later than that of the night before
+HOLD_FOUND_S = 26 * 3600.0  # a day, and two hours by which a nightly run may end later than the one before
 _ARE = {
     Verdict.LOSING: "missing on {target}",
     Verdict.ALTERED: "that differ between {source} and {target}",
@@ -33,7 +33,7 @@ _ARE = {
 
 
 def found(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Judgement | None:
-    """Hold while what runs have found that is of this verdict holds."""
+    """Hold while findings of runs with this verdict hold."""
     if flow.checksum is None:
         return None
     held = [one for one in _holding(flow.checksum, now_at) if one.verdict is verdict]
@@ -44,7 +44,7 @@ def found(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Judgement | No
 
 
 def is_quiet(checksum: ChecksumEvidence | None, now_at: float) -> bool:
-    """Tell whether no run has found anything that still holds."""
+    """Return whether no finding of a run holds."""
     return checksum is None or not _holding(checksum, now_at)
 
 
@@ -81,22 +81,22 @@ def _sentence(flow: FlowEvidence, held: Sequence[ChecksumFound], now_at: float) 
     ago = duration_text(max(0.0, now_at - newest.at))
     first = clause(newest.rows[0].sentence)
     if newest.records == 1 and not newest.least:
-        told = f"The checksum that ended {ago} ago found: {first}."
+        text = f"The checksum that ended {ago} ago found: {first}."
     else:
         are = _ARE[newest.verdict].format(source=flow.source.alias, target=flow.target.alias)
-        told = f"The checksum that ended {ago} ago found {_records(newest)} {are}. The first: {first}."
+        text = f"The checksum that ended {ago} ago found {_records(newest)} {are}. The first: {first}."
     if not earlier:
-        return told
+        return text
     several = "Another run" if len(earlier) == 1 else f"{len(earlier)} other runs"
     least = "at least " if any(found.least for found in earlier) else ""
     count = count_text(sum(found.records for found in earlier), "such record")
-    return f"{told} {several} of the last {duration_text(HOLD_FOUND_S)} found {least}{count}."
+    return f"{text} {several} of the last {duration_text(HOLD_FOUND_S)} found {least}{count}."
 
 
 def _records(found: ChecksumFound) -> str:
-    """Write how many records there are and where: `3 records (2 of orders, 1 of payments)`."""
-    told = f"{'at least ' if found.least else ''}{count_text(found.records, 'record')}"
+    """Write the number of records by topic: `3 records (2 of orders, 1 of payments)`."""
+    count = f"{'at least ' if found.least else ''}{count_text(found.records, 'record')}"
     if len(found.by_topic) == 1 and not found.more_topics:
-        return f"{told} of {found.by_topic[0][0]}"
-    where = ", ".join(f"{count} of {topic}" for topic, count in found.by_topic)
-    return f"{told} ({where}{f' and more of {found.more_topics} others' if found.more_topics else ''})"
+        return f"{count} of {found.by_topic[0][0]}"
+    where = ", ".join(f"{number} of {topic}" for topic, number in found.by_topic)
+    return f"{count} ({where}{f' and more of {found.more_topics} others' if found.more_topics else ''})"

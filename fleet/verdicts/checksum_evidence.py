@@ -1,4 +1,4 @@
-"""What audits (the checksum) hand in about a flow before it is judged; instants in epoch seconds."""
+"""The evidence of the checksum about a flow; instants in epoch seconds."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChecksumFound:
-    """What one run found that makes a flow have one verdict: losing, altered or repeating.
+    """The findings of one run for one verdict: losing, altered or repeating.
 
-    `cause` is that of most of the records whose cause is known. `at` is when the run ended, and
-    `known_at` when it was told here, None where it ended here. `by_topic` has how many records there are in
-    those topics where they are most, and `more_topics` counts the others.
+    `cause` is the most frequent known cause. `at` is when the run ended, `known_at` when Mirrorwatch learned
+    of it, None if it ended here. `by_topic` has the number of records of the topics with most,
+    and `more_topics` counts the other topics.
     """
 
     verdict: Verdict
@@ -23,18 +23,18 @@ class ChecksumFound:
     at: float
     records: int
     by_topic: tuple[tuple[str, int], ...]
-    rows: tuple[Evidence, ...]  # one at least
+    rows: tuple[Evidence, ...]  # at least one
     more_topics: int = 0
-    least: bool = False  # there may be more: not everything was told apart, or listed
+    least: bool = False  # there may be more: the run did not identify or list all
     known_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChecksumEvidence:
-    """What the newest run said of a flow, and what the runs that are still known found, oldest first.
+    """The result of the newest run of a flow, and the findings of all known runs, oldest first.
 
-    `coverage` is the share of offsets whose fate is known, 0 to 1; `records` of the source were compared.
-    `untold` counts records that were compared and of which nobody could say whether anything is wrong.
+    `coverage` is the share of verified offsets, 0 to 1; `records` of the source were compared. `untold`
+    counts compared records that the run could not decide.
     """
 
     ended_at: float

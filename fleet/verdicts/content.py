@@ -1,4 +1,4 @@
-"""The rules about canary records that were lost, changed or repeated."""
+"""Rules: canary records that were lost, altered or repeated."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from fleet.verdicts.evidence import CanaryEvidence, Finding, FlowEvidence, TopicEvidence
 
-NOTICE_S = 10.0  # a re-created topic is noticed within this time after it was made
-REFUSED_S = 60.0  # what the target has refused is known to be lost within this time
-MANY_BURSTS = 10  # duplicates that come back this often within their horizons are no mere restarts
+NOTICE_S = 10.0  # a re-created topic is seen within this time
+REFUSED_S = 60.0  # a loss is proved within this time after the target rejected the record
+MANY_BURSTS = 10  # so many bursts of duplicates within a horizon of each other are not restarts
 
 
 def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
-    """Hold while probes are lost for good, or stand where they do not belong."""
+    """Hold while probes are lost or misrouted."""
     misrouted = findings_of(flow, now_at, FindingKind.MISROUTED)
     lost = not_altered(flow, now_at)
     if misrouted:
@@ -71,7 +71,7 @@ def _misrouted(
 
 
 def _loss_cause(flow: FlowEvidence, newest: Finding, now_at: float, *, one: bool) -> tuple[Cause, str]:
-    """Return why probes are lost, by the newest of them: what went on an hour ago may be over."""
+    """Return why probes are lost, by the newest of them: an earlier cause may be over."""
     if newest.overtaken:
         them, they = ("it", "it was") if one else ("them", "they were")
         start = f"the log on {flow.source.alias} starts after {them}"
@@ -93,9 +93,9 @@ def _loss_cause(flow: FlowEvidence, newest: Finding, now_at: float, *, one: bool
 
 
 def _refused_then(topic: TopicEvidence, lost_at: float) -> bool:
-    """Tell whether the target's topic refused records when a loss was proved, or until shortly before.
+    """Return whether the target topic rejected records when a loss was proved, or until shortly before.
 
-    That it began to is seen up to `settings_within_s` late; it is seen again for as long as it goes on.
+    Settings that reject records are seen up to `settings_within_s` late, and at every read while they last.
     """
     since_at, at = topic.target_refused_since, topic.target_refused_at
     if at is None or lost_at - at > REFUSED_S:
@@ -104,7 +104,7 @@ def _refused_then(topic: TopicEvidence, lost_at: float) -> bool:
 
 
 def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
-    """Hold while copies differ from what was sent."""
+    """Hold while replicated probes differ from the source."""
     altered = truly_altered(flow, now_at)
     if not altered:
         return None
@@ -122,7 +122,7 @@ def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
 
 
 def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
-    """Hold while copies come back to the source, or keep coming more than once."""
+    """Hold while probes return to the source, or are replicated again and again."""
     looped = findings_of(flow, now_at, FindingKind.LOOPED)
     if flow.canary.state is CanaryState.LATCHED:
         sentence = flow.canary.sentence or f"A canary record returned to {flow.source.alias}"
@@ -171,10 +171,10 @@ def _two_writers(flow: FlowEvidence, doubled: Sequence[Finding], now_at: float) 
 
 
 def _no_restart(flow: FlowEvidence, repeated: Sequence[Finding]) -> str | None:
-    """Return half a sentence where duplicates are more than a restart leaves, None where they are not.
+    """Return a clause if there are more duplicates than after a restart; otherwise None.
 
-    A restart repeats what was not yet committed, in one burst. What goes on for longer than a horizon is no
-    restart, nor are bursts that keep coming; a few nodes restarted one after the other give a few bursts.
+    A restart repeats records without a committed offset, in one burst. Duplicates for longer than a horizon
+    are not from a restart, and neither are many bursts. A rolling restart gives a few bursts.
     """
     if not repeated:
         return None
@@ -190,10 +190,10 @@ def _no_restart(flow: FlowEvidence, repeated: Sequence[Finding]) -> str | None:
 
 
 def _spans(findings: Sequence[Finding], canary: CanaryEvidence) -> list[tuple[float, float, int]]:
-    """Return first and last instant and number of bursts of all that hangs together.
+    """Return start, end and number of bursts of each span of findings.
 
-    A burst ends where nothing came for three intervals. Bursts within a horizon of each other hang together
-    where there are many; otherwise each stands alone.
+    A burst ends after three intervals without a finding. Many bursts within a horizon of each other are one
+    span; otherwise each burst is a span.
     """
     stretches = sorted((finding.began_at, finding.at) for finding in findings)
     bursts = _joined(stretches, pause_s(canary.interval_s, canary.horizon_s))
@@ -206,7 +206,7 @@ def _spans(findings: Sequence[Finding], canary: CanaryEvidence) -> list[tuple[fl
 
 
 def _joined(stretches: Sequence[tuple[float, float]], gap_s: float) -> list[tuple[float, float]]:
-    """Join stretches of time, given in order, that are at most gap_s apart."""
+    """Join periods, sorted by their start, that are at most gap_s apart."""
     joined: list[tuple[float, float]] = []
     for first, last in stretches:
         if joined and first - joined[-1][1] <= gap_s:

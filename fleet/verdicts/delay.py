@@ -1,4 +1,4 @@
-"""The rules about records on their way: stalled and late; `standstill` has the causes of a stall."""
+"""Rules: canary records that are stalled or late; `standstill` has the causes of a stall."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
         unacked = [one for one in canary.partitions if (one.unacked_age_s or 0) > canary.threshold_s]
         if unacked:
             return _stall(flow, unacked, now_at)
-    standing = [one for one in canary.partitions if _stands(flow, one)]
+    standing = [one for one in canary.partitions if _is_stalled(flow, one)]
     return _stall(flow, standing, now_at) if standing else None
 
 
@@ -53,7 +53,7 @@ def _silent_s(one: PartitionEvidence) -> float:
 
 def _stall_row(flow: FlowEvidence, one: PartitionEvidence, now_at: float) -> Evidence:
     if one.pending_age_s is None:
-        # What is not acknowledged is given up after a while, so the oldest that waits may not be the first.
+        # An unacknowledged probe expires, so the oldest that waits may not be the first.
         unacked_s = one.unacked_age_s or 0.0
         more = "more than " if _silent_s(one) > unacked_s + 2 * flow.canary.interval_s else ""
         sentence = f"no acknowledgement from {flow.source.alias} for {more}{duration_text(unacked_s)}"
@@ -79,11 +79,11 @@ def _control_row(cluster: ClusterEvidence, now_at: float) -> Evidence:
     return Evidence(part="canary", sentence=sentence, at=cluster.since_at or now_at)
 
 
-def _stands(flow: FlowEvidence, one: PartitionEvidence) -> bool:
-    """Tell whether a partition stands: a probe is past its threshold, and nothing newer arrives.
+def _is_stalled(flow: FlowEvidence, one: PartitionEvidence) -> bool:
+    """Return whether a probe of the partition is past its threshold, and none newer arrives.
 
-    After a late arrival the next is given twice that latency, or a flow that is evenly late would look as
-    if it stood between two arrivals.
+    After a late arrival the next may take twice that latency: otherwise a flow that is always late would
+    count as stalled between two arrivals.
     """
     canary = flow.canary
     pending_s = one.pending_age_s

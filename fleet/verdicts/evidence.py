@@ -1,4 +1,4 @@
-"""What the parts hand in about a flow before it is judged; ages in seconds, instants in epoch seconds."""
+"""The evidence of canary and offsets about a flow; ages in seconds, instants in epoch seconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Control(StrEnum):
-    """What a cluster's control probes say: produced there and read back there, past no mirror."""
+    """The result of a cluster's control probes, which are written to it and read back without a mirror."""
 
     OK = "ok"
     FAILING = "failing"
@@ -21,11 +21,11 @@ class Control(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvidence:
-    """How a cluster answers us.
+    """The state of a cluster by its control probes.
 
-    `last_ok_at` and `last_failed_at` tell when a control probe last came back and last failed. A control that
-    is OK says that the newest probe came back, and that may have been before the fault: only an answer later
-    than the fault proves a cluster well. Where they are None, `control` alone is believed.
+    `last_ok_at` and `last_failed_at` are when a control probe was last read back and last failed; None leaves
+    `control` alone. `control` is OK if the newest probe was read back, which may have been before the fault:
+    only a later answer proves that the cluster is up.
     """
 
     alias: str
@@ -37,7 +37,7 @@ class ClusterEvidence:
 
 
 class FindingKind(StrEnum):
-    """What a single finding is about."""
+    """The kind of a finding."""
 
     LOST = "lost"
     ALTERED = "altered"
@@ -49,9 +49,9 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One or several records that were lost, changed or repeated, with where to look: all is of the newest.
+    """One or several records that were lost, altered or repeated.
 
-    Several were found without a pause, the first of them at `began_at`.
+    Several were found without a pause, the first of them at `began_at`. The place is that of the newest.
     """
 
     kind: FindingKind
@@ -62,8 +62,8 @@ class Finding:
     target_offset: int | None
     sentence: str
     count: int = 1
-    overtaken: bool = False  # the source's log start had passed its offset when it was proved lost
-    named: bool = True  # false for a changed copy that does not tell any more which probe it is
+    overtaken: bool = False  # the log start offset on the source was past it when the loss was proved
+    named: bool = True  # false for an altered record that no longer identifies its probe
     first_at: float | None = None  # of several
 
     @property
@@ -74,16 +74,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class PartitionEvidence:
-    """How a partition of the canary's topic stands; None where there is nothing to tell."""
+    """The state of a partition of the canary topic; None for what is unknown."""
 
     partition: int
     carried: bool
-    pending_age_s: float | None  # of the oldest probe that is on the source and not downstream
+    pending_age_s: float | None  # of the oldest probe that is on the source and not on the target
     pending_offset: int | None
-    unacked_age_s: float | None  # of the oldest probe that the source has not shown
-    arrival_age_s: float | None  # since something last arrived
+    unacked_age_s: float | None  # of the oldest probe that was not seen on the source
+    arrival_age_s: float | None  # since the last arrival
     latency_s: float | None  # of the newest arrival
-    present_age_s: float | None = None  # since the newest probe that is downstream was due
+    present_age_s: float | None = None  # since the newest probe on the target was due
     late_age_s: float | None = None  # since a probe last arrived past its threshold
 
 
@@ -91,38 +91,38 @@ class CanaryState(StrEnum):
     """Whether a flow's canary sends and judges."""
 
     RUNNING = "running"
-    WAITING = "waiting"  # the source or its topic is not there yet
+    WAITING = "waiting"  # for the source or its topic
     OFF = "off"  # switched off, or not mirrored
-    LATCHED = "latched"  # a probe came back to its source: nothing is sent until a person says so
+    LATCHED = "latched"  # a probe returned to its source: nothing is sent until the user allows it
 
 
 @dataclass(frozen=True, slots=True)
 class CanaryEvidence:
-    """What the canary has seen of a flow."""
+    """The evidence of the canary about a flow."""
 
     state: CanaryState
-    sentence: str  # why it does not run
+    sentence: str  # why it is not running
     threshold_s: float
     interval_s: float
     horizon_s: float
     partitions: tuple[PartitionEvidence, ...] = ()
     findings: tuple[Finding, ...] = ()  # the newest of each kind, oldest first
-    impaired: str | None = None  # why what it sees cannot be trusted at present
+    impaired: str | None = None  # why its measurements are unreliable now
 
 
 @dataclass(frozen=True, slots=True)
 class Calm:
-    """A flow that is plainly well: each partition delivers in time, nothing waits too long or was found."""
+    """A flow that is clearly healthy: each partition delivers in time, no probe is late, no finding holds."""
 
     flow: str
     threshold_s: float
     partitions: int  # at least one
-    latency_s: float  # the longest of each partition's newest arrival
+    latency_s: float  # the highest, of the newest arrival of each partition
 
 
 @dataclass(frozen=True, slots=True)
 class TopicEvidence:
-    """The canary's topic on both sides as the clusters describe it; None where that is not known."""
+    """The canary topic on both sides as the clusters describe it; None if unknown."""
 
     source_topic: str
     target_topic: str
@@ -131,15 +131,15 @@ class TopicEvidence:
     target_partitions: int | None = None
     source_recreated_at: float | None = None
     target_recreated_at: float | None = None
-    target_refuses: str = ""  # why the topic on the target takes no copies of probes, by its own settings
-    target_refused_at: float | None = None  # when it was last seen to have such settings
-    target_refused_since: float | None = None  # when it was first seen to, that last time
-    settings_within_s: float = 0.0  # of a probe that waits, those settings are read once more
+    target_refuses: str = ""  # why the settings of the target topic reject probes
+    target_refused_at: float | None = None  # when such settings were last seen
+    target_refused_since: float | None = None  # when they were first seen, that last time
+    settings_within_s: float = 0.0  # those settings are read again while a probe waits
 
 
 @dataclass(frozen=True, slots=True)
 class TaskEvidence:
-    """A task of the mirror by its name, and the partitions of the canary's topic that it was given."""
+    """A task of the mirror, and the partitions of the canary topic that are assigned to it."""
 
     name: str
     partitions: tuple[int, ...]
@@ -147,12 +147,11 @@ class TaskEvidence:
 
 @dataclass(frozen=True, slots=True)
 class LagFinding:
-    """Records that offsets, topic ids or settings prove to be lost, altered or repeated.
+    """Records that offsets, topic IDs or settings prove lost, altered or repeated.
 
-    They are of one partition, or of a whole topic where it is None. The offsets are those of the source, None
-    where they are not known. `records` is how many records there are at least, `records_most` how many at
-    most: the number is exact where both are equal. Either is None where it is not known. `at` is when the
-    evidence was last seen.
+    They are of one partition, or of the whole topic if it is None. Offsets are those of the source.
+    `records` and `records_most` are the lower and upper bound of their number. None is unknown. `at` is when
+    the evidence was last seen.
     """
 
     verdict: Verdict  # losing | altered | repeating
@@ -169,31 +168,31 @@ class LagFinding:
 
 @dataclass(frozen=True, slots=True)
 class LagEvidence:
-    """What offsets say of a flow: of every topic that it carries, as of when the mirror last wrote them.
+    """The evidence of offsets about all topics of a flow, as of the mirror's last commit.
 
-    A verdict of unknown says nothing. `verdict` and `cause` are of this moment and leave `findings` aside.
+    A verdict of unknown proves nothing. `verdict` and `cause` are of now and do not include `findings`.
     """
 
     verdict: Verdict
     cause: Cause | None
     sentence: str
-    since_at: float  # when it became so
-    settles_s: float  # what the mirror does shows in its offsets within this time
-    lag_s: float | None = None  # how far behind the worst partition is
-    lag_s_kind: str = "none"  # what that is worth: `exact`, `bound`, `estimate` or `none`
-    standing: tuple[str, ...] = ()  # source topics of which a partition stands
-    # When offsets of other topics than the canary's were written anew, oldest first: each time that was seen
-    # in the last while that a rule asks for (rules_offsets.RETURN_S), and the last one before.
+    since_at: float  # start of this state
+    settles_s: float  # the mirror's offsets show its progress within this time
+    lag_s: float | None = None  # lag of the worst partition
+    lag_s_kind: str = "none"  # `exact`, `bound`, `estimate` or `none`
+    standing: tuple[str, ...] = ()  # source topics with a stalled partition
+    # When the mirror committed offsets of other topics than the canary's, oldest first: all that were seen
+    # within rules_offsets.RETURN_S, and the last one before.
     moved: tuple[float, ...] = ()
     rows: tuple[Evidence, ...] = ()
     findings: tuple[LagFinding, ...] = ()
-    more_found: bool = False  # there are more than are listed, or may be soon
-    unread: str = ""  # of which partitions lag is unknown because Mirrorwatch may not read them
+    more_found: bool = False  # not all are listed, or more may follow soon
+    unread: str = ""  # partitions with unknown lag, because Mirrorwatch may not read them
 
 
 @dataclass(frozen=True, slots=True)
 class FlowEvidence:
-    """Everything that is known of a flow at one instant."""
+    """All evidence about a flow at one instant."""
 
     flow: str
     source: ClusterEvidence
@@ -201,7 +200,7 @@ class FlowEvidence:
     canary: CanaryEvidence
     topic: TopicEvidence
     exactly_once: bool = False
-    tasks: tuple[TaskEvidence, ...] = ()  # empty where the mirror's own record of them cannot be read
-    heartbeats_s: tuple[float, ...] = ()  # since the last lots of the mirror's own came at most, newest first
-    lag: LagEvidence | None = None  # None where offsets are not watched
-    checksum: ChecksumEvidence | None = None  # None where no run has ended yet
+    tasks: tuple[TaskEvidence, ...] = ()  # empty if the worker's topics cannot be read
+    heartbeats_s: tuple[float, ...] = ()  # upper bounds of the age of the last arrivals, newest first
+    lag: LagEvidence | None = None  # None if offsets are not watched
+    checksum: ChecksumEvidence | None = None  # None if no run has ended yet

@@ -1,8 +1,8 @@
-"""A flow, one source mirrored to one target, and what becomes of each topic on it.
+"""A flow, and whether it replicates a topic.
 
-Rule, from MirrorSourceConnector of Kafka 3.9 and 4.3: a topic is replicated when the topic filter lets it
-through or it is a heartbeats topic, and it is not internal, and its name does not say that it already came
-from the target.
+Rule, from MirrorSourceConnector of Kafka 3.9 and 4.3: a topic is replicated if the topic filter matches it or
+it is a heartbeats topic. It must not be internal, and its name must not show that it was replicated from the
+target.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fleet.mm2.filters import GroupFilter, TopicFilter
 from fleet.mm2.handling import Handling
 from fleet.mm2.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, ReplicationPolicy, major_version
 
-EARLIEST = "earliest"  # auto.offset.reset, as MirrorMaker sets it where nobody else does
+EARLIEST = "earliest"  # auto.offset.reset, MirrorMaker's default
 
 _ANY_TOPIC = "orders"
 _READINGS = {OLDEST_KNOWN: "3.9", NEWEST_KNOWN: "4.3"}
@@ -21,11 +21,11 @@ _READINGS = {OLDEST_KNOWN: "3.9", NEWEST_KNOWN: "4.3"}
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of one topic on one flow, with the rule that decided and a sentence for a person.
+    """Whether one flow replicates one topic, with the rule that decided and a sentence.
 
-    `rule` is one of replicated, heartbeats, filtered, internal, cycle and version_unknown. The last stands
-    where MirrorMaker 3.x and 4.x differ and its version is not known: then `readings` holds both answers,
-    and `replicated` and `remote_topic` are those of 4.x.
+    `rule` is one of replicated, heartbeats, filtered, internal, cycle and version_unknown. The last is for an
+    unknown version of MirrorMaker if 3.x and 4.x differ: then `readings` has both answers, and `replicated`
+    and `remote_topic` are those of 4.x.
     """
 
     replicated: bool
@@ -39,13 +39,13 @@ class Decision:
 class Flow:
     """Records replicated from one cluster to another by one mirror; the defaults are MirrorMaker's own.
 
-    `source` and `target` are the aliases of the clusters. `source_alias` and `target_alias` are what the
-    mirror's connectors call them (source.cluster.alias and target.cluster.alias): the same, unless its
-    configuration overrides that. All names that MirrorMaker makes are made of these two.
+    `source` and `target` are the aliases of the clusters. `source_alias` and `target_alias` are
+    source.cluster.alias and target.cluster.alias of the mirror's connectors: the same, unless its
+    configuration overrides them. MirrorMaker derives all names from these two.
 
-    `refresh_topics_interval_s`, `emit_checkpoints_interval_s` and `heartbeats_interval_s` are None where
-    the operator switched that off. `offset_flush_interval_s` is that of the worker. `heartbeats_enabled`
-    tells whether the mirror's herder of this flow writes heartbeats to the target.
+    `refresh_topics_interval_s`, `emit_checkpoints_interval_s` and `heartbeats_interval_s` are None if
+    disabled. `offset_flush_interval_s` is that of the worker. `heartbeats_enabled` is whether the mirror's
+    herder of this flow writes heartbeats to the target.
     """
 
     source: str
@@ -67,13 +67,13 @@ class Flow:
     sync_group_offsets: bool = False
     exactly_once: bool = False
     isolation_level: str = "read_uncommitted"  # of the mirror's consumer
-    offset_reset: str = EARLIEST  # of the mirror's consumer: where it begins, in a partition new to it
-    offset_storage_topic: str | None = None  # where the worker keeps its source offsets, when known
+    offset_reset: str = EARLIEST  # of the mirror's consumer: where it starts in a new partition
+    offset_storage_topic: str | None = None  # with the source offsets of the worker; None if unknown
     offset_storage_cluster: str | None = None  # the alias of the cluster with that topic; None: the target
-    config_storage_topic: str | None = None  # where it keeps what its tasks are to do, when known
-    status_storage_topic: str | None = None  # where it keeps in which state they are, when known
+    config_storage_topic: str | None = None  # with the configurations of its tasks; None if unknown
+    status_storage_topic: str | None = None  # with the states of its tasks; None if unknown
     handling: Handling = field(default_factory=Handling)
-    connector: str = "MirrorSourceConnector"  # the name under which it keeps its offsets
+    connector: str = "MirrorSourceConnector"  # the connector name in the keys of its offsets
     source_alias: str | None = None  # None: as `source`; the empty text is an alias of its own
     target_alias: str | None = None
     on_connect: bool = False  # it runs on a Connect worker, not in a dedicated MirrorMaker
@@ -88,7 +88,7 @@ class Flow:
 
     @property
     def name(self) -> str:
-        """Return the name in which people know the flow, `A->B`."""
+        """Return the name of the flow, `A->B`."""
         return f"{self.source}->{self.target}"
 
     @property
@@ -126,7 +126,7 @@ class Flow:
         return None
 
     def decide(self, topic: str) -> Decision:
-        """Say whether the topic of this name on the source is replicated, as what, and why."""
+        """Return whether the topic of this name on the source is replicated, as which topic, and why."""
         if self.mirror_version is not None:
             return self._decide(topic, self.mirror_version)
         older, newer = (self._decide(topic, _READINGS[major]) for major in (OLDEST_KNOWN, NEWEST_KNOWN))
@@ -166,7 +166,7 @@ class Flow:
         return Decision(False, None, rule, sentence)
 
     def sees_cycle(self, topic: str) -> bool:
-        """Return whether the topic's name says that it passed through the target on its way."""
+        """Return whether the topic's name shows that it was replicated through the target."""
         while (source := self.policy.topic_source(topic)) is not None:
             if source == self.named_target:
                 return True

@@ -1,10 +1,9 @@
-"""Whether a mirror runs although nothing comes: by when its heartbeats came here, never by its own clock.
+"""Whether heartbeats show that a stalled mirror runs: by the time of arrival, not by the mirror's clock.
 
-Heartbeats come through the same flow, so those that go on to come show that the mirror runs without the
-canary's topic. Two lots of them are needed after the instant by which the oldest waiting probe should have
-been through: one alone may be a backlog that was let go at once. A lot comes with the instant of the look
-before, so it may be younger than it is taken for, never older. Where none have come for longer than they
-ever were apart, or none were ever read, nothing is said here.
+Heartbeats are replicated by the same flow. If they continue to arrive, the mirror runs without the canary
+topic. This requires arrivals in two polls after the oldest waiting probe should have arrived: one alone may
+be a backlog. An arrival has the time of the poll before, so its age is an upper bound. Without heartbeats, or
+after a longer pause than usual, they prove nothing.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from fleet.verdicts.vocabulary import Cause
 if TYPE_CHECKING:
     from fleet.verdicts.evidence import FlowEvidence
 
-SILENT_S = 6.0  # three looks: no heartbeat for so long, and the mirror may well stand
-_SLACK_S = 2.0  # one look
+SILENT_S = 6.0  # three polls: after so long without a heartbeat the mirror may hang
+_SLACK_S = 2.0  # one poll
 
 Why = tuple[Cause, str]
 
 
 def why_running(flow: FlowEvidence, *, waits_s: float, grace_s: float) -> Why | None:
-    """Return that the mirror runs without this topic, or that this cannot be told yet; None where it stands.
+    """Return that the mirror runs without this topic, or that this is not clear yet; None if it hangs.
 
-    `waits_s` is the age of the oldest probe that waits, `grace_s` within what time it should have come.
+    `waits_s` is the age of the oldest waiting probe, `grace_s` the time within which it should have arrived.
     """
     came_s, target = flow.heartbeats_s, flow.target.alias
     since_s = [age_s for age_s in came_s if age_s <= waits_s - grace_s]
@@ -46,6 +45,6 @@ def why_running(flow: FlowEvidence, *, waits_s: float, grace_s: float) -> Why | 
 
 
 def _patience_s(came_s: tuple[float, ...]) -> float:
-    """Return for how long none may come while the mirror runs: two of their usual pauses and a look."""
+    """Return how long a running mirror may write no heartbeat: two usual pauses and a poll."""
     pauses_s = [before_s - after_s for after_s, before_s in pairwise(came_s)]
     return max(SILENT_S, 2 * min(pauses_s, default=0.0) + _SLACK_S)

@@ -1,8 +1,8 @@
-"""Each rule with all its kinds of evidence: what the canary sees, what offsets show, what audits have found.
+"""Each rule for all kinds of evidence: canary, offsets and checksum.
 
-Where several hold, the verdict is one, with the sentences and the rows of each. Its cause is the canary's,
-which is timed by us at both ends, except where offsets know more: why the canary's own topic lost records,
-which task has failed, what it waits for. An audit's cause counts where the others have none.
+If several kinds show the same verdict, it has the sentences and rows of each. Its cause is the canary's,
+which Mirrorwatch times at both ends. The cause of offsets is used if it is more exact: why the canary topic
+lost records, which task failed, what a task waits for. The cause of a checksum is used if there is no other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
-    """Hold while probes or other records are lost for good, or stand where they do not belong."""
+    """Hold while probes or other records are lost or misrouted."""
     canary = rules_content.losing(flow, now_at)
     offsets = rules_offset_findings.found(flow, now_at, Verdict.LOSING)
     explained = canary is not None and canary.cause is Cause.FILTERED
@@ -35,19 +35,19 @@ def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
 
 
 def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
-    """Hold while copies differ from what was sent, or are stamped anew."""
+    """Hold while replicated records differ from the source, or have new timestamps."""
     canary = rules_content.altered(flow, now_at)
     offsets = rules_offset_findings.found(flow, now_at, Verdict.ALTERED)
     return _audited(flow, now_at, Verdict.ALTERED, _both(canary, offsets))
 
 
 def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
-    """Hold while a probe is past its threshold and nothing newer arrives, or one stands by offsets."""
+    """Hold while a probe is past its threshold and none newer arrives, or offsets show a stall."""
     canary, offsets = rules_delay.stalled(flow, now_at), rules_offsets.standing(flow, now_at)
     if canary is None or offsets is None:
         return canary or offsets
     if offsets.cause is Cause.FILTERED and canary.cause is Cause.TASK_STUCK:
-        # Which task carries what is known there, and that it goes on: the canary's guess would deny it.
+        # Offsets show that the assigned task moves, so the canary's guess is wrong.
         return replace(joined(canary, offsets, cause=Cause.FILTERED), sentence=offsets.sentence)
     exact = offsets.cause is not None and offsets.cause.exact
     more_exact = exact or canary.cause is Cause.UNEXPLAINED
@@ -56,7 +56,7 @@ def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
 
 
 def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
-    """Hold while copies come back to the source, or come more than once, or the mirror went back."""
+    """Hold while records return to the source or are replicated again, or the mirror went back."""
     canary = rules_content.repeating(flow, now_at)
     offsets = rules_offset_findings.found(flow, now_at, Verdict.REPEATING)
     return _audited(flow, now_at, Verdict.REPEATING, _both(canary, offsets))
@@ -68,7 +68,7 @@ def late(flow: FlowEvidence, now_at: float) -> Judgement | None:
 
 
 def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
-    """Hold where there is nothing to judge by: no data of offsets alone makes a flow unknown."""
+    """Hold if there is not enough data: missing offsets alone do not make a flow unknown."""
     if flow.lag is None:
         return rules_quiet.unknown(flow, now_at)
     uncommitted = rules_offsets.not_committing(flow, now_at)
@@ -94,7 +94,7 @@ def _both(
 
 
 def _audited(flow: FlowEvidence, now_at: float, verdict: Verdict, seen: Judgement | None) -> Judgement | None:
-    """Return what was seen together with what audits have found of the same verdict."""
+    """Return a judgement, joined with the findings of checksums for the same verdict."""
     audits = rules_checksum.found(flow, now_at, verdict)
     if seen is None or audits is None:
         return seen or audits

@@ -1,16 +1,15 @@
-"""The one function that decides how a flow is and why, from evidence alone.
+"""The function that decides the verdict of a flow from evidence alone.
 
-Rules (rules_joined: of canary, offsets and audits together) are tried worst first; the first that holds gives
-the verdict. Loss, change and repetition hold for HOLD_S after their last evidence, and where an audit found
-them for rules_checksum.HOLD_FOUND_S. What we know of a fault never comes in: only what was seen.
+The rules of `joined`, which cover canary, offsets and checksum, are tried worst first; the first that holds
+gives the verdict. Loss, alteration and repetition hold for HOLD_S after their last evidence, and findings of
+a checksum for HOLD_FOUND_S. Only what was seen counts, never what is known of a fault.
 
-While one stall goes on, a cause that was shown is kept for HOLD_CAUSE_S where the evidence shows none any
-more: at its end partitions come back one by one, and for a moment nothing tells a mirror from one of its
-tasks.
+A stall keeps a proved cause for HOLD_CAUSE_S after the evidence stops showing it. At its end partitions
+recover one by one, and for a moment a mirror that was down looks like a stuck task.
 
-Beside what holds on findings of a while ago stands how the flow is right now, where that is not well: a
-stall has to be seen while a loss of ten minutes ago is still told. Beside what audits alone have found stands
-whatever else the flow is: a night's finding hides nothing of the day after.
+If the verdict rests on earlier findings, `also` has the current problem of the flow: a stall is shown while a
+loss of ten minutes ago still holds. If it rests on a checksum alone, `also` is any other verdict except
+healthy: a finding of the night hides nothing of the next day.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from fleet.verdicts.evidence import Calm, CanaryEvidence, FlowEvidence, LagEvidence
 
 HOLD_CAUSE_S = 10.0
-RECENT_S = 60.0  # how long what was found counts as a condition of now: a scrape has to see it
+RECENT_S = 60.0  # how long a finding counts as a current condition: a scrape must see it
 
 _RULES: tuple[Callable[[FlowEvidence, float], Judgement | None], ...] = (
     losing,
@@ -57,10 +56,10 @@ def judge(flow: FlowEvidence, *, now_at: float) -> Judgement:
 
 
 def beside(flow: FlowEvidence, worst: Judgement, *, now_at: float) -> Judgement | None:
-    """Return what is wrong right now beside a verdict that holds on what has ended; None where nothing is.
+    """Return the current problem if the verdict rests on something that has ended; None if there is none.
 
-    While findings go on they are what is wrong: copies that are altered keep intact ones from coming, and
-    that is no stall. While a latch holds the canary back, it is all there is to tell.
+    While findings continue, they are the problem: if altered records replace intact ones, that is not a
+    stall. If the canary is latched after a loop, the loop is the problem.
     """
     if not worst.ended:
         return None
@@ -79,9 +78,9 @@ def _delayed(flow: FlowEvidence, now_at: float) -> Judgement | None:
 
 
 def conditions(flow: FlowEvidence, *, now_at: float) -> frozenset[Verdict]:
-    """Return what holds right now, several at once: by findings of the last minute, audits aside.
+    """Return the current conditions by findings of the last minute, without checksums.
 
-    Of stalled, late and unknown it is the worst: each of these rules expects those before it not to hold.
+    Only the worst of stalled, late and unknown is included: each rule expects that those before do not hold.
     """
     recent = replace(flow, checksum=None, canary=replace(flow.canary, findings=_recent(flow.canary, now_at)))
     if flow.lag is not None:
@@ -92,12 +91,12 @@ def conditions(flow: FlowEvidence, *, now_at: float) -> frozenset[Verdict]:
 
 
 def follow(before: FlowVerdict | None, flow: FlowEvidence, *, now_at: float) -> FlowVerdict:
-    """Judge a flow and keep since when it has had the verdict that it has."""
+    """Return the verdict of a flow, with the start of an unchanged verdict kept."""
     judgement = judge(flow, now_at=now_at)
     also = beside(flow, judgement, now_at=now_at)
     parts = _parts(_canary_sentence(flow), flow.lag, flow.checksum, now_at)
-    told = _following(before, flow.flow, judgement, parts, now_at, also=also)
-    return replace(told, conditions=conditions(flow, now_at=now_at))
+    verdict = _following(before, flow.flow, judgement, parts, now_at, also=also)
+    return replace(verdict, conditions=conditions(flow, now_at=now_at))
 
 
 def follow_calm(
@@ -108,9 +107,9 @@ def follow_calm(
     lag: LagEvidence | None = None,
     checksum: ChecksumEvidence | None = None,
 ) -> FlowVerdict:
-    """Return what `follow` would come to with all the evidence of a flow that is plainly well.
+    """Return the verdict that `follow` would return with all the evidence of a clearly healthy flow.
 
-    So it is only where its offsets and audits are quiet as well (`is_quiet` of their rules).
+    Its offsets and checksums must be quiet too (`is_quiet` of their rules).
     """
     sentence = arriving(calm.threshold_s, calm.latency_s)
     judgement = with_unread(Judgement(Verdict.HEALTHY, None, sentence), lag)
@@ -142,28 +141,28 @@ def _following(
     *,
     also: Judgement | None = None,
 ) -> FlowVerdict:
-    told = _kept(before, judgement, now_at)
+    kept = _kept(before, judgement, now_at)
     return FlowVerdict(
         flow=flow,
-        verdict=told.verdict,
-        cause=told.cause,
-        sentence=told.sentence,
+        verdict=kept.verdict,
+        cause=kept.cause,
+        sentence=kept.sentence,
         evidence=judgement.evidence if also is None else judgement.evidence + also.evidence,
         parts=parts,
-        since_at=told.since_at,
-        shown_at=told.shown_at,
+        since_at=kept.since_at,
+        shown_at=kept.shown_at,
         also=None if also is None else _kept(before, _in_short(also), now_at),
     )
 
 
 def _in_short(also: Judgement) -> Judgement:
-    """Return what stands beside a verdict with its first sentence alone: the parts have all of them."""
+    """Return a current problem with its first sentence only: the parts have all sentences."""
     return replace(also, sentence=next(iter(sentences(also.sentence)), ""))
 
 
 def _kept(before: FlowVerdict | None, judgement: Judgement, now_at: float) -> Also:
-    """Return a judgement with since when it has held, be it as the verdict or beside another one."""
-    former = next((one for one in _told(before) if one.verdict is judgement.verdict), None)
+    """Return a judgement with its start, as the verdict or as the current problem of another verdict."""
+    former = next((one for one in _earlier(before) if one.verdict is judgement.verdict), None)
     if former is None:
         return Also(
             judgement.verdict, judgement.cause, judgement.sentence, now_at, now_at, judgement.evidence
@@ -176,14 +175,14 @@ def _kept(before: FlowVerdict | None, judgement: Judgement, now_at: float) -> Al
     return Also(judgement.verdict, cause, sentence, former.since_at, shown_at, judgement.evidence)
 
 
-def _told(before: FlowVerdict | None) -> tuple[FlowVerdict | Also, ...]:
+def _earlier(before: FlowVerdict | None) -> tuple[FlowVerdict | Also, ...]:
     if before is None:
         return ()
     return (before,) if before.also is None else (before, before.also)
 
 
 def _is_held(before: FlowVerdict | Also, judgement: Judgement, now_at: float) -> bool:
-    """Tell whether a stall goes on, and what was behind it cannot be shown for a moment."""
+    """Return whether a stall continues, and the evidence shows no cause for a moment."""
     return (
         before.verdict is judgement.verdict is Verdict.STALLED
         and judgement.cause is Cause.UNEXPLAINED

@@ -1,4 +1,4 @@
-"""The rules about what offsets, topic ids and settings have proved: records lost, altered or repeated."""
+"""Rules: records that offsets, topic IDs and settings prove lost, altered or repeated."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _DOES = {
 
 
 def found(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Judgement | None:
-    """Hold while what was lost, altered or repeated by offsets holds (verdict says which).
+    """Hold while findings of offsets with this verdict hold.
 
-    It keeps nothing from coming, so what is wrong beside it is told as well.
+    They do not stop replication, so a current problem is shown too.
     """
     lag = flow.lag
     if lag is None:
@@ -42,13 +42,13 @@ def found(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Judgement | No
 
 
 def lost_records(lag: LagEvidence, now_at: float, *, without: str) -> Bounds:
-    """Return how many records are known to be lost by findings that hold; none of one topic."""
+    """Return the number of records lost by findings that hold, without those of one topic."""
     held = _once([one for one in holding(lag.findings, now_at) if one.verdict is Verdict.LOSING])
     return _sum([_bounds(one) for one in held if one.topic != without], is_all=not lag.more_found)
 
 
 def of_canary_topic(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Cause | None:
-    """Return the cause of the newest such finding in the canary's own topic."""
+    """Return the cause of the newest such finding in the canary topic."""
     lag, topic = flow.lag, flow.topic.source_topic
     held = [] if lag is None else [one for one in holding(lag.findings, now_at) if one.topic == topic]
     held = sorted((one for one in held if one.verdict is verdict), key=_when)
@@ -56,7 +56,7 @@ def of_canary_topic(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Caus
 
 
 def _once(found: Sequence[LagFinding]) -> list[LagFinding]:
-    """Return findings, oldest first; one without a number is left out beside one of the same that has it."""
+    """Return findings, oldest first, without those that have no number if an equal one has."""
     counted = {(one.cause, one.topic, one.partition) for one in found if one.records is not None}
     kept = [
         one
@@ -90,11 +90,11 @@ def _found_sentence(flow: FlowEvidence, held: Sequence[LagFinding], now_at: floa
 
 
 def _of_one_cause(flow: FlowEvidence, held: Sequence[LagFinding], *, is_all: bool) -> str:
-    """Return a sentence on those of one cause, beside others."""
+    """Return a sentence about the findings of one cause among several."""
     if len(held) == 1:
         return ended(held[0].sentence)
-    told = _records_of(held, is_all=is_all)
-    return f"{told[0].upper()}{told[1:]}: {_why(flow, held)}."
+    records = _records_of(held, is_all=is_all)
+    return f"{records[0].upper()}{records[1:]}: {_why(flow, held)}."
 
 
 def _why(flow: FlowEvidence, held: Sequence[LagFinding]) -> str:
@@ -109,7 +109,7 @@ def _bounds(one: LagFinding) -> Bounds | None:
 
 
 def _sum(parts: Sequence[Bounds | None], *, is_all: bool) -> Bounds:
-    """Add up numbers with their bounds: without an upper one where a part is missing or has no number."""
+    """Add up numbers and their bounds; without an upper bound if a part is missing or has no number."""
     most = 0 if is_all else None
     for part in parts:
         most = None if most is None or part is None or part.most is None else most + part.most
@@ -117,12 +117,12 @@ def _sum(parts: Sequence[Bounds | None], *, is_all: bool) -> Bounds:
 
 
 def _counts(held: Sequence[LagFinding]) -> _Counts:
-    """Return how many records there are by topic and partition, None where that is not known."""
+    """Return the number of records by topic and partition, None if unknown."""
     counts: _Counts = {}
     for one in held:
-        name, told = (one.topic, one.partition), _bounds(one)
+        name, count = (one.topic, one.partition), _bounds(one)
         before = counts.get(name, Bounds(0, 0))
-        counts[name] = None if told is None or before is None else _sum([before, told], is_all=True)
+        counts[name] = None if count is None or before is None else _sum([before, count], is_all=True)
     return counts
 
 
@@ -133,7 +133,7 @@ def _total(counts: _Counts, *, is_all: bool) -> str:
 
 
 def _records_of(held: Sequence[LagFinding], *, is_all: bool) -> str:
-    """Write how many records there are and where: `168 records (123 of t-0, 45 of t-1)`.
+    """Write the number of records by partition: `168 records (123 of t-0, 45 of t-1)`.
 
     `is_all` is whether all findings are listed.
     """
@@ -155,7 +155,7 @@ def _least(count: Bounds | None) -> int:
 
 
 def _rows(held: Sequence[LagFinding]) -> tuple[Evidence, ...]:
-    """Return a row for each of the newest, those of the newest one's cause first."""
+    """Return a row for each of the newest findings, those with the newest one's cause first."""
     ranked = list(reversed(held))
     ranked.sort(key=lambda one: one.cause is not held[-1].cause)
     return tuple(

@@ -1,4 +1,4 @@
-"""The rules where nothing is wrong, or nothing is known: unknown and healthy."""
+"""Rules: unknown and healthy."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NO_REASON = "the canary is starting"
 
 
 def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
-    """Hold where there is nothing to judge by."""
+    """Hold if there is not enough data."""
     canary = flow.canary
-    why = ended(canary.sentence or NO_REASON)  # between two topics there is none for a moment
+    why = ended(canary.sentence or NO_REASON)  # for a moment there is none, between two topics
     if canary.state is CanaryState.OFF:
         return Judgement(Verdict.UNKNOWN, None, f"{flow.flow} has no canary: {why}")
     if canary.state is CanaryState.WAITING:
@@ -34,7 +34,7 @@ def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
 
 
 def _not_enough(flow: FlowEvidence, now_at: float) -> Judgement | None:
-    """Return a judgement where what arrived is nothing, or too old to say anything."""
+    """Return a judgement if no probe arrived, or only old ones."""
     canary = flow.canary
     if not canary.partitions:
         return Judgement(Verdict.UNKNOWN, None, "No canary record has been sent yet.")
@@ -52,9 +52,9 @@ def _not_enough(flow: FlowEvidence, now_at: float) -> Judgement | None:
 
 
 def _nothing_yet(flow: FlowEvidence, now_at: float) -> Judgement:
-    down, told = _down_cause(flow), _down_sentence(flow)
+    down, why = _down_cause(flow), _down_sentence(flow)
     if any(one.carried for one in flow.canary.partitions):
-        sentence = f"No canary record has arrived since Mirrorwatch started.{told}"
+        sentence = f"No canary record has arrived since Mirrorwatch started.{why}"
         return Judgement(Verdict.UNKNOWN, down, sentence)
     for alias, at in (
         (flow.source.alias, flow.topic.source_recreated_at),
@@ -64,19 +64,19 @@ def _nothing_yet(flow: FlowEvidence, now_at: float) -> Judgement:
             ago = duration_text(max(0.0, now_at - at))
             sentence = (
                 f"The canary topic was re-created on {alias} {ago} ago, and no record of the new one has"
-                f" arrived yet.{told}"
+                f" arrived yet.{why}"
             )
             return Judgement(Verdict.UNKNOWN, down or Cause.TOPIC_RECREATED, sentence)
     return Judgement(
         Verdict.UNKNOWN,
         down,
-        f"No canary record has arrived yet.{told} A mirror replicates a new topic after its next refresh of"
+        f"No canary record has arrived yet.{why} A mirror replicates a new topic after its next refresh of"
         " topics.",
     )
 
 
 def _partly_blind(flow: FlowEvidence) -> Judgement | None:
-    """Return a judgement where no probe reaches some of the source's partitions while the others go on."""
+    """Return a judgement if no probe reaches some partitions of the source."""
     blind = [
         one
         for one in flow.canary.partitions
@@ -96,7 +96,7 @@ def _partly_blind(flow: FlowEvidence) -> Judgement | None:
 
 
 def _went_silent(flow: FlowEvidence, one: PartitionEvidence) -> bool:
-    """Tell whether a partition used to deliver, and now neither delivers nor has anything to deliver."""
+    """Return whether a partition delivered before, and now has neither arrivals nor waiting probes."""
     return one.pending_age_s is None and (one.arrival_age_s or 0.0) > _patience_s(flow)
 
 

@@ -1,16 +1,15 @@
-"""Why a flow stands: the first of these that the evidence shows, from the clusters inwards to the mirror.
+"""The cause of a stall: the first of these that the evidence shows, from the clusters to the mirror.
 
-1. A cluster whose own control probes fail is down; one that failed while the probe waited and is back only
-   now is still the cause, until the mirror has had time to come back.
-2. What the topics show: gone, never there, re-created since, set to take no such records, or with fewer
+1. A cluster is down if its control probes fail. If it failed while the probe waited, it is still the cause
+   until the mirror has had time to recover.
+2. The topics: removed, never created, re-created, with settings that reject the records, or with fewer
    partitions on the target.
-3. Newer probes that came through other partitions: a task of the mirror stands, or is held back.
-4. Both clusters answered after the probe should have been through, and no partition moves: the mirror stands.
-   Unless heartbeats of its own went on to come through this flow after that: then it runs, without us
-   (rules_heartbeats); or it wrote offsets of other topics after that: then those of its tasks run, and the
-   others stand once they have had the time to follow.
+3. Newer probes arrived on other partitions: a task of the mirror hangs, or is throttled.
+4. Both clusters answered after the probe should have arrived, and no partition moves: the mirror hangs or is
+   down. If its heartbeats still arrive, it runs without the canary topic (`heartbeats`). If it committed
+   offsets of other topics, the tasks of those run, and the others hang once they have had time to follow.
 
-What is not shown yet is `unexplained`, with what is missing: a wrong cause is worse than a late one.
+A cause that is not proved yet is `unexplained`, with what is missing: a wrong cause is worse than a late one.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _LEAST_GRACE_S = 1.0
 
 
 def why_standing(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why:
-    """Return the cause and half a sentence that explains it, for partitions that stand (at least one)."""
+    """Return the cause, and a clause that explains it, for at least one stalled partition."""
     return (
         _cluster_down(flow, standing)
         or _cluster_back(flow, standing, now_at)
@@ -63,15 +62,15 @@ def _mirror(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
         return running
     elsewhere_s = moved_elsewhere_s(flow, now_at, waits_s=oldest_s)
     if elsewhere_s is not None:
-        return _goes_on_elsewhere(flow, standing, elsewhere_s)
+        return _advances_elsewhere(flow, standing, elsewhere_s)
     what = "both clusters are up, so the mirror is down or hangs"
     if any(one.late_age_s is not None and one.late_age_s <= flow.canary.horizon_s for one in standing):
         what += f", {_OR_THROTTLED.format('is')}"  # it replicated some late, and stalls again
     return Cause.MIRROR_DOWN, what
 
 
-def _goes_on_elsewhere(flow: FlowEvidence, standing: Sequence[PartitionEvidence], elsewhere_s: float) -> Why:
-    """Name the tasks that stand once all have had their time: a mirror that is back begins task by task."""
+def _advances_elsewhere(flow: FlowEvidence, standing: Sequence[PartitionEvidence], elsewhere_s: float) -> Why:
+    """Name the stuck tasks, after the time in which a mirror recovers task by task."""
     if elsewhere_s < RETURN_S:
         ago = duration_text(max(0.0, elsewhere_s))
         what = f"the mirror's offsets of other topics advanced {ago} ago"
@@ -81,7 +80,7 @@ def _goes_on_elsewhere(flow: FlowEvidence, standing: Sequence[PartitionEvidence]
 
 
 def _undecided(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
-    """Return what is still missing before the mirror can be called the cause."""
+    """Return the evidence that is missing to prove that the mirror is the cause."""
     for cluster in (flow.source, flow.target):
         if cluster.control is Control.UNKNOWN:
             what = f"{cluster.alias} has no control probe, so the fault may be there or in the mirror"
@@ -100,13 +99,13 @@ def _cluster_down(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> 
     down = [one for one in (source, target) if one.control is Control.FAILING]
     if not down:
         return None
-    first = min(down, key=lambda one: one.since_at)  # the other may only have become slow
+    first = min(down, key=lambda one: one.since_at)  # the other may only be slow because of it
     cause = Cause.SOURCE_DOWN if first is source else Cause.TARGET_DOWN
     alias = first.alias
     if len(down) > 1:
         return cause, f"control probes fail on {source.alias} and on {target.alias}"
     moving = _moving(flow, standing)
-    if moving:  # the control topic has one partition, so it speaks of one broker
+    if moving:  # the control topic has one partition, so it shows one broker
         through = partitions_text({one.partition for one in moving})
         what = f"newer canary records arrived on {through}, so only some brokers of {alias} are down"
         return cause, f"control probes fail on {alias} too, but {what}"
@@ -114,7 +113,7 @@ def _cluster_down(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> 
 
 
 def _cluster_back(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
-    """Name a cluster that failed while the oldest probe waited, and came back a moment ago."""
+    """Name a cluster that failed while the oldest probe waited, and recovered a moment ago."""
     due_at = now_at - _oldest_s(standing)
     back = [
         (one.last_failed_at, cause, one.alias)
@@ -125,7 +124,7 @@ def _cluster_back(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now
     ]
     if not back:
         return None
-    failed_at, cause, alias = max(back, key=itemgetter(0))  # of two, the one that was back last
+    failed_at, cause, alias = max(back, key=itemgetter(0))  # of two, the one that recovered last
     ago = duration_text(max(0.0, now_at - failed_at))
     return cause, f"{alias} was down until {ago} ago, and the mirror has not recovered yet"
 
@@ -148,7 +147,7 @@ def _topics(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
 
 
 def _refused(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
-    """Name settings of the target's topic that refuse copies, or did while those that wait have waited."""
+    """Name settings of the target topic that reject records, or rejected them while probes waited."""
     topic = flow.topic
     if topic.target_refuses:
         return Cause.RECORD_REJECTED, clause(topic.target_refuses)
@@ -161,7 +160,7 @@ def _refused(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: 
 
 
 def _lacking(flow: FlowEvidence) -> Why | None:
-    """Name the partitions that the target's topic has not got."""
+    """Name the partitions that the target topic lacks."""
     topic, source, target = flow.topic, flow.source.alias, flow.target.alias
     there, here = topic.source_partitions, topic.target_partitions
     if there is not None and here is not None and here < there:
@@ -178,16 +177,18 @@ def _oldest_s(standing: Sequence[PartitionEvidence]) -> float:
 
 
 def _grace_s(flow: FlowEvidence, one: PartitionEvidence) -> float:
-    """Return within what time a probe of this partition should have come: twice what the newest took."""
+    """Return the time within which a probe of this partition should arrive: twice the newest latency."""
     return min(max(2 * (one.latency_s or 0.0), _LEAST_GRACE_S), flow.canary.threshold_s)
 
 
 def _stuck_tasks(
     flow: FlowEvidence, standing: Sequence[PartitionEvidence], moving: Sequence[PartitionEvidence]
 ) -> str:
-    """Name the tasks that stand, where the mirror's own record of them tells; one that moves is not named."""
-    waiting, goes_on = ({one.partition for one in some} for some in (standing, moving))
-    stuck = [task for task in flow.tasks if waiting & {*task.partitions} and not goes_on & {*task.partitions}]
+    """Name the stuck tasks, if the worker's topics show their partitions; a task that moves is left out."""
+    waiting, advancing = ({one.partition for one in some} for some in (standing, moving))
+    stuck = [
+        task for task in flow.tasks if waiting & {*task.partitions} and not advancing & {*task.partitions}
+    ]
     if not stuck:
         return f"a task of the mirror hangs {_OR_THROTTLED.format('is')}"
     names = [f"{task.name} ({partitions_text(task.partitions)})" for task in stuck[:SHOWN_TASKS]]
@@ -199,9 +200,9 @@ def _stuck_tasks(
 
 
 def _moving(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> list[PartitionEvidence]:
-    """Return the partitions that go on: a probe that was due after one that waits has come through them.
+    """Return the other partitions on which a probe arrived that was due after the waiting ones.
 
-    A partition whose backlog came a moment ago has only just begun to move again, as the others may.
+    A partition whose backlog arrived a moment ago is left out: it has just recovered, as the others may.
     """
     waits_s = (one.pending_age_s if one.pending_age_s is not None else one.unacked_age_s for one in standing)
     youngest_s = min(age_s or 0.0 for age_s in waits_s)
@@ -216,7 +217,7 @@ def _moving(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> list[P
 
 
 def _others_silent(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:
-    """Tell whether every other partition that is carried has a probe that should have come by now."""
+    """Return whether every other replicated partition has an overdue probe by its usual latency."""
     return all(
         not one.carried or (one.pending_age_s or 0.0) > _grace_s(flow, one) for one in _others(flow, standing)
     )
@@ -230,9 +231,9 @@ def _others(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> list[P
 def _has_answered_since(
     cluster: ClusterEvidence, flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float
 ) -> bool:
-    """Tell whether a control probe came back after the oldest waiting probe should have been through.
+    """Return whether a control probe was read back after the oldest waiting probe should have arrived.
 
-    Before that instant an answer proves nothing: the cluster may have fallen together with the flow.
+    An earlier answer proves nothing: the cluster may have failed together with the flow.
     """
     if cluster.last_ok_at is None:
         return True

@@ -1,4 +1,4 @@
-"""The words for what is wrong with a flow, one list for page, API, series, alert and log."""
+"""Verdicts and causes: one list for page, API, series, alert and log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 
 
 class Verdict(StrEnum):
-    """How a flow is, worst first."""
+    """The state of a flow, worst first."""
 
     LOSING = "losing"
     ALTERED = "altered"
@@ -25,12 +25,12 @@ class Verdict(StrEnum):
 
     @property
     def is_bad(self) -> bool:
-        """Tell whether something is known to be wrong."""
+        """Return whether this is a known problem."""
         return self not in (Verdict.HEALTHY, Verdict.UNKNOWN)
 
 
 CONDITIONS = tuple(verdict for verdict in Verdict if verdict is not Verdict.HEALTHY)
-"""What can hold of a flow at one instant, several at once; nothing of it is healthy."""
+"""The conditions that a flow can have at one instant, several at once; none means healthy."""
 
 BAD = frozenset(verdict for verdict in Verdict if verdict.is_bad)
 
@@ -48,7 +48,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Facts:
-    """What is declared of a cause; see the attributes of `Cause`."""
+    """The declaration of a cause; see the attributes of `Cause`."""
 
     meaning: str
     to_do: str
@@ -62,12 +62,12 @@ _UNDECLARED = _Facts(meaning="", to_do="")
 
 
 class Cause(StrEnum):
-    """What the evidence shows to be behind a verdict: a closed list, each with what follows from it.
+    """Why a flow has its verdict: a closed list.
 
     `meaning` and `to_do` are a sentence each, with A for the source cluster and B for the target. The runbook
-    of a cause is alerts/runbooks/CODE.md. `lost` says why offsets prove records lost, with {source} and
-    {target}. `exact`: offsets know more of it than the canary, so it replaces the canary's cause of a stall.
-    `of_part`: a part of the mirror hangs while others go on, so it holds only once all of it had its time.
+    of a cause is alerts/runbooks/CODE.md. `lost` is the reason of a loss by offsets, with {source} and
+    {target}. `exact`: offsets show it better than the canary, so it replaces the canary's cause of a stall.
+    `of_part`: a part of the mirror hangs, so it holds only after all parts had the time to recover.
     """
 
     meaning: str
@@ -277,7 +277,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One fact that a person can check by hand: where it is and what was seen there, at epoch second `at`."""
+    """One fact that the user can check: its place, and what was seen there at epoch second `at`."""
 
     part: str  # canary | lag | checksum | failover
     sentence: str
@@ -290,7 +290,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """How a flow is right now, beside a verdict that holds on what has been found; fields as there."""
+    """The current problem of a flow whose verdict rests on earlier findings; fields as in the verdict."""
 
     verdict: Verdict
     cause: Cause | None
@@ -302,12 +302,12 @@ class Also:
 
 @dataclass(frozen=True, slots=True)
 class FlowVerdict:
-    """A verdict with its reason: `cause` is None for healthy, and for unknown where data is only missing.
+    """A verdict with its reason: `cause` is None for healthy, and for unknown if only data is missing.
 
-    `parts` holds one sentence for each part that looked at the flow, by its name. `shown_at` is when the
-    evidence last showed the cause: while a stall goes on it may be a moment ago. `evidence` is that of the
-    verdict, and behind it that of `also`. `conditions` are all verdicts but healthy that hold right now: a
-    loss of ten minutes ago is no condition, though it may still be the verdict.
+    `parts` has the sentence of each part about the flow, by the part's name. `shown_at` is when the evidence
+    last showed the cause; during a stall it may be a moment ago. `evidence` has the rows of the verdict, then
+    those of `also`. `conditions` are all verdicts that hold now, except healthy: a loss of ten minutes ago is
+    not a condition, although it may still be the verdict.
     """
 
     flow: str
@@ -322,7 +322,7 @@ class FlowVerdict:
     conditions: frozenset[Verdict] = frozenset()
 
     def moved(self, by_s: float) -> FlowVerdict:
-        """Return it with every instant moved by this many seconds, as with a clock that was set."""
+        """Return it with every instant moved by this many seconds, after the clock was set."""
         also = self.also
         if also is not None:
             also = replace(also, since_at=also.since_at + by_s, shown_at=also.shown_at + by_s)

@@ -1,4 +1,4 @@
-"""A judgement, and the words and rows of evidence that every rule writes it with."""
+"""A judgement, and the sentences and rows of evidence that several rules use."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     Dated = TypeVar("Dated", Finding, LagFinding)
 
 HOLD_S = 900.0  # how long loss, change and repetition hold after their last evidence
-MAX_ROWS = 10  # rows of evidence for one verdict; the books have the count
+MAX_ROWS = 10  # rows of evidence for one verdict; the counters have the number
 _SHOWN_PARTITIONS = 6
 _BETWEEN = re.compile(r"(?<=[.!?])\s+")  # two sentences
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict at one instant; `cause` is None for healthy, and where data is only missing.
+    """A verdict at one instant; `cause` is None for healthy, and if only data is missing.
 
-    `ended` tells that it holds on findings that leave alone how the flow is right now: the newest was a pause
-    ago or longer, or it is one of offsets.
+    `ended`: it rests on findings that do not show the current state of the flow. The newest is older than a
+    pause, or comes from offsets.
     """
 
     verdict: Verdict
@@ -38,12 +38,12 @@ class Judgement:
 
 
 def is_over(flow: FlowEvidence, newest: Finding, now_at: float) -> bool:
-    """Tell whether what was found goes on no more, as far as a pause tells."""
+    """Return whether nothing was found for longer than a pause."""
     return now_at - newest.at > pause_s(flow.canary.interval_s, flow.canary.horizon_s)
 
 
 def last_found(flow: FlowEvidence, newest: Finding, now_at: float) -> str:
-    """Return a sentence on when the newest was found, with a blank before it; none while it goes on."""
+    """Return a sentence with the age of the newest finding, after a blank; empty while findings continue."""
     if not is_over(flow, newest, now_at):
         return ""
     return f" The last was found {duration_text(now_at - newest.at)} ago."
@@ -55,7 +55,7 @@ def findings_of(flow: FlowEvidence, now_at: float, kind: FindingKind) -> list[Fi
 
 
 def findings_kept(flow: FlowEvidence, kind: FindingKind) -> list[Finding]:
-    """Return all findings of this kind, oldest first, also those that do not hold any more."""
+    """Return all findings of this kind, oldest first, including those that no longer hold."""
     return sorted((one for one in flow.canary.findings if one.kind is kind), key=lambda finding: finding.at)
 
 
@@ -65,14 +65,14 @@ def holding(findings: Iterable[Dated], now_at: float) -> list[Dated]:
 
 
 def pause_s(interval_s: float, horizon_s: float) -> float:
-    """Return for how long (s) nothing comes where a burst of findings has ended: three intervals."""
+    """Return the time (s) without findings that ends a burst of them: three intervals."""
     return min(max(3 * interval_s, 5.0), horizon_s)
 
 
 def joined(canary: Judgement, offsets: Judgement, *, cause: Cause | None = None) -> Judgement:
     """Return one judgement of two that agree: the canary's first, with its cause unless one is given.
 
-    The rows of evidence begin with those of whose cause it is.
+    The rows of evidence start with those of the judgement that gave the cause.
     """
     others_cause = cause is not None and cause is not canary.cause
     first, then = (offsets, canary) if others_cause else (canary, offsets)
@@ -108,7 +108,7 @@ def probes_text(count: int) -> str:
 
 
 def partitions_text(partitions: Collection[int]) -> str:
-    """Write which partitions, the first six by number: `partition 3`, `partitions 0, 1 and 2`."""
+    """Write partitions, the first six by number: `partition 3`, `partitions 0, 1 and 2`."""
     numbers = [str(number) for number in sorted(set(partitions))]
     if len(numbers) == 1:
         return f"partition {numbers[0]}"
@@ -119,7 +119,7 @@ def partitions_text(partitions: Collection[int]) -> str:
 
 
 def latency_text(seconds: float) -> str:
-    """Write what latencies stay within, where that may be too short to be told in hundredths of a second."""
+    """Write an upper bound of latencies, which may be less than a hundredth of a second."""
     return f"at most {duration_text(seconds)}" if seconds >= 0.01 else "less than 0.01 s"
 
 
@@ -129,7 +129,7 @@ def sentences(text: str) -> list[str]:
 
 
 def clause(sentence: str) -> str:
-    """Return a sentence of another part so that it can stand behind a colon, without its full stop."""
+    """Return a sentence of another part without its full stop, for use after a colon."""
     return sentence.strip().rstrip(".").replace(": ", "; ")
 
 

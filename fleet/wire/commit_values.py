@@ -36,7 +36,7 @@ _TOPIC_ID_TAG = 0
 _NOT_SET = -1
 
 OFFSET_AT = 2
-"""Where in a value of any known version the eight bytes of the offset begin."""
+"""Where in a value of any known version the eight bytes of the offset start."""
 
 _PLAIN_HEADS = {0: 10, 1: 10, 2: 10, 3: 14}  # bytes before the length of the metadata
 

@@ -1,7 +1,7 @@
 """Fields of Kafka's record schemas, plain and flexible, big-endian and bounded.
 
 Up to some version of a record its fields are plain; from the flexible version on (KIP-482) lengths are
-varints and tagged fields stand at the end of every structure:
+varints and every structure ends with tagged fields:
 
     field          plain                                flexible
     text           INT16 bytes, -1 for null             varint of bytes + 1, 0 for null

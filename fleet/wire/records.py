@@ -47,7 +47,7 @@ class CheckpointKey:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A group's committed offset on the source and where it may go on at the target."""
+    """A group's committed offset on the source and where it may continue on the target."""
 
     key: CheckpointKey
     upstream_offset: int
@@ -65,7 +65,7 @@ class OffsetSyncKey:
 
 @dataclass(frozen=True, slots=True)
 class OffsetSync:
-    """An exact pair: the source offset of one record and the offset of its copy on the target."""
+    """An exact pair: the source offset of one record and the offset of its replica on the target."""
 
     key: OffsetSyncKey
     upstream_offset: int

@@ -81,7 +81,7 @@ def _object(value: bytes) -> dict[str, object] | None:
     try:
         content = json.loads(value.decode("utf-8"))
     except (ValueError, RecursionError):
-        # Not chained: a parser's error carries the whole document.
+        # Not chained: a parser's error contains the whole document.
         raise MalformedError("A state is not JSON.") from None
     if content is not None and not isinstance(content, dict):
         raise MalformedError("A state is not a JSON object.")

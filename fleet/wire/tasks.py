@@ -1,16 +1,16 @@
-"""What a worker's configuration topic says of a mirror's tasks: which partitions each carries.
+"""The partitions assigned to a mirror's tasks, from the worker's configuration topic.
 
 Connect writes JSON under plain text keys (KafkaConfigBackingStore). Of a mirror, as seen on 3.9.2 and 4.3.0:
 
     task-MirrorSourceConnector-1       {"properties": {"task.assigned.partitions": "t-0,t-2,u-1", ...}}
     commit-MirrorSourceConnector       {"tasks": 2}
-    connector-MirrorSourceConnector    null once the connector is taken away
+    connector-MirrorSourceConnector    null once the connector is removed
 
-What tasks are to do holds once a commit follows it, which also says how many of them there are; a task of a
-higher number is left over from before.
+An assignment holds once a commit follows it. The commit also has the number of tasks; a task of a higher
+number is left over from before.
 
-The same records hold passwords and session keys. So one property is read and all others are dropped here: no
-value, no sentence and no chained error carries anything else out of this module.
+The same records hold passwords and session keys. So this module reads one property and drops all others: no
+value, sentence or chained error contains anything else.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONNECTOR = "MirrorSourceConnector"  # of a dedicated MirrorMaker
-MAX_VALUE_BYTES = 16 << 20  # a task may carry a hundred thousand partitions
+MAX_VALUE_BYTES = 16 << 20  # a task may have a hundred thousand partitions
 MAX_TASKS = 100_000
 _MAX_DIGITS, _PARTITION_DIGITS = len(str(MAX_TASKS)), 10  # int() takes no text of thousands of digits
 
 
 @dataclass(frozen=True, slots=True)
 class TaskGiven:
-    """What this task is to carry, once a commit follows: `t-0,t-2,u-1`, as the worker wrote it."""
+    """The partitions assigned to this task once a commit follows: `t-0,t-2,u-1`, as the worker wrote it."""
 
     task: int
     assigned: str
@@ -95,7 +95,7 @@ def _object(value: bytes) -> dict[str, object]:
     try:
         content = json.loads(value.decode("utf-8"))
     except (ValueError, RecursionError):
-        # Not chained: the parser's error carries the whole document, passwords included.
+        # Not chained: the parser's error contains the whole document, passwords included.
         raise MalformedError("The configuration of a task is not JSON.") from None
     if not isinstance(content, dict):
         raise MalformedError("The configuration of a task is not a JSON object.")
