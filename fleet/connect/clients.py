@@ -54,7 +54,7 @@ def clients_of(
                 found[alias], keys[alias] = client, written
             elif _BOOTSTRAP not in own_clients.get(alias, {}) and _hosts(client) - _hosts(found[alias]):
                 sentence = (
-                    f"is not what {keys[alias][_BOOTSTRAP]} says of {alias}; "
+                    f"differs from {keys[alias][_BOOTSTRAP]}, which is {alias} too; "
                     f"write its address as clusters.{alias}.{_BOOTSTRAP} {where}."
                 )
                 problems.append(Problem(file, written[_BOOTSTRAP], sentence))

@@ -106,9 +106,8 @@ def _twice(file: str, sources: Sequence[Connector]) -> list[Problem]:
     for each in sources:
         if each.flow in first:
             sentence = (
-                f"{each.name} mirrors {each.flow}, and so does {first[each.flow]}; one flow is one source "
-                "connector here: keep one of the two in the file, or name one in connect.connectors, and "
-                "watch the other with a Mirrorwatch of its own."
+                f"{each.name} replicates {each.flow}, as does {first[each.flow]}; keep one of them in the "
+                "file, or name one in connect.connectors. Watch the other with a separate Mirrorwatch."
             )
             problems.append(Problem(file, each.key("connector.class"), sentence))
         first.setdefault(each.flow, each.name)
@@ -125,8 +124,8 @@ def _warnings(file: str, mirror: Sequence[Connector]) -> tuple[Problem, ...]:
             found.append(Problem(file, each.key("enabled"), sentence))
         elif each.kind == SOURCE and not each.named:
             sentence = (
-                "is missing: where several connectors keep their offsets in one topic, those of all that "
-                f"mirror {each.source} are taken for this one's; write the connector's name there."
+                "is missing; write the connector's name there. Otherwise offsets of all connectors that "
+                f"replicate {each.source} and share an offsets topic count as this one's."
             )
             found.append(Problem(file, each.key("name"), sentence))
         elif each.kind in (CHECKPOINT, HEARTBEAT) and each.flow not in flows:

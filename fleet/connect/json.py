@@ -51,10 +51,10 @@ def _is_expanded(document: Any) -> bool:
 def _written(each: Any, number: int | None) -> Connector:
     which = "is" if number is None else f"has an entry (number {number + 1}) that is"
     if not isinstance(each, dict):
-        raise MalformedError(f"{which} no connector; write its name and config")
+        raise MalformedError(f"{which} not a connector; write its name and config")
     config = each.get("config", each)
     if not isinstance(config, dict) or "connector.class" not in config:
-        raise MalformedError(f"{which} no connector: it has no connector.class")
+        raise MalformedError(f"{which} not a connector: connector.class is missing")
     name = each.get("name") or config.get("name")
     if isinstance(name, str) and name:
         return Connector(name[:_LONGEST_NAME], dict(_properties(config)))

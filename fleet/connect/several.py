@@ -91,8 +91,8 @@ def _same_flows(mirrors: Sequence[Described], file: str) -> Iterator[Problem]:
             other = first.setdefault(each.flow, mirror)
             if other is not mirror:
                 sentence = (
-                    f"replicates {each.flow}, and so does {other.name}; one flow is one source connector "
-                    "here: watch each mirror with a Mirrorwatch of its own, from a file of its own."
+                    f"replicates {each.flow}, as does {other.name}; watch each mirror with a separate "
+                    "Mirrorwatch, from a separate file."
                 )
                 yield Problem(file, each.key("connector.class"), sentence)
 
@@ -110,10 +110,9 @@ def _same_aliases(mirrors: Sequence[Described], file: str, said: Overrides) -> I
                 continue
             reported.add((alias, mirror.name))
             sentence = (
-                f"calls {_shown(hosts)} {alias}, and {other.name} calls {_shown(theirs)} {alias}; "
-                "an alias is one cluster here: watch each mirror with a Mirrorwatch of its own, from a file "
-                "of its own; if both addresses are the same cluster, write "
-                f"clusters.{alias}.{_BOOTSTRAP} {said.where}."
+                f"alias {alias} is {_shown(hosts)} here, but {_shown(theirs)} in {other.name}; if both are "
+                f"the same cluster, write clusters.{alias}.{_BOOTSTRAP} {said.where}. Otherwise watch each "
+                "mirror with a separate Mirrorwatch, from a separate file."
             )
             yield Problem(file, key, sentence)
 
@@ -153,9 +152,8 @@ def _same_groups(mirrors: Sequence[Described], file: str) -> Iterator[Problem]:
             other = first.setdefault((group, home), mirror)
             if other is not mirror:
                 sentence = (
-                    f"{mirror.name} and {other.name} are one Connect cluster, since both have the group.id "
-                    f"{group} at {home}: each may run or delete the other's connectors; give each its own "
-                    "group.id and storage topics."
+                    f"{mirror.name} and {other.name} share the group.id {group} at {home}; give each its own "
+                    "group.id and storage topics. Otherwise each may run or delete the other's connectors."
                 )
                 yield Problem(file, "", sentence)
                 break

@@ -49,7 +49,7 @@ def warnings_of(
 def byte_order_mark(file: str, raw: Mapping[str, str]) -> tuple[Problem, ...]:
     """Return the problem of a file that starts with a byte order mark."""
     sentence = (
-        "the file begins with a byte order mark, which MirrorMaker reads as part of this key; save the"
+        "the file starts with a byte order mark, which MirrorMaker reads as part of this key; save the"
         " file without it (as UTF-8 without BOM)."
     )
     return tuple(Problem(file, key, sentence) for key in raw if key.startswith(_BYTE_ORDER_MARK))
@@ -68,9 +68,9 @@ def _doubtful(key: str, value: str, mm2: Mm2Properties) -> str | None:
     if name == "replication.policy.separator" and value != stripped:
         return "ends with a space, which becomes part of every topic name; remove it."
     if name == "replication.policy.class" and POLICY_CLASSES.get(stripped) is PolicyKind.LEGACY:
-        return "names a class of no Apache Kafka release; Mirrorwatch reads it as it was proposed."
+        return "is not a class of an Apache Kafka release; Mirrorwatch follows the original proposal."
     if key == "enabled" and stripped.lower() == "true":
-        return "turns on every flow that has a herder; write A->B.enabled for each flow that you want."
+        return "enables every flow that has a herder; write A->B.enabled for each flow instead."
     if target and name.startswith("producer.") and not name.startswith("producer.override."):
         return (
             "reaches only the producer of offset syncs, not the one that writes the mirrored records; "
@@ -118,9 +118,9 @@ def _hidden_cycle(flow: Flow, back: Flow | None) -> Iterator[tuple[str, str]]:
         return
     kept = flow.keeps_names and back.keeps_names
     sentence = (
-        f"{'keeps the names of' if kept else 'renames'} topics on {flow.name} and on {back.name} so that "
-        "MirrorMaker cannot see a cycle: a topic that both replicate loops for ever"
-        f"{'' if kept else ' under ever longer names'}; mirror each topic in one direction only."
+        f"{'keeps the names of' if kept else 'renames'} topics on {flow.name} and {back.name}, so "
+        "MirrorMaker cannot see a cycle; mirror each topic in one direction only. A topic that both "
+        f"replicate loops forever{'' if kept else ' under ever longer names'}."
     )
     by_alias = flow.policy.kind is PolicyKind.DEFAULT
     yield "source.cluster.alias" if by_alias else "replication.policy.class", sentence

@@ -157,7 +157,7 @@ class Flow:
             why = self.topic_filter.why(topic, major=major)
             return Decision(True, remote, "replicated", f"{result} because {why}.")
         if self.heartbeats_replicated and self.policy.is_heartbeats(topic):
-            why = "heartbeats are mirrored whatever the filter says"
+            why = "heartbeats are mirrored regardless of the filter"
             return Decision(True, remote, "heartbeats", f"{result} because {why}.")
         why = self.topic_filter.why(topic, major=major)
         return self._refusal("filtered", f"{here} is not mirrored {self.name} because {why}.")
@@ -178,7 +178,7 @@ class Flow:
 
     def _cycle_reason(self, topic: str) -> str:
         how = "came from" if self.policy.topic_source(topic) == self.named_target else "passed through"
-        return f"its name says that it {how} {self.named_target or 'a cluster without a name'}"
+        return f"its name shows that it {how} {self.named_target or 'a cluster without a name'}"
 
     @property
     def keeps_names(self) -> bool:

@@ -235,7 +235,7 @@ class Cause(StrEnum):
         "paused",
         _Facts(
             meaning="The connector or a task is paused or stopped, and records wait for it.",
-            to_do="Resume it once whoever paused it is done.",
+            to_do="Find out why it was paused, then resume it.",
             exact=True,
             ticket=Ticket("MirrorwatchMirrorPaused", 900, "The mirror of {{ $labels.flow }} is paused"),
         ),

@@ -24,8 +24,8 @@ def topology_of(*names, **more):
 
 DECISIONS = [
     ("4.3", "orders", "A.orders", "replicated", "orders on A is mirrored A->B as A.orders because topics has '.*'."),
-    ("4.3", "B.foo", None, "cycle", "B.foo on A is never mirrored A->B because its name says that it came from B."),
-    ("4.3", "C.B.foo", None, "cycle", "C.B.foo on A is never mirrored A->B because its name says that it passed through B."),
+    ("4.3", "B.foo", None, "cycle", "B.foo on A is never mirrored A->B because its name shows that it came from B."),
+    ("4.3", "C.B.foo", None, "cycle", "C.B.foo on A is never mirrored A->B because its name shows that it passed through B."),
     ("4.3", "C.foo", "A.C.foo", "replicated", "C.foo on A is mirrored A->B as A.C.foo because topics has '.*'."),
     ("4.3", "x.internal", "A.x.internal", "replicated", "x.internal on A is mirrored A->B as A.x.internal because topics has '.*'."),
     ("3.9", "x.internal", None, "internal", "x.internal on A is never mirrored A->B because MirrorMaker 3.x takes its name for that of an internal topic."),

@@ -67,7 +67,7 @@ def test_patterns_match_whole_names_and_several_may_name_one_topic():
         ([], "no topics named; use checksum.topics, --topic, or --all for every replicated topic"),
         (["order"], "no topic on A matches 'order'; a pattern must match the whole name"),
         (["secret"], "secret on A is not mirrored A->B because"),
-        (["B.*"], "B.back on A is never mirrored A->B because its name says that it came from B"),
+        (["B.*"], "B.back on A is never mirrored A->B because its name shows that it came from B"),
         (["secret|B.*"], "matches 2 topics on A, but A->B replicates none: B.back, secret"),
         (["("], "'\\('"),
         (["orders", "secret"], "secret on A is not mirrored"),

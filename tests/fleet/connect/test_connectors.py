@@ -237,7 +237,7 @@ HAND = "Mirrorwatch's own configuration."
         ),
         (
             (connector(), connector(name="n")),
-            ["connect: n.connector.class: n mirrors A->B, and so does m; one flow is one source connector here: keep one of the two in the file, or name one in connect.connectors, and watch the other with a Mirrorwatch of its own."],
+            ["connect: n.connector.class: n replicates A->B, as does m; keep one of them in the file, or name one in connect.connectors. Watch the other with a separate Mirrorwatch."],
         ),
         (
             (connector(enabled="false"),),
@@ -250,8 +250,8 @@ HAND = "Mirrorwatch's own configuration."
         (
             (connector(), connector(name="n", **{"source.cluster.alias": "B", "target.cluster.alias": "A"})),
             [
-                f"connect: n.source.cluster.bootstrap.servers: is not what m.target.cluster.bootstrap.servers says of B; write its address as clusters.B.bootstrap.servers in {HAND}",
-                f"connect: n.target.cluster.bootstrap.servers: is not what m.source.cluster.bootstrap.servers says of A; write its address as clusters.A.bootstrap.servers in {HAND}",
+                f"connect: n.source.cluster.bootstrap.servers: differs from m.target.cluster.bootstrap.servers, which is B too; write its address as clusters.B.bootstrap.servers in {HAND}",
+                f"connect: n.target.cluster.bootstrap.servers: differs from m.source.cluster.bootstrap.servers, which is A too; write its address as clusters.A.bootstrap.servers in {HAND}",
             ],
         ),
         (
@@ -353,8 +353,8 @@ def test_a_connector_without_its_name_is_called_by_its_class_and_nothing_is_look
     assert flow(*bare).connector == ""
     (warning,) = read(*bare).warnings
     assert str(warning) == (
-        "connect: MirrorSourceConnector.name: is missing: where several connectors keep their offsets in one"
-        " topic, those of all that mirror A are taken for this one's; write the connector's name there."
+        "connect: MirrorSourceConnector.name: is missing; write the connector's name there. Otherwise offsets of"
+        " all connectors that replicate A and share an offsets topic count as this one's."
     )
     (inner,) = written({**connector().config, "name": "mine"})
     (empty,) = written({"name": "", "config": connector().config})
@@ -394,9 +394,9 @@ def test_json_values_become_the_text_that_connect_makes_of_them():
     ("document", "sentence"),
     [
         ([], "is an empty list; write a connector's name and config"),
-        (5, "is no connector; write its name and config"),
-        ({"name": "m"}, "is no connector: it has no connector.class"),
-        ([{"connector.class": "x"}, 5], "has an entry (number 2) that is no connector; write its name and config"),
+        (5, "is not a connector; write its name and config"),
+        ({"name": "m"}, "is not a connector: connector.class is missing"),
+        ([{"connector.class": "x"}, 5], "has an entry (number 2) that is not a connector; write its name and config"),
         ([{"connector.class": "x"}] * 2, "has two connectors called x; give each its own name"),
         ({"m": {"info": 5}}, "not a list of connectors with their configuration"),
     ],

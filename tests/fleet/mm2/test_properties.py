@@ -267,14 +267,14 @@ WARNED = [
     ("transforms.x.type = y", "transforms.x.type", "write A->B.transforms.x.type."),
     ("B.replication.policy.separator = _", "B.replication.policy.separator", "belongs to a flow, not to a cluster"),
     ("replication.policy.separator = _ ", "replication.policy.separator", "ends with a space"),
-    ("enabled = true", "enabled", "turns on every flow"),
+    ("enabled = true", "enabled", "enables every flow"),
     ("topics = é", "topics", "characters beyond ASCII"),
     ("A->B.enabled = true", "A->B.enabled", "is set in lines 4 and 5; the last one applies."),
     ("worker.note = ${file:/x:y}", "worker.note", "looks like a variable"),
     ("tasks.max = 2", "dedicated.mode.enable.internal.rest", "if this MirrorMaker runs on several nodes"),
     ("A->B.refresh.topics.enabled = false", "A->B.refresh.topics.enabled", "only after a restart"),
-    ("replication.policy.class = org.apache.kafka.connect.mirror.LegacyReplicationPolicy", "replication.policy.class", "names a class of no Apache Kafka release"),
-    (f"B->A.enabled = true\nreplication.policy.class = {IDENTITY}", "replication.policy.class", "loops for ever"),
+    ("replication.policy.class = org.apache.kafka.connect.mirror.LegacyReplicationPolicy", "replication.policy.class", "is not a class of an Apache Kafka release"),
+    (f"B->A.enabled = true\nreplication.policy.class = {IDENTITY}", "replication.policy.class", "loops forever"),
 ]  # fmt: skip
 
 
@@ -329,9 +329,9 @@ def test_an_overridden_alias_is_the_one_in_all_names():
     [
         (
             "source.cluster.alias =\nreplication.policy.separator =",
-            "keeps the names of topics on A->B and on B->A",
+            "keeps the names of topics on A->B and B->A",
         ),
-        ("source.cluster.alias = up", "loops for ever under ever longer names"),
+        ("source.cluster.alias = up", "loops forever under ever longer names"),
         ("A->B.source.cluster.alias = up", None),  # B->A cannot see the cycle, A->B does
         ("A->B.source.cluster.alias = up\nB->A.source.cluster.alias = down", "under ever longer names"),
         ("A->B.source.cluster.alias = A\nB->A.target.cluster.alias = A", None),
@@ -349,7 +349,7 @@ BOM = "\xef\xbb\xbf"  # as MirrorMaker reads it
 def test_a_byte_order_mark_is_named_as_the_reason():
     (problem,) = problems_of(BOM + PLAIN)
     assert problem.key == f"{BOM}clusters"
-    assert "begins with a byte order mark, which MirrorMaker reads as part of this key" in problem.sentence
+    assert "starts with a byte order mark, which MirrorMaker reads as part of this key" in problem.sentence
     lines = PLAIN.splitlines()
     first, second = problems_of(BOM + "\n".join([lines[1], lines[0], *lines[2:]]))
     assert (first.key, second.key) == (f"{BOM}A.bootstrap.servers", "A.bootstrap.servers")

@@ -102,7 +102,7 @@ def test_the_topics_of_two_clusters(kafka_pair, no_mirror, topic_name, tmp_path)
     assert f"A.{two}" in absent[1]
     assert f"A.{one}" not in absent[1]
     assert left_out in flat.partition("Not mirrored because no entry of topics")[2]
-    assert f"{trap} on A is never mirrored A->B because its name says that it came from B." in flat
+    assert f"{trap} on A is never mirrored A->B because its name shows that it came from B." in flat
     assert f"{copy} on A" not in flat  # a copy of B's own topic, which nobody has to be told of
     assert re.search(r"A: id \S+, 1 broker, [\d,]+ topics? visible", flat)
     assert "Traceback" not in text
