@@ -156,7 +156,7 @@ def read_flow(payload: bytes) -> KeptFlow:
     frames = list(unseal(payload))
     found = frames[0][0]
     if found.get("kind") != "flow" or len(frames) != 1:
-        raise MalformedError("What was kept over the restart is not of a flow where one was to be.")
+        raise MalformedError("snapshot: not of a flow")
     source_id, target_id = (short_text(one) for one in rows(found.get("cluster_ids"), least=2, most=2))
     return KeptFlow(
         (source_id, target_id),
@@ -272,13 +272,13 @@ def _leave_older_log(flow: MirrorFlow, slot: int, remade_ms: int) -> None:
 def _part(found: Mapping[str, Any], name: str) -> dict[str, Any]:
     told = found.get(name)
     if not isinstance(told, dict):
-        raise MalformedError("What was kept over the restart does not tell what was lost.")
+        raise MalformedError("snapshot: missing list of losses")
     return told
 
 
 def _side(value: object) -> str:
     if value not in _SIDES:
-        raise MalformedError("What was kept over the restart tells of a side that there is not.")
+        raise MalformedError("snapshot: unknown side of a flow")
     return str(value)
 
 
@@ -300,7 +300,7 @@ def _overtaken(row: object) -> Overtaken:
     (gap,) = numbers(told[8:9] or [0], count=1, least=0, most=MOST_LONG)
     (empty,) = numbers(told[9:] or [0], count=1, least=0, most=max(0, start - offset))
     if partition > MOST_ROWS or not written <= offset <= start or max(first_at_ms, at_ms) > LAST_MS:
-        raise MalformedError("What was kept over the restart tells wrongly of records that were deleted.")
+        raise MalformedError("snapshot: invalid range of deleted records")
     return Overtaken(
         short_text(topic), partition, offset, start, first_at_ms, at_ms, written, within, counted, gap, empty
     )

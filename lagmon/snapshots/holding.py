@@ -81,7 +81,7 @@ def _repeat(topic: object, *told: object) -> Repeat:
         numbers_told, count=7, least=0, most=MOST_LONG
     )
     if not isinstance(from_start, bool):
-        raise MalformedError("What was kept over the restart tells wrongly of records that came again.")
+        raise MalformedError("snapshot: invalid range of repeated records")
     return Repeat(
         short_text(topic),
         partition,
@@ -99,6 +99,6 @@ def _repeat(topic: object, *told: object) -> Repeat:
 def _again(at_ms: object, row: object) -> tuple[Step, MirrorFinding]:
     one = finding_of(row)
     if one.records is None or one.first_offset is None or one.last_offset is None:
-        raise MalformedError("What was kept over the restart tells wrongly of records that came again.")
+        raise MalformedError("snapshot: invalid range of repeated records")
     back = Step(one.last_offset + 1, one.first_offset, instant(at_ms), Rewound.REPEATED, one.records)
     return back, one

@@ -123,7 +123,7 @@ def finding_of(row: object) -> MirrorFinding:
     code, topic, partition, at_ms, sentence, *told, side, proved = kept[:10]
     most = kept[10] if len(kept) > 10 else None  # an earlier program kept lower bounds alone
     if side not in _SIDES or not isinstance(proved, bool) or code not in tuple(Cause):
-        raise MalformedError("What was kept over the restart tells wrongly of what was lost.")
+        raise MalformedError("snapshot: invalid finding about lost records")
     records, first_offset, last_offset = (
         None if one is None else number(one, least=-1, most=MOST_LONG) for one in told
     )

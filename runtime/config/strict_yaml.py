@@ -141,7 +141,7 @@ class _Fault(Exception):  # noqa: N818 - not an error for others: it never leave
 def _decode(text: str | bytes, limit: int) -> str:
     if len(text) > limit:
         size = f"{limit // 1_000_000} MB"
-        raise _Fault(f"is larger than {size}, too large for a configuration; is it the right file?")
+        raise _Fault(f"larger than {size}, the limit for a configuration; check the path")
     if isinstance(text, bytes):
         encoded = text
         try:

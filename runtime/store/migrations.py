@@ -76,7 +76,7 @@ def check_numbering(migrations: Sequence[Migration]) -> None:
     for migration in migrations:
         expected = reached.get(migration.part, 0) + 1
         if migration.number != expected:
-            raise ValueError(f"migration {migration.part} {migration.number} stands where {expected} belongs")
+            raise ValueError(f"migration {migration.part} {migration.number}: must have the number {expected}")
         reached[migration.part] = expected
 
 

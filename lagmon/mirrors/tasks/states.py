@@ -32,9 +32,9 @@ MOST_TASKS = 10_000
 class Start(Enum):
     """How the start of a state is known."""
 
-    WRITTEN = "its record tells"
-    SEEN = "one look found another state, and the next one this"
-    BEFORE = "the first look found it so: it may be so for longer"
+    WRITTEN = "its record shows it"
+    SEEN = "one poll found another state, and the next one this"
+    BEFORE = "the first poll found it so: it may be so for longer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,7 +256,7 @@ async def test_a_part_that_says_what_it_cannot_is_refused_in_words_when_it_is_ta
     life.reach("B", end=6)
     assert [sentence.partition("; ")[0] for sentence, _ in life.log.warnings] == [
         "snapshot: not of a cluster",
-        "What was kept over the restart is not of a flow where one was to be.",
+        "snapshot: not of a flow",
     ]
     assert life.oldest_end("A") == [9]
     assert life.flow.topics.ids == {}

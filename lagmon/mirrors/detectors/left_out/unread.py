@@ -47,8 +47,8 @@ def is_refused(flow: FlowView, slot: int) -> bool:
 def missing_permission(topics: Collection[str], alias: str) -> str:
     """Return which permission Mirrorwatch lacks, and on what."""
     return (
-        f"Mirrorwatch has no READ permission on {_names(topics)} on {alias}, so it cannot tell records from "
-        "transaction markers there; grant READ."
+        f"Mirrorwatch has no READ permission on {_names(topics)} on {alias}, so it cannot distinguish "
+        "records from transaction markers there; grant READ."
     )
 
 

@@ -299,8 +299,8 @@ def test_of_a_log_that_may_not_be_read_it_is_unknown_whether_the_mirror_is_behin
     assert [each.verdict for each in said[6:]] == [Verdict.UNKNOWN] * 54
     assert said[-1].sentence == (
         "Lag of 1 partition of topic orders is unknown: up to 5 records may not be replicated. Mirrorwatch has no"
-        " READ permission on topic orders on A, so it cannot tell records from transaction markers there; grant"
-        " READ."
+        " READ permission on topic orders on A, so it cannot distinguish records from transaction markers there;"
+        " grant READ."
     )
     assert (said[-1].cause, said[-1].unknown) == (None, 1)
     row = one.flow_rows()[0]
@@ -367,8 +367,8 @@ def test_many_topics_without_permission_are_one_statement():
     goes_on(one, 200, "other")
     assert one.verdict().sentence == (
         "Lag of 12 partitions of topics t0, t1, t2 and 3 more is unknown: up to 12 records may not be replicated."
-        " Mirrorwatch has no READ permission on topics t0, t1, t2 and 3 more on A, so it cannot tell records from"
-        " transaction markers there; grant READ."
+        " Mirrorwatch has no READ permission on topics t0, t1, t2 and 3 more on A, so it cannot distinguish"
+        " records from transaction markers there; grant READ."
     )
 
 
