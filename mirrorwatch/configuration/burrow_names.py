@@ -27,14 +27,16 @@ def names_for_burrow(
     for alias in sorted(aliases, key=lambda one: (one not in said, one)):
         name = said.get(alias, alias)
         if alias in said and (not name.strip() or len(name) > LONGEST):
-            sentence = f"has to be a name of 1 to {LONGEST} characters; leave it out for the alias, {alias}"
+            sentence = f"must have 1 to {LONGEST} characters; remove it to use the alias {alias}"
             problems.append(where(("clusters", alias, BURROW_NAME), sentence))
             continue
         owner = owners.setdefault(name, alias)
         if owner != alias:
             at = alias if alias in said else owner
             other = owner if alias in said else alias
-            sentence = f"is '{name}', and so is the cluster {other} called: /v3 tells clusters apart by it"
+            sentence = (
+                f"'{name}' is also the name of cluster {other}; use another name, /v3 needs unique ones"
+            )
             problems.append(where(("clusters", at, BURROW_NAME), sentence))
         found[alias] = name
     return found, problems

@@ -50,18 +50,18 @@ class Changes:
     def sentences(self) -> tuple[str, ...]:
         """Return each change in a sentence; one that says so where there is none."""
         begun = {flow.name for flow in self.begun}
-        told = [f"{name} is dropped" for name in self.ended if name not in begun]
-        told += [f"{name} begins anew with other settings" for name in self.ended if name in begun]
-        told += [f"{flow.name} is added" for flow in self.begun if flow.name not in self.ended]
-        told += [f"{name} is followed anew by its offsets" for name in self.followed]
-        told += [f"the cluster {alias} is added" for alias in self.added]
-        told += [f"the cluster {alias} is left" for alias in self.left]
+        told = [f"{name}: removed" for name in self.ended if name not in begun]
+        told += [f"{name}: restarted with new settings" for name in self.ended if name in begun]
+        told += [f"{flow.name}: added" for flow in self.begun if flow.name not in self.ended]
+        told += [f"{name}: the lag monitor restarted with new settings" for name in self.followed]
+        told += [f"cluster {alias}: added" for alias in self.added]
+        told += [f"cluster {alias}: removed" for alias in self.left]
         lone = [alias for alias in self.closed if alias not in self.left]
-        told += [f"no flow touches {alias} any more: the lag monitor alone reads it" for alias in lone]
-        told += [f"the clients of {alias} are made anew" for alias in self.asked_anew]
-        told += [f"{key} has changed" for key in self.settings]
-        told += ["the lag monitor begins anew"] if self.lag_anew else []
-        return tuple(told) or ("nothing has changed",)
+        told += [f"cluster {alias}: no longer part of a flow, read only by the lag monitor" for alias in lone]
+        told += [f"cluster {alias}: clients re-created" for alias in self.asked_anew]
+        told += [f"{key}: changed" for key in self.settings]
+        told += ["lag monitor: restarted"] if self.lag_anew else []
+        return tuple(told) or ("no changes",)
 
 
 def what_changes(old: Configuration, new: Configuration) -> Changes:
@@ -109,7 +109,7 @@ def at_the_next_start(running: Configuration, asked: Configuration) -> tuple[str
         before, after = running.web_config, asked.web_config
         keys += [_TLS] if before.tls_settings != after.tls_settings else []
         keys += [_USERS] if before.users != after.users and not _takes_users(running, asked) else []
-    return tuple(f"{key} takes effect at the next start" for key in keys)
+    return tuple(f"{key}: takes effect at the next start" for key in keys)
 
 
 def in_effect(running: Configuration, new: Configuration) -> Configuration:

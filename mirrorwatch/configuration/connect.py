@@ -73,7 +73,7 @@ class ConnectAddress:
         """Return the version of the worker that answers, and every connector with its state."""
         root = await self._get("/")
         if not isinstance(root, dict) or not isinstance(root.get("version"), str):
-            raise self._no_connect(no_connect(self._section, "its answer is not one of Connect's"))
+            raise self._no_connect(no_connect(self._section, "the answer has no version"))
         listed = await self._get("/connectors", _BOTH)
         try:
             found = expanded(listed)
@@ -99,12 +99,12 @@ class ConnectAddress:
             key = ("connect", "connectors", str(number))
             if name not in there:
                 known = ", ".join(each.name for each in found if each.kind is not None) or "none"
-                sentence = f"{self.name} has no connector called '{name[:200]}' (of a mirror there: {known})"
+                sentence = (
+                    f"unknown connector '{name[:200]}'; MirrorMaker's connectors at {self.name}: {known}"
+                )
                 problems.append(self._problem(key, sentence))
             elif there[name].kind is None:
-                sentence = (
-                    f"{name[:200]} is no connector of MirrorMaker at {self.name}: take it out of the list"
-                )
+                sentence = f"'{name[:200]}' is not a connector of MirrorMaker; remove it from the list"
                 problems.append(self._problem(key, sentence))
         if problems:
             raise ConfigurationError(problems)
@@ -120,4 +120,4 @@ class ConnectAddress:
         """Return a problem with the address as a whole as one of its key in our file."""
         if problem.key or problem.file != self.name:
             return problem
-        return self._problem(("connect", "url"), f"{self.name} {problem.sentence}")
+        return self._problem(("connect", "url"), f"{self.name}: {problem.sentence}")

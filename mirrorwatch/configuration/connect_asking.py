@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from mirrorwatch.configuration.sections import ConnectSection
 
-_NOT_CONNECT = "is no REST address of Kafka Connect"
 _AUTHORISED, _FOUND = (401, 403), 200
 _REBALANCING = 409
 _LATER = (408, 429)  # what a proxy says for a while
@@ -38,8 +37,8 @@ async def answer_of(
 
 def no_connect(section: ConnectSection, why: str) -> MalformedError:
     """Return the error for an address at which something else listens."""
-    todo = "write the one where a worker listens, such as http://connect:8083"
-    return MalformedError(f"{section.url} {_NOT_CONNECT}: {why}; {todo}")
+    todo = "write the address of a worker, such as http://connect:8083"
+    return MalformedError(f"{section.url}: not Kafka Connect ({why}); {todo}")
 
 
 def _checked(section: ConnectSection, answer: Answer) -> Answer:
@@ -48,24 +47,21 @@ def _checked(section: ConnectSection, answer: Answer) -> Answer:
     if status in _AUTHORISED:
         raise RefusedError(_not_let_in(section, status))
     if status == _REBALANCING:
-        raise UnavailableError(f"{name} is sharing out its connectors anew (HTTP 409): try again")
+        raise UnavailableError(f"{name}: Connect is rebalancing (HTTP 409); try again")
     if status >= 500 or status in _LATER:
-        raise UnavailableError(
-            f"{name} answered with HTTP {status}: Connect, or a proxy before it, is in trouble"
-        )
+        raise UnavailableError(f"{name}: HTTP {status}; check Connect, and a proxy in front of it if any")
     if answer.location and status != _FOUND:
-        raise no_connect(section, f"it leads on to {answer.location[:200]}, so write that address")
+        raise no_connect(section, f"redirect to {answer.location[:200]}")
     if status != _FOUND:
-        raise no_connect(section, f"it answered with HTTP {status}")
+        raise no_connect(section, f"HTTP {status}")
     return answer
 
 
 def _not_let_in(section: ConnectSection, status: int) -> str:
     user = section.username
     if user is None:
-        asks = f"{section.url} asks who comes (HTTP {status})"
-        return f"{asks}: write connect.username and connect.password"
-    return f"{section.url} does not let in {user} with this password (HTTP {status}): mend it"
+        return f"{section.url}: requires a user (HTTP {status}); set connect.username and connect.password"
+    return f"{section.url}: refuses user {user} (HTTP {status}); check connect.username and connect.password"
 
 
 def _document(section: ConnectSection, answer: Answer) -> Any:
@@ -73,5 +69,4 @@ def _document(section: ConnectSection, answer: Answer) -> Any:
         return json.loads(answer.body)
     except (ValueError, RecursionError) as error:
         html = answer.body.lstrip()[:1] == b"<"
-        what = "it answers with a page (HTML)" if html else "its answer is no JSON"
-        raise no_connect(section, f"{what}, and Connect answers with JSON") from error
+        raise no_connect(section, f"the answer is {'HTML' if html else 'not JSON'}") from error

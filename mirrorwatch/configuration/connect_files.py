@@ -124,12 +124,11 @@ class ConnectorsFile:
         self._note_lines(found, documents)
         mirrors = described(found, file=str(self.path))
         if not mirrors:
-            holds = some_of(skipped) if skipped else "no resource"
-            raise self._refusal(f"holds {holds}, and no {KIND}, nor a {CONNECTOR_KIND}, of Strimzi.")
+            only = f", only {some_of(skipped)}" if skipped else ""
+            raise self._refusal(f"no {KIND} or {CONNECTOR_KIND} of Strimzi{only}; name a file with one")
         if skipped:
-            verb = "is not a mirror" if len(skipped) == 1 else "are not mirrors"
-            self._warnings.append(Problem(str(self.path), "", f"{some_of(skipped)} {verb}: skipped."))
-        sentence = "is 0, so nothing is replicated until it is scaled up."
+            self._warnings.append(Problem(str(self.path), "", f"{some_of(skipped)}: skipped, not a mirror"))
+        sentence = "is 0; nothing is replicated until you scale it up"
         self._warnings += [
             Problem(str(self.path), f"{each.prefix}spec.replicas", sentence) for each in idle_workers(found)
         ]
@@ -144,7 +143,7 @@ class ConnectorsFile:
         for number, part in enumerate(strict_yaml.split(content, file=str(self.path))):
             kind = _TOP_KIND.search(part.text)
             if kind is None and not _BRACE.match(part.text):
-                skipped.append(f"the document in line {part.above + 1}, which has no kind,")
+                skipped.append(f"the document in line {part.above + 1} (no kind)")
                 continue
             if kind is not None and kind[1] not in KINDS and not kind[1].endswith("List"):
                 named = [pattern.search(part.text) for pattern in _NAMES.values()]
@@ -174,17 +173,17 @@ class ConnectorsFile:
 
     def _json(self, content: bytes) -> Any:
         if len(content) > MAX_FOREIGN_BYTES:
-            raise self._refusal("is larger than 20 MB, which no connector needs: is it the right file?")
+            raise self._refusal("larger than 20 MB, the limit for connectors; check the path")
         try:
             return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
         except json.JSONDecodeError as error:
             where = f"{self.path}:{error.lineno}"
-            sentence = f"is no JSON: {error.msg[:1].lower()}{error.msg[1:]} (column {error.colno})"
+            sentence = f"invalid JSON: {error.msg[:1].lower()}{error.msg[1:]} (column {error.colno})"
             raise ConfigurationError([Problem(where, "", sentence)]) from error
         except RecursionError as error:
-            raise self._refusal("is nested too deeply for a connector.") from error
+            raise self._refusal("nested too deeply for a connector; check the path") from error
         except ValueError as error:
-            text = "is not UTF-8 text: save the file as UTF-8"
+            text = "not UTF-8 text; save the file as UTF-8"
             raise self._refusal(text if isinstance(error, UnicodeError) else str(error)) from error
 
     def _properties(self, content: bytes) -> dict[str, str]:
@@ -192,7 +191,7 @@ class ConnectorsFile:
         try:
             entries = java_properties.parse(content.decode("utf-8"))
         except ValueError as error:
-            text = "is not UTF-8 text: save the file as UTF-8"
+            text = "not UTF-8 text; save the file as UTF-8"
             raise self._refusal(text if isinstance(error, UnicodeError) else f"{error}.") from error
         name = next((entry.value for entry in entries if entry.key == "name"), "")
         self._lines = {f"{name}.{entry.key}": entry.line for entry in entries}
@@ -206,7 +205,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"has the key '{key[:200]}' twice in one place: keep one")
+            raise ValueError(f"duplicate key '{key[:200]}'; keep one")
         found[key] = value
     return found
 

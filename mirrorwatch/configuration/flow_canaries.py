@@ -38,8 +38,8 @@ def canary_flows(
         threshold_s = own if own is not None else canary.threshold
         if own is not None and own > canary.horizon:
             sentence = (
-                f"the threshold ({own:g} s) is longer than canary.horizon ({canary.horizon:g} s): a probe"
-                " would be given up before it could be late; make the horizon at least as long"
+                f"{own:g} s is longer than canary.horizon ({canary.horizon:g} s), so no probe could be late;"
+                " lower the threshold, or raise canary.horizon"
             )
             problems.append(where(("flows", flow.name, "canary", "threshold"), sentence))
         off = "canary.mode is off."
@@ -131,12 +131,14 @@ def _is_excluded(flow: Flow, topic: str) -> bool:
 def _internal_sentence(decision: Decision) -> str:
     """Return a sentence where MirrorMaker takes the name for internal, in one of its readings at least."""
     if decision.rule == "internal":
-        return f"{decision.sentence} Choose another name, for example mirrorwatch-canary."
+        why = decision.sentence.removesuffix(".")
+        return f"{why}; choose another name, for example mirrorwatch-canary"
     for version, reading in decision.readings:
         if reading.rule == "internal":
+            why = reading.sentence.removesuffix(".")
             return (
-                f"{reading.sentence} Whether this mirror is {version} is not known: set mirror_version, or"
-                " choose another name, for example mirrorwatch-canary."
+                f"{why}; set mirror_version if this mirror is not {version}, or choose another name, for"
+                " example mirrorwatch-canary"
             )
     return ""
 
@@ -171,6 +173,6 @@ def _rounds(topology: Topology, topic: str) -> tuple[tuple[str, ...], ...]:
 
 def _round_sentence(path: tuple[str, ...], topic: str) -> str:
     return (
-        f"{topic} would go round for ever, {' -> '.join(path)}: each of these flows keeps the topic's name."
-        " Exclude it from one of them, or set canary.mode: off"
+        f"{topic} would be replicated in a loop ({' -> '.join(path)}), because these flows keep its name;"
+        " exclude it from one of them, or set canary.mode: off"
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet.mm2.filters import PatternList
 from mirrorwatch.configuration.configuration import LagSource
+from mirrorwatch.configuration.problems import unknown_cluster
 from mirrorwatch.configuration.sections import FlowSection
 
 if TYPE_CHECKING:
@@ -18,16 +19,16 @@ if TYPE_CHECKING:
 _CONNECT = "connect-offsets"
 _SYNCS = "offset-syncs"
 _UNKNOWN = (
-    "unknown topic: a connector does not name the one in which its Connect worker stores offsets; write the"
-    " worker's offset.storage.topic, for example offsets: {topic: connect-offsets}"
+    "unknown offsets topic: a connector's configuration does not name it; set the Connect worker's"
+    " offset.storage.topic, for example offsets: {topic: connect-offsets}"
 )
 _NAMELESS = (
-    "tells of tasks under their connector's name, and nothing names it, so those of MirrorSourceConnector are"
-    " taken: where it is called otherwise, have connect tell of it, or write name into its JSON"
+    "unknown connector name, so Mirrorwatch reads the tasks of MirrorSourceConnector; if yours has another"
+    " name, set connect, or add name to its JSON"
 )
 _UNWRITTEN = (
-    "is offset-syncs, and the mirror writes none, since emit.offset-syncs.enabled is false there: how far it"
-    " is stays unknown; take connect-offsets, or have the mirror write them"
+    "the mirror writes no offset syncs (emit.offset-syncs.enabled is false), so its progress stays unknown;"
+    " set connect-offsets, or enable offset syncs"
 )
 
 
@@ -46,12 +47,11 @@ def wrong_sources(
         try:
             PatternList(section.group or "")
         except ValueError as error:
-            problems.append(where(("flows", name, "group"), f"{error}; mend it"))
+            problems.append(where(("flows", name, "group"), f"{error}; fix it"))
         home = section.offsets.kafka_cluster if section.offsets is not None else None
         if aliases is not None and home is not None and home not in aliases:
-            known = ", ".join(sorted(aliases)) or "none"
-            sentence = f"no cluster is called {home} (known: {known}): name one of them, or add it"
-            problems.append(where(("flows", name, "offsets", "kafka_cluster"), sentence))
+            key = ("flows", name, "offsets", "kafka_cluster")
+            problems.append(where(key, unknown_cluster(home, aliases)))
     return problems
 
 

@@ -46,8 +46,15 @@ def as_problem(note: str) -> Problem:
 
 def unread(alias: str, problem: Problem) -> Problem:
     """Return the warning that a problem comes to at a cluster of which nothing but groups would be read."""
-    fate = f"until then the groups of {alias}, which no flow touches, are not watched"
+    fate = f"until then the groups of {alias} are not watched"
     return replace(problem, sentence=f"{problem.sentence.rstrip('.')}; {fate}")
+
+
+def unknown_cluster(alias: str, known: Iterable[str]) -> str:
+    """Return the sentence for a cluster that is not configured."""
+    names = ", ".join(sorted(known))
+    choice = f"name one of {names}, or add it" if names else "add it"
+    return f"unknown cluster '{alias}'; {choice} under clusters"
 
 
 def secrets_in(properties: Mapping[str, str]) -> set[str]:

@@ -20,7 +20,7 @@ from mirrorwatch.configuration.flow_canaries import canary_flows
 from mirrorwatch.configuration.forms import Form, form_of, own_document
 from mirrorwatch.configuration.lag_sources import flows_kept_at, sources_of_lag, wrong_sources
 from mirrorwatch.configuration.mirror import Mirror, MirrorFile, for_our_clients, is_remark, where_to_write
-from mirrorwatch.configuration.problems import as_problem, in_order, secrets_in, unread
+from mirrorwatch.configuration.problems import as_problem, in_order, secrets_in, unknown_cluster, unread
 from mirrorwatch.configuration.sections import FlowSection, RootSection
 from mirrorwatch.configuration.text import read_bytes
 from mirrorwatch.configuration.validation import PLACEHOLDER, sections_of
@@ -97,7 +97,7 @@ class _Reading:
         elif root.connect is not None:
             self._mirror = ConnectAddress(root.connect, self._problem)
         if root.mm2 is not None and root.connect is not None:
-            sentence = "stands beside mm2, and a mirror is told of once: keep one of the two"
+            sentence = "cannot be set together with mm2; keep one of the two"
             self.problems.append(self._problem(("connect",), sentence))
 
     def configuration(self) -> Configuration:
@@ -170,9 +170,9 @@ class _Reading:
         flows += tuple(self._made(name, self._root.flows[name]) for name in usable if name not in known)
         if not flows and not self.problems and not (clusters and self._root.lag.on):
             sentence = (
-                "no flow is configured: write mm2: mm2.properties to take those of MirrorMaker, or name one,"
-                " for example A->B: {topics: 'orders.*'}; groups alone are watched where clusters are named"
-                " and lag.commits is not off"
+                "no flow; set mm2 to the path of the mirror's mm2.properties, or write a flow, for example"
+                " A->B: {topics: 'orders.*'}; to watch only groups, write clusters, and do not set"
+                " lag.commits: off"
             )
             self.problems.append(self._problem(("flows",), sentence))
         return Topology(clusters, flows), known
@@ -197,7 +197,7 @@ class _Reading:
             named = self._document is not None
             for problem in error.problems:
                 if named and not problem.key and problem.file == self._mirror.name:
-                    told = self._problem(("mm2",), f"{problem.file} {problem.sentence}")
+                    told = self._problem(("mm2",), f"{problem.file}: {problem.sentence}")
                     self.problems.append(told)
                 else:
                     self.problems.append(problem)
@@ -216,13 +216,11 @@ class _Reading:
             before = len(self.problems)
             source, target = name.split("->")
             if source == target:
-                sentence = f"a flow from {source} to itself mirrors nothing: name two clusters"
+                sentence = f"source and target are both {source}; name two clusters"
                 self.problems.append(self._problem(("flows", name), sentence))
             for alias in dict.fromkeys((source, target)):
                 if aliases is not None and alias not in aliases:
-                    known = ", ".join(sorted(aliases)) or "none"
-                    sentence = f"no cluster is called {alias} (known: {known}): name one of them, or add it"
-                    self.problems.append(self._problem(("flows", name), sentence))
+                    self.problems.append(self._problem(("flows", name), unknown_cluster(alias, aliases)))
             if len(self.problems) == before:
                 usable.append(name)
         return usable
@@ -232,7 +230,7 @@ class _Reading:
             try:
                 TopicFilter(said.topics or "")
             except ValueError as error:
-                self.problems.append(self._problem(("flows", name, "topics"), f"{error}; mend it"))
+                self.problems.append(self._problem(("flows", name, "topics"), f"{error}; fix it"))
 
     def _policy(self, name: str, said: FlowSection) -> ReplicationPolicy | None:
         if said.policy is None and said.separator is None:
@@ -363,7 +361,7 @@ class _Reading:
                 if problem.key or problem.file != str(path):
                     self.problems.append(problem)
                 else:
-                    told = self._problem(("http", "web_config_file"), f"{path} {problem.sentence}")
+                    told = self._problem(("http", "web_config_file"), f"{path}: {problem.sentence}")
                     self.problems.append(told)
             return WebConfig()  # never served: a configuration with problems is refused
 
@@ -374,20 +372,18 @@ class _Reading:
         for alias in self._clusters:
             if alias not in touched:
                 kept = flows_kept_at(lag_sources, alias)
-                fate = "its groups alone are watched"
+                fate = "only its consumer groups are watched"
                 if not self._root.lag.on:
-                    fate = "it is left alone"
+                    fate = "it is not used"
                 elif kept:
-                    fate = f"nothing but its groups and the offsets of {', '.join(kept)} is watched there"
-                sentence = f"no flow touches this cluster, so {fate}"
+                    fate = f"only its consumer groups and the offsets of {', '.join(kept)} are watched"
+                sentence = f"not part of a flow; {fate}"
                 self._warnings.append(self._problem(("clusters", alias), sentence))
         if self._mirror is None:
             return
         for name in self._root.flows:
             if name not in known:
-                sentence = (
-                    f"{self._mirror.name} does not enable it; it is watched as a flow of another mirror"
-                )
+                sentence = f"not enabled in {self._mirror.name}; it is watched as a flow of another mirror"
                 self._warnings.append(self._problem(("flows", name), sentence))
 
     def _objectives(self, facts: Sequence[FlowFacts]) -> tuple[Objective, ...]:

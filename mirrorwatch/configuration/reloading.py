@@ -57,7 +57,7 @@ class _Leaving:
     renewed: tuple[str, ...]
 
 
-_STOPPING = Reloaded(problems=("the service is stopping: nothing is taken over any more",), unavailable=True)
+_STOPPING = Reloaded(problems=("reload refused: the service is stopping",), unavailable=True)
 
 
 class Reloading:
@@ -142,8 +142,8 @@ class Reloading:
         except (UnavailableError, RefusedError) as error:
             return self._refuse((str(error),), unavailable=True), None
         except Exception as error:  # noqa: BLE001 - a fault of ours in reading must not end what runs well
-            self._log.exception("a configuration could not be read, which is a bug")
-            sentence = f"this is a fault of mirrorwatch: {type(error).__name__} while it was read"
+            self._log.exception("configuration cannot be read because of a bug")
+            sentence = f"bug in mirrorwatch: {type(error).__name__}; see the log"
             return self._refuse((sentence,)), None
         leaving = await self._apply(prober, group, new, changes, inherited)
         self._reporter.settled(WHERE)
@@ -160,7 +160,7 @@ class Reloading:
             self._log.error(sentence)
         more = f" (and {len(problems) - 1} more, see the log)" if len(problems) > 1 else ""
         self._reporter.problem(
-            WHERE, f"the new configuration was not taken over, the former one goes on: {problems[0]}{more}"
+            WHERE, f"configuration not reloaded, the previous one stays in effect: {problems[0]}{more}"
         )
         return Reloaded(problems=problems, unavailable=unavailable)
 

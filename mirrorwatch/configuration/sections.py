@@ -52,7 +52,7 @@ def _flow_name(name: Any) -> Any:
     if isinstance(name, str):
         parts = spelled(name).split("->")
         if len(parts) != 2 or not all(parts):
-            raise ValueError(f"'{name[:60]}' names no flow: write it as A->B, source first")
+            raise ValueError(f"invalid flow name '{name[:60]}'; write SOURCE->TARGET, for example A->B")
         return spelled(name)
     return name
 
@@ -95,7 +95,7 @@ class ConnectSection(Section):
     @classmethod
     def _username(cls, text: str | None) -> str | None:
         if text is not None and ":" in text:
-            raise ValueError("has a colon in it, which no user of HTTP can have")
+            raise ValueError("must not contain a colon")
         return text
 
     @field_validator("password")
@@ -103,7 +103,7 @@ class ConnectSection(Section):
     def _password(cls, password: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         # A field that was refused is absent, and then there is nothing to judge yet.
         if password is not None and info.data.get("username", "refused") is None:
-            raise SiblingError("username", "is missing, and a password without a user lets nobody in")
+            raise SiblingError("username", "missing; a password requires a user")
         return password
 
 
@@ -154,7 +154,7 @@ class OffsetsSection(Section):
         name = text.strip()
         if not is_topic_name(name):
             raise ValueError(
-                f"'{name[:60]}' is no name for a topic: use up to {LONGEST_TOPIC} letters, digits,"
+                f"invalid topic name '{name[:60]}'; use up to {LONGEST_TOPIC} letters, digits,"
                 " '.', '_' and '-'"
             )
         return name
@@ -221,11 +221,9 @@ class FlowSection(Section):
         # A field that was refused is absent, and then there is nothing to judge yet.
         lag_from = info.data.get("lag_from", "refused")
         if text is not None and lag_from not in ("group", "refused"):
-            raise ValueError("has a meaning with lag_from: group only; write that, or leave it out")
+            raise ValueError("has an effect only with lag_from: group; set it, or remove group")
         if lag_from == "group" and not any(split_list(text or "")):
-            raise ValueError(
-                "is missing: name the consumer group of the mirror, or a pattern, such as mm1-.*"
-            )
+            raise ValueError("missing; name the mirror's consumer group, or a pattern, such as mm1-.*")
         return text
 
     @field_validator("offsets")
@@ -233,7 +231,7 @@ class FlowSection(Section):
     def _offsets(cls, section: OffsetsSection | None, info: ValidationInfo) -> OffsetsSection | None:
         lag_from = info.data.get("lag_from") or "connect-offsets"
         if section is not None and lag_from != "connect-offsets":
-            raise ValueError(f"has no meaning with lag_from: {lag_from}; leave one of the two out")
+            raise ValueError(f"has no effect with lag_from: {lag_from}; remove one of the two")
         return section
 
 

@@ -32,13 +32,15 @@ def read_bytes(path: Path) -> bytes:
     except IsADirectoryError:
         raise _refusal(path, "is a directory; name a file in it") from None
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or "the name holds what no path may hold").lower()
-        todo = "check its name" if isinstance(error, FileNotFoundError) else "check its name and its rights"
+        reason = (getattr(error, "strerror", None) or "invalid path").lower()
+        todo = (
+            "check the path" if isinstance(error, FileNotFoundError) else "check the path and its permissions"
+        )
         raise _refusal(path, f"cannot be read ({reason}); {todo}") from error
     if found.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise _refusal(path, "is UTF-16 text, as PowerShell writes what kubectl prints; save it as UTF-8")
+        raise _refusal(path, "UTF-16 text, as PowerShell writes it; save the file as UTF-8")
     if b"\0" in found:
-        raise _refusal(path, "is a binary file and no configuration; name a YAML file or an mm2.properties")
+        raise _refusal(path, "binary file; name a YAML file or an mm2.properties")
     return found
 
 
@@ -47,8 +49,8 @@ def yaml_document(path: Path, content: bytes) -> Document:
     if len(content) <= MAX_BYTES and all(
         line.strip() in (b"", b"---") or line.lstrip().startswith(b"#") for line in content.splitlines()
     ):
-        todo = "write mm2 with the path of the mirror's mm2.properties, or write clusters and flows"
-        raise _refusal(path, f"is empty; {todo}")
+        todo = "set mm2 to the path of the mirror's mm2.properties, or write clusters and flows"
+        raise _refusal(path, f"file is empty; {todo}")
     return strict_yaml.load(content, file=str(path))
 
 
@@ -61,8 +63,8 @@ def check_properties(path: Path, content: bytes) -> None:
     except ConfigurationError:
         return  # it is neither, and whoever reads properties will say what is missing
     if _OURS & set(document.data) and any(isinstance(value, dict) for value in document.data.values()):
-        sentence = "is read as MirrorMaker's, since its name ends in .properties, but it is YAML"
-        raise _refusal(path, f"{sentence}; rename it, for example to mirrorwatch.yaml")
+        sentence = "YAML in a file whose name ends in .properties; rename it, for example to mirrorwatch.yaml"
+        raise _refusal(path, sentence)
 
 
 def lines_of_keys(text: str) -> dict[str, int]:

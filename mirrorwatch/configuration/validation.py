@@ -27,7 +27,8 @@ def sections_of(document: Document) -> tuple[RootSection | None, list[Problem]]:
         try:
             return RootSection.model_validate(data), problems
         except ValidationError as error:
-            problems += _told(error, document)
+            reported = {problem.key for problem in problems}  # a key that was removed is not missing
+            problems += [one for one in _problems(error, document) if one.key not in reported]
             if any(details["loc"][:1] in _MIRROR for details in error.errors(include_url=False)):
                 return None, problems  # without the mirror itself nothing can be said of clusters and flows
             for details in error.errors(include_url=False):
@@ -35,7 +36,7 @@ def sections_of(document: Document) -> tuple[RootSection | None, list[Problem]]:
     return None, problems
 
 
-def _told(error: ValidationError, document: Document) -> list[Problem]:
+def _problems(error: ValidationError, document: Document) -> list[Problem]:
     return problems_of(
         error,
         file=document.file,
@@ -55,7 +56,7 @@ def _same_flows(document: Document) -> list[Problem]:
         name = spelled(written)
         if name in first:
             line, earlier = document.line_of(("flows", written)), document.line_of(("flows", first[name]))
-            sentence = f"is the same flow as '{first[name]}' in line {earlier}: keep one"
+            sentence = f"same flow as '{first[name]}' in line {earlier}; keep one"
             problems.append(Problem(f"{document.file}:{line}", f"flows.{written}", sentence))
         first.setdefault(name, written)
     return problems

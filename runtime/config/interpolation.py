@@ -88,7 +88,7 @@ class _Resolver:
 
     def _resolve(self, reference: str, *, closed: bool) -> str:
         if not closed:
-            raise ValueError("a '${' has no '}' after it; write '$${' for a literal '${'")
+            raise ValueError("unclosed '${'; add '}', or write '$${' for a literal '${'")
         provider, colon, name = reference.partition(":")
         if colon and name and provider == "env":
             return self._variable(name)
@@ -101,9 +101,9 @@ class _Resolver:
 
     def _variable(self, name: str) -> str:
         if name not in self._environ:
-            raise ValueError(f"the environment variable {name} is not set; set it before the start")
+            raise ValueError(f"environment variable {name} is not set; set it before Mirrorwatch starts")
         if not self._environ[name]:
-            raise ValueError(f"the environment variable {name} is set, but empty")
+            raise ValueError(f"environment variable {name} is empty; set it to a value")
         return self._environ[name]
 
     def _file(self, name: str) -> str:
@@ -113,28 +113,26 @@ class _Resolver:
                 content = stream.read(_MAX_SECRET_BYTES + 1)
         except OSError as error:
             reason = (error.strerror or "it cannot be read").lower()
-            raise ValueError(f"the file {path} cannot be read: {reason}{self._hint(name)}") from error
+            raise ValueError(f"file {path}: cannot be read ({reason}); {self._remedy(name)}") from error
         except ValueError as error:  # a NUL in the path
-            raise ValueError(
-                "the path of a ${file:PATH} holds a character that a path cannot hold"
-            ) from error
+            raise ValueError("invalid path in ${file:PATH}; remove its NUL character") from error
         if len(content) > _MAX_SECRET_BYTES:
-            raise ValueError(f"the file {path} is larger than 64 KiB, too large for a secret")
+            raise ValueError(f"file {path}: larger than 64 KiB, the limit for a secret; check the path")
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise ValueError(f"the file {path} is not UTF-8 text") from error
+            raise ValueError(f"file {path}: not UTF-8 text; save it as UTF-8") from error
         # Editors and `kubectl create secret` end a file with a line end that is not part of the secret.
         text = text.removesuffix("\n").removesuffix("\r")
         if not text:
-            raise ValueError(f"the file {path} is empty")
+            raise ValueError(f"file {path}: empty; write the secret into it")
         return text
 
-    def _hint(self, name: str) -> str:
+    def _remedy(self, name: str) -> str:
         path, colon, _key = name.rpartition(":")
         if colon and (self._directory / path).is_file():
-            return f"; Kafka's form FILE:KEY is not supported: the whole file {path} has to be the value"
-        return ""
+            return f"Kafka's form FILE:KEY is not supported, write only the value into {path}"
+        return "check the path and its permissions"
 
     def _problem(self, path: KeyPath, sentence: str) -> None:
         line = self._document.line_of(path)

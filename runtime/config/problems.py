@@ -22,28 +22,28 @@ _LONGEST_SHOWN = 60
 _HIDDEN = "***"
 
 _EXPECTED = {
-    "string_type": "text is",
-    "string_sub_type": "text is",
-    "bool_type": "true or false is",
-    "bool_parsing": "true or false is",
-    "int_type": "a whole number is",
-    "int_parsing": "a whole number is",
-    "int_from_float": "a whole number is",
-    "int_parsing_size": "a smaller whole number is",
-    "float_type": "a number is",
-    "float_parsing": "a number is",
-    "finite_number": "a finite number is",
-    "dict_type": "a mapping of keys is",
-    "mapping_type": "a mapping of keys is",
-    "model_type": "a mapping of keys is",
-    "model_attributes_type": "a mapping of keys is",
-    "dataclass_type": "a mapping of keys is",
-    "list_type": "a list is",
-    "tuple_type": "a list is",
-    "set_type": "a list is",
-    "frozen_set_type": "a list is",
+    "string_type": "text",
+    "string_sub_type": "text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a smaller whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "dict_type": "a mapping of keys",
+    "mapping_type": "a mapping of keys",
+    "model_type": "a mapping of keys",
+    "model_attributes_type": "a mapping of keys",
+    "dataclass_type": "a mapping of keys",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list",
+    "frozen_set_type": "a list",
 }
-_SECTIONS = frozenset(kind for kind, expected in _EXPECTED.items() if expected == "a mapping of keys is")
+_SECTIONS = frozenset(kind for kind, expected in _EXPECTED.items() if expected == "a mapping of keys")
 _BOUNDS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),
@@ -190,7 +190,7 @@ class _Sentence:
         context = self._details.get("ctx", {})
         expected = _EXPECTED.get(kind)
         if expected is not None:
-            return f"{expected} expected here, not {self._there()}"
+            return f"must be {expected}, not {self._there()}"
         if kind in _BOUNDS:
             name, words = _BOUNDS[kind]
             remarks = self._place.remarks
@@ -201,7 +201,7 @@ class _Sentence:
             case "extra_forbidden":
                 sentence = self._unknown_key()
             case "missing":
-                sentence = "is missing; it has no default"
+                sentence = "missing; this key is required"
             case "literal_error" | "enum":
                 # pydantic writes 'a', 'b' or 'c'
                 sentence = f"must be one of {context['expected']}, not {self._there()}"
@@ -209,11 +209,11 @@ class _Sentence:
                 sentence = self._ours(context.get("error"))
             case "string_too_short" | "too_short":
                 least = context["min_length"]
-                sentence = "is empty" if least == 1 else f"is too short: at least {least} are needed"
+                sentence = "must not be empty" if least == 1 else f"must have at least {least} {self._unit()}"
             case "string_too_long" | "too_long":
-                sentence = f"is too long: at most {context['max_length']} are accepted"
+                sentence = f"must have at most {context['max_length']} {self._unit()}"
             case "string_pattern_mismatch":
-                sentence = f"{self._there()} does not have the form {context['pattern']}"
+                sentence = f"must match {context['pattern']}, not {self._there()}"
             case _:
                 sentence = self._details["msg"][:1].lower() + self._details["msg"][1:]
         return sentence
@@ -246,6 +246,10 @@ class _Sentence:
                 shown = str(value)[:_LONGEST_SHOWN]
         return shown
 
+    def _unit(self) -> str:
+        """Return what the length of a value counts."""
+        return "characters" if self._details["type"].startswith("string_") else "entries"
+
     def _unknown_key(self) -> str:
         name = str(self._details["loc"][-1])
         owner = self._place.owner
@@ -253,4 +257,4 @@ class _Sentence:
         near = get_close_matches(name, known, n=1, cutoff=0.6)
         if near:
             return f"unknown key; did you mean '{near[0]}'?"
-        return f"unknown key; known are {', '.join(sorted(known))}"
+        return f"unknown key; valid keys: {', '.join(sorted(known))}"

@@ -70,7 +70,7 @@ def address_of(text: str) -> Address:
     """Return the address in `HOST:PORT`, `[IPv6]:PORT` or `:PORT` (every interface); ValueError otherwise."""
     found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.%a-z]+)\]|([A-Za-z0-9._-]*)):(\d{1,5})", text)
     if found is None or int(found[3]) > 65535:
-        raise ValueError(f"'{text}' is not an address; write HOST:PORT, for example 127.0.0.1:9699")
+        raise ValueError(f"invalid address '{text}'; write HOST:PORT, for example 127.0.0.1:9699")
     return Address(found[1] or found[2] or "0.0.0.0", int(found[3]))  # noqa: S104 - what ':PORT' means
 
 
@@ -97,7 +97,7 @@ class TokensConfig(Section):
     @classmethod
     def _filled(cls, token: SecretStr | None) -> SecretStr | None:
         if token is not None and not re.fullmatch(r"[\x21-\x7e]+", token.get_secret_value()):
-            raise ValueError("a token must be visible ASCII characters without spaces")
+            raise ValueError("invalid token; use visible ASCII characters without spaces")
         return token
 
 
@@ -170,8 +170,8 @@ class HttpConfig(Section):
             plain = False
         if not plain:
             raise ValueError(
-                "must be the address that users open, for example https://mirrorwatch.example.org, "
-                "without user, query or fragment"
+                "invalid address; write the one that users open, for example "
+                "https://mirrorwatch.example.org, without user, query or fragment"
             )
         return text.rstrip("/")
 
@@ -183,8 +183,8 @@ class HttpConfig(Section):
         if listen is not None and guard is None and not insecure and not address_of(listen).is_loopback:
             raise SiblingError(
                 "listen",
-                f"'{listen}' can be reached from other machines; set a web_config_file with TLS or users, "
-                "listen on 127.0.0.1, or write insecure: true if the network is trusted",
+                f"other machines can reach '{listen}' without TLS and users; set http.web_config_file, "
+                "listen on 127.0.0.1, or set http.insecure: true if the network is trusted",
             )
         return insecure
 

@@ -127,8 +127,10 @@ def read(path: Path, *, file: str | None = None) -> Document:
         with path.open("rb") as stream:
             text = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        reason = error.strerror or "it cannot be read"
-        raise ConfigurationError([Problem(name, "", f"cannot be read: {reason.lower()}")]) from error
+        reason = error.strerror or "unknown reason"
+        raise ConfigurationError(
+            [Problem(name, "", f"cannot be read ({reason.lower()}); check the path and its permissions")]
+        ) from error
     return load(text, file=name)
 
 
@@ -148,12 +150,12 @@ def _decode(text: str | bytes, limit: int) -> str:
             text = encoded.decode("utf-8")
         except UnicodeDecodeError as error:
             line = encoded.count(b"\n", 0, error.start) + 1
-            raise _Fault("is not UTF-8 text; save the file as UTF-8", line=line) from error
+            raise _Fault("not UTF-8 text; save the file as UTF-8", line=line) from error
     text = text.removeprefix("\ufeff")
     strange = _NOT_PRINTABLE.search(text)
     if strange is not None:
         line = text.count("\n", 0, strange.start()) + 1
-        raise _Fault(f"holds the control character U+{ord(strange[0]):04X}: remove it", line=line)
+        raise _Fault(f"invalid control character U+{ord(strange[0]):04X}; remove it", line=line)
     return text
 
 
@@ -172,20 +174,18 @@ class _Builder:
     def document(self) -> dict[str, Value]:
         self._next()  # the beginning of the stream
         if isinstance(self._next(), yaml.StreamEndEvent):
-            raise _Fault("is empty; it has no keys")
+            raise _Fault("file is empty; add keys")
         first = self._next()
         data = self._node(first, ())
         self._next()  # the end of the document
         further = self._next()
         if not isinstance(further, yaml.StreamEndEvent):
-            raise _Fault("holds a second document (after ---): keep one", line=_line(further))
+            raise _Fault("second YAML document (after ---); keep one", line=_line(further))
         if data == "":
-            raise _Fault("is empty; it has no keys", line=_line(first))
+            raise _Fault("file is empty; add keys", line=_line(first))
         if not isinstance(data, dict):
             shape = "a list" if isinstance(data, list) else "plain text"
-            raise _Fault(
-                f"is {shape}; a mapping of keys is expected, such as 'key: value'", line=_line(first)
-            )
+            raise _Fault(f"must be a mapping of keys, such as 'key: value', not {shape}", line=_line(first))
         return data
 
     def _parse(self) -> Iterator[yaml.Event]:
@@ -194,22 +194,22 @@ class _Builder:
         except yaml.MarkedYAMLError as error:
             raise self._broken(error) from error
         except yaml.YAMLError as error:
-            raise _Fault("is not valid YAML") from error
+            raise _Fault("invalid YAML") from error
 
     def _broken(self, error: yaml.MarkedYAMLError) -> _Fault:
         mark = error.problem_mark or error.context_mark
         if mark is None:
-            return _Fault(f"is not valid YAML: {error.problem or 'it ends too early'}")
+            return _Fault(f"invalid YAML: {error.problem or 'it ends too early'}")
         rows = self._text.split("\n")
         row = rows[mark.line] if mark.line < len(rows) else ""
         before = row[: mark.column + 1]
         if "\t" in before and not before.strip():
-            return _Fault("a tab in the indentation; indent with spaces", line=mark.line + 1)
+            return _Fault("invalid YAML: tab in the indentation; indent with spaces", line=mark.line + 1)
         what = " ".join(part for part in (error.context, error.problem) if part)
         hint = ""
         if "mapping values are not allowed" in what:
-            hint = "; is the line indented as the one above it, and is text with ': ' in quotes?"
-        return _Fault(f"is not valid YAML: {what} (column {mark.column + 1}){hint}", line=mark.line + 1)
+            hint = "; indent the line like the one above it, and quote text with ': '"
+        return _Fault(f"invalid YAML: {what} (column {mark.column + 1}){hint}", line=mark.line + 1)
 
     def _next(self) -> yaml.Event:
         return next(self._events)
@@ -221,10 +221,10 @@ class _Builder:
         if getattr(event, "anchor", None) is not None:
             raise _Fault("anchors (&name) are not supported; write the value itself", line=line, key=key)
         if getattr(event, "tag", None) is not None:
-            raise _Fault("tags (!name) are not supported; every value is text", line=line, key=key)
+            raise _Fault("tags (!name) are not supported; write the value alone", line=line, key=key)
         self._lines.setdefault(path, line)
         if len(path) > _DEEPEST:
-            raise _Fault(f"is nested more than {_DEEPEST} levels deep", line=line)
+            raise _Fault(f"must not be nested more than {_DEEPEST} levels deep", line=line)
         match event:
             case yaml.ScalarEvent():
                 return self._boolean(event, path) if event.value in _BOOLEANS else str(event.value)
@@ -252,7 +252,7 @@ class _Builder:
             if not isinstance(name, str):
                 raise _Fault("a key must be text, not a list or a mapping", line=line, key=inside)
             if name == "":
-                raise _Fault("a key is empty", line=line, key=inside)
+                raise _Fault("empty key; write its name, or remove the line", line=line, key=inside)
             if name == "<<":
                 raise _Fault(
                     "merge keys (<<) are not supported; write the keys themselves", line=line, key=inside
@@ -260,7 +260,7 @@ class _Builder:
             own = (*path, name)
             if own in self._lines:  # also where its value was left out
                 first = self._lines[own]
-                raise _Fault(f"is repeated (also in line {first}); keep one", line=line, key=".".join(own))
+                raise _Fault(f"duplicate key, first in line {first}; keep one", line=line, key=".".join(own))
             self._lines[own] = line
             event = self._next()
             if self._for_kubernetes and name in _BOOKKEEPING:

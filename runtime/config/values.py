@@ -77,7 +77,7 @@ def _rate(value: Any) -> Any:
 def _flag(value: Any) -> Any:
     if isinstance(value, str):
         if value not in {"true", "false"}:
-            raise ValueError(f"write true or false instead of '{value}'")
+            raise ValueError(f"must be true or false, not '{value}'")
         return value == "true"
     return value
 
@@ -85,7 +85,7 @@ def _flag(value: Any) -> Any:
 def _count(value: Any) -> Any:
     if isinstance(value, str):
         if re.fullmatch(r"[+-]?\d{1,18}", value) is None:
-            raise ValueError(f"write a whole number instead of '{value}'")
+            raise ValueError(f"must be a whole number, not '{value}'")
         return int(value)
     return value
 
@@ -93,7 +93,7 @@ def _count(value: Any) -> Any:
 def _share(value: Any) -> Any:
     if isinstance(value, str):
         if re.fullmatch(r"[+-]?\d{1,9}(\.\d{1,12})?", value) is None:
-            raise ValueError(f"write a number instead of '{value}'")
+            raise ValueError(f"must be a number, not '{value}'")
         return float(value)
     return value
 

@@ -35,7 +35,7 @@ _DEAREST_COST = 16
 
 def _user_name(name: str) -> str:
     if not name or ":" in name:
-        raise ValueError("a user name must be text without a colon")
+        raise ValueError("invalid user name; it must not be empty or contain a colon")
     return name
 
 
@@ -43,9 +43,9 @@ def _bcrypt_hash(text: str) -> str:
     # The last letter of the salt, the 22nd, holds two bits only: with another one nobody could sign in.
     found = re.fullmatch(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}", text)
     if found is None:
-        raise ValueError("is not a bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one")
+        raise ValueError("invalid bcrypt hash ($2b$...); create one with 'htpasswd -nBC 10 \"\"'")
     if not 4 <= int(found[1]) <= _DEAREST_COST:
-        raise ValueError(f"has a bcrypt cost outside 4 to {_DEAREST_COST}; use 10 to 12")
+        raise ValueError(f"bcrypt cost must be 4 to {_DEAREST_COST}; use 10 to 12")
     return text
 
 
@@ -68,17 +68,18 @@ class TlsConfig(Section):
     def _client_auth(cls, kind: str, info: ValidationInfo) -> str:
         if kind in {"RequestClientCert", "RequireAnyClientCert"}:
             raise ValueError(
-                f"{kind} does not verify certificates, which is not supported; write"
+                f"{kind} is not supported, because it verifies no certificate; write"
                 " RequireAndVerifyClientCert"
             )
         if kind not in _VERIFY:
             raise ValueError(f"must be one of {', '.join(_VERIFY)}, not '{kind}'")
         has_authority = info.data.get("client_ca_file", "refused") is not None
         if kind != "NoClientCert" and not has_authority:
-            raise SiblingError("client_ca_file", f"is missing: {kind} verifies clients against it")
+            raise SiblingError("client_ca_file", f"missing; {kind} requires it to verify client certificates")
         if kind == "NoClientCert" and info.data.get("client_ca_file"):
             raise ValueError(
-                "client_ca_file has no effect with NoClientCert; write RequireAndVerifyClientCert"
+                "client_ca_file has no effect with NoClientCert; write RequireAndVerifyClientCert, or remove"
+                " client_ca_file"
             )
         return kind
 
@@ -88,14 +89,14 @@ class TlsConfig(Section):
         if version in {"TLS10", "TLS11"}:
             raise ValueError(f"{version} is insecure and not supported; write TLS12 or TLS13")
         if version not in _VERSIONS:
-            raise ValueError(f"must be one of TLS12, TLS13, not '{version}'")
+            raise ValueError(f"must be TLS12 or TLS13, not '{version}'")
         return version
 
     @field_validator("max_version")
     @classmethod
     def _ordered(cls, version: str, info: ValidationInfo) -> str:
         if version < info.data.get("min_version", version):
-            raise ValueError("is below min_version: no client could connect")
+            raise ValueError("must not be lower than min_version")
         return version
 
 
@@ -137,7 +138,7 @@ def load_web_config(path: Path) -> WebConfig:
         tls = _Loader(document, parsed.tls_server_config, path.parent).context()
     users = {name: text.encode("ascii") for name, text in parsed.basic_auth_users.items()}
     if tls is None and not users:
-        sentence = "has no effect; add tls_server_config or basic_auth_users"
+        sentence = "no TLS and no users; add tls_server_config or basic_auth_users"
         raise ConfigurationError([Problem(document.file, "", sentence)])
     return WebConfig(tls, users or None, parsed.tls_server_config)
 
@@ -169,9 +170,9 @@ class _Loader:
         except (ssl.SSLError, OSError, ValueError) as error:
             mismatch = isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH"
             what = (
-                "the key does not belong to the certificate"
+                "does not match key_file; name the certificate of that key"
                 if mismatch
-                else "cert_file and key_file must hold a PEM certificate and its unencrypted PEM key"
+                else "must be a PEM certificate, and key_file its unencrypted PEM key"
             )
             raise ConfigurationError([self._problem("cert_file", what)]) from error
         context.verify_mode = _VERIFY[config.client_auth_type]
@@ -179,7 +180,7 @@ class _Loader:
             try:
                 context.load_verify_locations(cafile=self._directory / config.client_ca_file)
             except (ssl.SSLError, OSError) as error:
-                what = f"{self._directory / config.client_ca_file} holds no PEM certificate"
+                what = f"{self._directory / config.client_ca_file}: must be CA certificates in PEM"
                 raise ConfigurationError([self._problem("client_ca_file", what)]) from error
         return context
 
@@ -189,8 +190,10 @@ class _Loader:
             with path.open("rb"):
                 return None
         except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or "no such path").lower()
-            return self._problem(key, f"{path} cannot be read: {reason}")
+            reason = (getattr(error, "strerror", None) or "invalid path").lower()
+            return self._problem(
+                key, f"{path}: cannot be read ({reason}); check the path and its permissions"
+            )
 
     def _problem(self, key: str, sentence: str) -> Problem:
         line = self._document.line_of(("tls_server_config", key))

@@ -76,7 +76,9 @@ def check_numbering(migrations: Sequence[Migration]) -> None:
     for migration in migrations:
         expected = reached.get(migration.part, 0) + 1
         if migration.number != expected:
-            raise ValueError(f"migration {migration.part} {migration.number}: must have the number {expected}")
+            raise ValueError(
+                f"migration {migration.part} {migration.number}: must have the number {expected}"
+            )
         reached[migration.part] = expected
 
 

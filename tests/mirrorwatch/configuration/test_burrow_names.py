@@ -48,11 +48,11 @@ def test_aliases_may_change_places(tmp_path):
     [
         ({"a": ", burrow_name: ''"}, "clusters.A.burrow_name", "1 to 200 characters"),
         ({"b": f", burrow_name: {'x' * 201}"}, "clusters.B.burrow_name", "1 to 200 characters"),
-        ({"a": ", burrow_name: B"}, "clusters.A.burrow_name", "so is the cluster B called"),
+        ({"a": ", burrow_name: B"}, "clusters.A.burrow_name", "name of cluster B"),
         (
             {"a": ", burrow_name: c", "b": ", burrow_name: c"},
             "clusters.B.burrow_name",
-            "so is the cluster A called",
+            "name of cluster A",
         ),
     ],
 )

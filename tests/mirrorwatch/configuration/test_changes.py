@@ -116,17 +116,17 @@ def test_each_change_is_a_sentence(tmp_path):
     before = {"flows": {"A->B": "{}", "A->D": "{}", "C->A": "{}"}, "lag": "{commits: topic}"}
     found, _ = changes(tmp_path, before, after)
     assert found.sentences == (
-        "A->D is dropped",
-        "A->B begins anew with other settings",
-        "A->C is added",
-        "C->A is followed anew by its offsets",
-        "the cluster D is left",
-        "the clients of A are made anew",
-        "http.reload has changed",
-        "lag.commits has changed",
-        "the lag monitor begins anew",
+        "A->D: removed",
+        "A->B: restarted with new settings",
+        "A->C: added",
+        "C->A: the lag monitor restarted with new settings",
+        "cluster D: removed",
+        "cluster A: clients re-created",
+        "http.reload: changed",
+        "lag.commits: changed",
+        "lag monitor: restarted",
     )
-    assert Changes().sentences == ("nothing has changed",)
+    assert Changes().sentences == ("no changes",)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_each_change_is_a_sentence(tmp_path):
 def test_that_the_lag_monitor_begins_anew_is_said_where_it_does(tmp_path, before, after, told):
     found, _ = changes(tmp_path, before, after)
     assert found.lag_anew is told
-    assert (found.sentences[-1] == "the lag monitor begins anew") is told
+    assert (found.sentences[-1] == "lag monitor: restarted") is told
 
 
 def test_what_cannot_change_is_said_and_stays(tmp_path):
@@ -158,7 +158,7 @@ def test_what_cannot_change_is_said_and_stays(tmp_path):
     path = configuration(tmp_path, **sections)
     asked = read_configuration(path, environ={})
     assert at_the_next_start(old, asked) == tuple(
-        f"{key} takes effect at the next start"
+        f"{key}: takes effect at the next start"
         for key in (
             *("canary.mode", "canary.topic", "http.listen"),
             *("store.keep", "store.replica", "store.url"),
@@ -210,7 +210,7 @@ def test_users_are_taken_over_and_tls_is_said_to_be_later(tmp_path, before, afte
     assert new.web_config.users == (read((TLS, users)).web_config.users)
     assert new.web_config.tls is old.web_config.tls
     assert what_changes(old, new).settings == settings
-    assert at_the_next_start(old, asked) == tuple(f"{key} takes effect at the next start" for key in later)
+    assert at_the_next_start(old, asked) == tuple(f"{key}: takes effect at the next start" for key in later)
     assert at_the_next_start(old, new) == ()
     assert what_changes(new, in_effect(new, asked)) == Changes()
 
@@ -221,4 +221,4 @@ def test_of_another_web_configuration_nothing_is_taken_over(tmp_path):
     old = read_configuration(configuration(tmp_path, http="{web_config_file: one.yml}"), environ={})
     asked = read_configuration(configuration(tmp_path, http="{web_config_file: two.yml}"), environ={})
     assert in_effect(old, asked).web_config == old.web_config
-    assert at_the_next_start(old, asked) == ("http.web_config_file takes effect at the next start",)
+    assert at_the_next_start(old, asked) == ("http.web_config_file: takes effect at the next start",)

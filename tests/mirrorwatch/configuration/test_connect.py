@@ -130,7 +130,7 @@ async def test_where_offsets_are_kept_is_asked_for(tmp_path):
     config = await read(tmp_path, connect(), chosen(*WHOLE))
     (told,) = [warning for warning in config.warnings if warning.key == "flows.A->B.offsets"]
     assert told.sentence == (
-        "unknown topic: a connector does not name the one in which its Connect worker stores offsets; write the worker's"
+        "unknown offsets topic: a connector's configuration does not name it; set the Connect worker's"
         " offset.storage.topic, for example offsets: {topic: connect-offsets}"
     )
     assert config.lag_sources == {"A->B": LagSource("connect-offsets", None, "B", None, topics_read=True)}
@@ -158,26 +158,27 @@ def elsewhere(_request):
     raise web.HTTPFound("https://login.example.org/")
 
 
-NO_CONNECT = "mirrorwatch.yaml:2: connect.url: URL is no REST address of Kafka Connect"
-MEND = "write the one where a worker listens, such as http://connect:8083"
+NO_CONNECT = "mirrorwatch.yaml:2: connect.url: URL: not Kafka Connect"
+MEND = "write the address of a worker, such as http://connect:8083"
 
 
 @pytest.mark.parametrize(
     ("root", "listed", "said"),
     [
-        (page(), BOTH, f"{NO_CONNECT}: it answers with a page (HTML), and Connect answers with JSON; {MEND}"),
-        ("GET /", page(), f"{NO_CONNECT}: it answers with a page (HTML), and Connect answers with JSON; {MEND}"),
-        (lambda _: web.Response(text="OK"), BOTH, f"{NO_CONNECT}: its answer is no JSON, and Connect answers with JSON; {MEND}"),
-        (page(404), BOTH, f"{NO_CONNECT}: it answered with HTTP 404; {MEND}"),
-        ("GET /nothing", BOTH, f"{NO_CONNECT}: it answered with HTTP 404; {MEND}"),
-        (elsewhere, BOTH, f"{NO_CONNECT}: it leads on to https://login.example.org/, so write that address; {MEND}"),
-        (BOTH, BOTH, f"{NO_CONNECT}: its answer is not one of Connect's; {MEND}"),
-        ("GET /", "GET /connectors", f"{NO_CONNECT}: not a list of connectors; {MEND}"),
-        ("GET /", "GET /", f"{NO_CONNECT}: not a list of connectors with their configuration; {MEND}"),
+        (page(), BOTH, f"{NO_CONNECT} (the answer is HTML); {MEND}"),
+        ("GET /", page(), f"{NO_CONNECT} (the answer is HTML); {MEND}"),
+        (lambda _: web.Response(text="OK"), BOTH, f"{NO_CONNECT} (the answer is not JSON); {MEND}"),
+        (page(404), BOTH, f"{NO_CONNECT} (HTTP 404); {MEND}"),
+        ("GET /nothing", BOTH, f"{NO_CONNECT} (HTTP 404); {MEND}"),
+        (elsewhere, BOTH, f"{NO_CONNECT} (redirect to https://login.example.org/); {MEND}"),
+        (BOTH, BOTH, f"{NO_CONNECT} (the answer has no version); {MEND}"),
+        ("GET /", "GET /connectors", f"{NO_CONNECT} (not a list of connectors); {MEND}"),
+        ("GET /", "GET /", f"{NO_CONNECT} (not a list of connectors with their configuration); {MEND}"),
         (
             "GET /",
             "GET /connectors none",
-            "mirrorwatch.yaml:2: connect.url: URL has no connector; a flow requires a MirrorSourceConnector.",
+            ("mirrorwatch.yaml:2: connect.url: URL: has no connector; a flow requires a"
+            " MirrorSourceConnector."),
         ),
     ],
 )  # fmt: skip
@@ -189,7 +190,7 @@ async def test_connectors_that_are_not_there_are_told_all_at_once(tmp_path):
     said = await read(tmp_path, connect(), chosen("mirror-source", "mirror", "other"))
     there = "failing-source, mirror-checkpoint, mirror-heartbeat, mirror-source, paused-source"
     assert said == [
-        f"mirrorwatch.yaml:3: connect.connectors.0: URL has no connector called '{name}' (of a mirror there: {there})"
+        f"mirrorwatch.yaml:3: connect.connectors.0: unknown connector '{name}'; MirrorMaker's connectors at URL: {there}"
         .replace(".0:", f".{number}:")
         for number, name in ((1, "mirror"), (2, "other"))
     ]  # fmt: skip
@@ -201,7 +202,10 @@ async def test_a_named_connector_of_another_kind(tmp_path):
 
     said = await read(tmp_path, connect(listed=sink), chosen("sink"))
     assert said == [
-        "mirrorwatch.yaml:3: connect.connectors.0: sink is no connector of MirrorMaker at URL: take it out of the list"
+        (
+            "mirrorwatch.yaml:3: connect.connectors.0: 'sink' is not a connector of MirrorMaker; remove it from"
+            " the list"
+        )
     ]
 
 
@@ -236,24 +240,26 @@ async def test_a_secret_that_stands_in_the_wrong_place_too_is_not_shown(tmp_path
 @pytest.mark.parametrize(
     ("status", "error", "said"),
     [
-        (401, RefusedError, "URL asks who comes (HTTP 401): write connect.username and connect.password"),
-        (403, RefusedError, "URL asks who comes (HTTP 403): write connect.username and connect.password"),
-        (409, UnavailableError, "URL is sharing out its connectors anew (HTTP 409): try again"),
-        (503, UnavailableError, "URL answered with HTTP 503: Connect, or a proxy before it, is in trouble"),
+        (401, RefusedError, "URL: requires a user (HTTP 401); set connect.username and connect.password"),
+        (403, RefusedError, "URL: requires a user (HTTP 403); set connect.username and connect.password"),
+        (409, UnavailableError, "URL: Connect is rebalancing (HTTP 409); try again"),
+        (503, UnavailableError, "URL: HTTP 503; check Connect, and a proxy in front of it if any"),
     ],
 )
 async def test_what_trying_again_or_a_person_may_mend(tmp_path, status, error, said):
     with pytest.raises(error) as refusal:
         await read(tmp_path, connect(listed=page(status)), "connect:\n  url: URL\n")
     _, _, told = str(refusal.value).partition("connect.url: ")
-    assert told.replace(told.split()[0], "URL") == said
+    assert told.replace(told.split(": ")[0], "URL") == said
 
 
 async def test_a_wrong_password_is_told_without_it(tmp_path):
     text = "connect:\n  url: URL\n  username: mw\n  password: hunter2secret\n"
     with pytest.raises(RefusedError) as refusal:
         await read(tmp_path, connect(page(401)), text)
-    assert str(refusal.value).endswith("does not let in mw with this password (HTTP 401): mend it")
+    assert str(refusal.value).endswith(
+        "refuses user mw (HTTP 401); check connect.username and connect.password"
+    )
     assert "hunter2secret" not in str(refusal.value)
 
 

@@ -146,8 +146,8 @@ def test_without_a_connectors_name_mirrormakers_own_is_taken_and_that_is_warned_
     assert [one.key.rpartition(".")[2] for one in warned] == ["status_topic", "config_topic"]
     (sentence,) = {one.sentence for one in warned}
     assert sentence == (
-        "tells of tasks under their connector's name, and nothing names it, so those of MirrorSourceConnector"
-        " are taken: where it is called otherwise, have connect tell of it, or write name into its JSON"
+        "unknown connector name, so Mirrorwatch reads the tasks of MirrorSourceConnector; if yours has"
+        " another name, set connect, or add name to its JSON"
     )
     assert told_of_tasks(config) == both_of("MirrorSourceConnector")
 
@@ -178,7 +178,7 @@ def test_what_is_nested_however_deeply_is_refused_in_a_sentence(tmp_path, text, 
     with pytest.raises(ConfigurationError) as refusal:
         read(tmp_path, "mm2: mirror.json\n", "mirror.json", text % ("[" * depth + "]" * depth))
     if depth == 50_000:
-        assert str(refusal.value).endswith("mirror.json is nested too deeply for a connector.")
+        assert str(refusal.value).endswith("mirror.json: nested too deeply for a connector; check the path")
 
 
 def test_a_list_of_connectors_and_what_our_own_file_says_over_them(tmp_path):
@@ -278,8 +278,8 @@ def test_offset_syncs_that_the_mirror_does_not_write_tell_nothing_and_that_is_wa
     (warning,) = [one for one in config.worth_reading if "offset-syncs" in one.sentence]
     assert warning.key == "flows.A->B.lag_from"
     assert warning.sentence == (
-        "is offset-syncs, and the mirror writes none, since emit.offset-syncs.enabled is false there: how far"
-        " it is stays unknown; take connect-offsets, or have the mirror write them"
+        "the mirror writes no offset syncs (emit.offset-syncs.enabled is false), so its progress stays"
+        " unknown; set connect-offsets, or enable offset syncs"
     )
     config = read(tmp_path, "mm2: mm2.properties\n", "mm2.properties", mirror)
     assert [one for one in config.worth_reading if "offset-syncs" in one.sentence] == []
@@ -335,7 +335,7 @@ def test_an_address(text, address):
     ],
 )
 def test_an_address_with_a_user_is_never_shown_whatever_the_password_holds(text):
-    with pytest.raises(ValueError, match="has a user in it") as refusal:
+    with pytest.raises(ValueError, match="must not contain a user") as refusal:
         rest_address(text)
     assert "hunter2" not in str(refusal.value)
 
@@ -344,5 +344,5 @@ def test_an_address_with_a_user_is_never_shown_whatever_the_password_holds(text)
     "text", ["", "connect", "ftp://x", "http://", "http://x:99999", "http://x:0", "http://[", "http://a b"]
 )
 def test_no_address(text):
-    with pytest.raises(ValueError, match="is no address: write it as http://connect:8083"):
+    with pytest.raises(ValueError, match="write it as http://connect:8083"):
         rest_address(text)

@@ -22,7 +22,7 @@ def rounds_told(topology):
         topology, CanaryConfig(), {}, where=lambda key, sentence: Problem("", ".".join(key), sentence)
     )
     return [
-        tuple(problem.sentence.split("for ever, ")[1].split(":")[0].split(" -> ")) for problem in problems
+        tuple(problem.sentence.split("in a loop (")[1].split(")")[0].split(" -> ")) for problem in problems
     ]
 
 

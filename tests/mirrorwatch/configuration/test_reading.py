@@ -187,11 +187,10 @@ def test_a_flow_that_the_mm2_file_does_not_enable_is_another_mirrors(tmp_path):
     assert [flow.name for flow in config.topology.flows] == ["A->B", "B->A"]
     cluster, other, canary = (str(warning).replace(f"{tmp_path}/", "") for warning in config.warnings)
     assert (
-        cluster
-        == "mirrorwatch.yaml:5: clusters.C: no flow touches this cluster, so its groups alone are watched"
+        cluster == "mirrorwatch.yaml:5: clusters.C: not part of a flow; only its consumer groups are watched"
     )
     assert other == (
-        "mirrorwatch.yaml:3: flows.B->A: mm2.properties does not enable it; it is watched as a flow of another"
+        "mirrorwatch.yaml:3: flows.B->A: not enabled in mm2.properties; it is watched as a flow of another"
         " mirror"
     )
     assert canary == (
@@ -214,23 +213,23 @@ def test_a_note_of_the_clients_is_a_warning_with_file_and_key(tmp_path):
         (
             "x.yaml",
             b"\x7fELF\0\0\1",
-            "is a binary file and no configuration; name a YAML file or an mm2.properties",
+            "binary file; name a YAML file or an mm2.properties",
         ),
         (
             "x.properties",
             b"clusters=A\0",
-            "is a binary file and no configuration; name a YAML file or an mm2.properties",
+            "binary file; name a YAML file or an mm2.properties",
         ),
-        ("x.yaml", b"a: \xff\n", "is not UTF-8 text; save the file as UTF-8"),
+        ("x.yaml", b"a: \xff\n", "not UTF-8 text; save the file as UTF-8"),
         (
             "x.yaml",
             "kind: List\n".encode("utf-16"),
-            "is UTF-16 text, as PowerShell writes what kubectl prints; save it as UTF-8",
+            "UTF-16 text, as PowerShell writes it; save the file as UTF-8",
         ),
         (
             "x.yaml",
             b"#" * (MAX_BYTES + 1),
-            "is larger than 1 MB, too large for a configuration; is it the right file?",
+            "larger than 1 MB, the limit for a configuration; check the path",
         ),
         (
             "x.properties",
@@ -368,7 +367,7 @@ def test_each_round_under_one_name_is_refused_once_with_its_path(tmp_path, flows
         assert len(read(tmp_path, {"mirrorwatch.yaml": text}).canary_flows) == len(flows)
         return
     said = problems(tmp_path, {"mirrorwatch.yaml": text})
-    assert [sentence.split("for ever, ")[1].split(":")[0] for sentence in said] == rounds
+    assert [sentence.split("in a loop (")[1].split(")")[0] for sentence in said] == rounds
     assert [sentence.split(": ")[1] for sentence in said] == [
         f"flows.{'->'.join(path.split(' -> ')[:2])}" for path in rounds
     ]

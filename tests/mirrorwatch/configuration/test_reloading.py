@@ -126,15 +126,15 @@ async def reload(scene, **sections):
 async def test_flows_and_clusters_come_and_go(scene):
     done = await reload(scene, flows={"B->A": "{}", "B->C": "{}"})
     assert done.sentences == (
-        *("A->B is dropped", "B->C is added", "the cluster C is added"),
-        "the lag monitor begins anew",
+        *("A->B: removed", "B->C: added", "cluster C: added"),
+        "lag monitor: restarted",
     )
     assert scene.roster.done == ["drop A->B", "site C", "add B->C []"]
     done = await reload(scene, flows={"B->C": "{}"}, clusters={"B": "b:9"})
     await reload(scene, flows={"B->C": "{}"}, clusters={"B": "b:9"})  # the one before is over then
     assert done.sentences == (
-        *("B->A is dropped", "the cluster A is left", "the clients of B are made anew"),
-        "the lag monitor begins anew",
+        *("B->A: removed", "cluster A: removed", "cluster B: clients re-created"),
+        "lag monitor: restarted",
     )
     assert scene.left == ["A"]
     assert sorted(scene.keeper.done) == ["begin B", "begin C", "end A", "end B"]
@@ -164,9 +164,9 @@ async def test_a_file_with_problems_changes_nothing_until_it_is_mended(scene, se
     assert not done.unavailable
     assert scene.config is before
     assert scene.roster.done == scene.keeper.done == []
-    assert scene.said[WHERE].startswith("the new configuration was not taken over, the former one goes on: ")
+    assert scene.said[WHERE].startswith("configuration not reloaded, the previous one stays in effect: ")
     assert ("(and 1 more, see the log)" in scene.said[WHERE]) is (told == 2)
-    assert (await reload(scene)).sentences == ("nothing has changed",)
+    assert (await reload(scene)).sentences == ("no changes",)
     assert scene.said == {}
 
 
@@ -181,7 +181,7 @@ async def test_a_file_that_is_gone_is_a_problem_like_another(scene):
 async def test_a_fault_of_ours_in_reading_ends_nothing(scene):
     scene.reloading._read = lambda _running: 1 // 0
     done = await reload(scene)
-    assert done.problems == ("this is a fault of mirrorwatch: ZeroDivisionError while it was read",)
+    assert done.problems == ("bug in mirrorwatch: ZeroDivisionError; see the log",)
 
 
 @pytest.mark.parametrize("kind", [UnavailableError, RefusedError])
@@ -208,8 +208,8 @@ async def test_a_store_that_does_not_answer_is_no_problem_of_the_file(scene):
 async def test_topic_and_mode_stay_as_they_are_and_the_rest_is_taken_over(scene):
     done = await reload(scene, flows={"A->B": "{}"}, canary="{topic: other, mode: precreated}")
     assert done.later == (
-        "canary.mode takes effect at the next start",
-        "canary.topic takes effect at the next start",
+        "canary.mode: takes effect at the next start",
+        "canary.topic: takes effect at the next start",
     )
     assert scene.roster.flows == {"A->B"}
     assert [flow.source_topic for flow in scene.config.canary_flows] == ["mirrorwatch-canary"]
@@ -236,9 +236,9 @@ async def test_who_asks_meanwhile_is_answered_by_the_next_which_reads_anew(scene
     others = [asyncio.create_task(reload(scene)) for _ in range(3)]
     await asyncio.sleep(0)
     go_on.set()
-    assert "A->C is added" in (await first).sentences
+    assert "A->C: added" in (await first).sentences
     assert {(await other).sentences for other in others} == {
-        ("A->C is dropped", "the cluster C is left", "the lag monitor begins anew")
+        ("A->C: removed", "cluster C: removed", "lag monitor: restarted")
     }
     assert len(scene.reads) == 2
 
@@ -254,10 +254,10 @@ async def test_what_is_being_taken_over_at_the_end_is_complete_and_nothing_follo
     go_on.set()
     async with asyncio.timeout(5):
         await ending
-        assert "A->C is added" in (await first).sentences
+        assert "A->C: added" in (await first).sentences
         assert (await later).unavailable
     assert scene.roster.flows == {"A->B", "B->A", "A->C"}
-    assert (await reload(scene)).problems == ("the service is stopping: nothing is taken over any more",)
+    assert (await reload(scene)).problems == ("reload refused: the service is stopping",)
 
 
 async def test_who_asks_while_clients_are_made_anew_is_answered_when_the_service_stops(scene):

@@ -10,7 +10,7 @@ THREE = MM2.replace("A, B", "A, B, C")
 NO_BROKER = "C.bootstrap.servers: is missing: name at least one broker as host:port"
 NO_FILE = "mm2.properties:7: C.ssl.keystore.location: the file '/no/such/file.jks' does not exist"
 TLS = "C.bootstrap.servers = c:9092\nC.security.protocol = SSL\nC.ssl.keystore.location = /no/such/file.jks\n"
-UNTIL = "; until then the groups of C, which no flow touches, are not watched"
+UNTIL = "; until then the groups of C are not watched"
 
 
 def warnings(config, folder):
@@ -67,16 +67,16 @@ OURS = f"clusters:\n{CLUSTERS}flows:\n  A->B: {{topics: '.*'%s}}\n"
 @pytest.mark.parametrize(
     ("of_flow", "more", "fate"),
     [
-        ("", "", "its groups alone are watched"),
+        ("", "", "only its consumer groups are watched"),
         (
             ", offsets: {topic: t, kafka_cluster: C}",
             "",
-            "nothing but its groups and the offsets of A->B is watched there",
+            "only its consumer groups and the offsets of A->B are watched",
         ),
-        (", offsets: {topic: t, kafka_cluster: C}", "lag: {commits: 'off'}\n", "it is left alone"),
+        (", offsets: {topic: t, kafka_cluster: C}", "lag: {commits: 'off'}\n", "it is not used"),
     ],
 )
 def test_one_that_is_named_is_told_with_what_is_read_there(tmp_path, of_flow, more, fate):
     config = read(tmp_path, {"mirrorwatch.yaml": OURS % of_flow + more})
-    said = f"mirrorwatch.yaml:4: clusters.C: no flow touches this cluster, so {fate}"
+    said = f"mirrorwatch.yaml:4: clusters.C: not part of a flow; {fate}"
     assert warnings(config, tmp_path) == [said]

@@ -24,8 +24,8 @@ from tests.runtime.fake_clock import FakeClock
 
 WHOLE = RECORDED[BOTH]["body"]
 
-NO_CONNECT = "URL is no REST address of Kafka Connect"
-WRITE = "write the one where a worker listens, such as http://connect:8083"
+NO_CONNECT = "URL: not Kafka Connect"
+WRITE = "write the address of a worker, such as http://connect:8083"
 
 
 class Scene:
@@ -161,27 +161,27 @@ async def test_a_connector_that_is_gone_is_reported_until_it_is_there_again(scen
         (
             lambda: web.Response(status=401),
             REFUSED_S,
-            "URL does not let in mw with this password (HTTP 401): mend it",
+            "URL: refuses user mw (HTTP 401); check connect.username and connect.password",
         ),
         (
             lambda: web.Response(status=409),
             LOOK_S,
-            "URL is sharing out its connectors anew (HTTP 409): try again",
+            "URL: Connect is rebalancing (HTTP 409); try again",
         ),
         (
             lambda: web.Response(status=429),
             LOOK_S,
-            "URL answered with HTTP 429: Connect, or a proxy before it, is in trouble",
+            "URL: HTTP 429; check Connect, and a proxy in front of it if any",
         ),
         (
             lambda: web.Response(text="<html>", content_type="text/html"),
             LOOK_S,
-            f"{NO_CONNECT}: it answers with a page (HTML), and Connect answers with JSON; {WRITE}",
+            f"{NO_CONNECT} (the answer is HTML); {WRITE}",
         ),
         (
             lambda: web.json_response({"mirror-source": {"status": {"tasks": 7}}}),
             LOOK_S,
-            f"{NO_CONNECT}: not a list of connectors with their status; {WRITE}",
+            f"{NO_CONNECT} (not a list of connectors with their status); {WRITE}",
         ),
     ],
 )

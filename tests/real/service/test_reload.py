@@ -117,8 +117,8 @@ def test_other_clients_for_one_cluster_and_orders_over_http(clusters, topic_name
         assert (status, answer) == (
             200,
             {
-                "changes": ["the clients of B are made anew", "the lag monitor begins anew"],
-                "at_the_next_start": ["canary.topic takes effect at the next start"],
+                "changes": ["cluster B: clients re-created", "lag monitor: restarted"],
+                "at_the_next_start": ["canary.topic: takes effect at the next start"],
             },
         )
         eventually(lambda: len([1 for line in service.lines() if line["sentence"] == "probing"]) == 3, 60)
@@ -128,13 +128,13 @@ def test_other_clients_for_one_cluster_and_orders_over_http(clusters, topic_name
             assert after["lost"] == after["duplicated"] == after["produce_failed"] == 0
         change(service, lambda document: document["canary"].update(interval="200ms"))
         status, answer = post(service, "/-/reload", token="t0ken")
-        assert answer["changes"] == [f"{flow} begins anew with other settings" for flow in flows]
+        assert answer["changes"] == [f"{flow}: restarted with new settings" for flow in flows]
         for flow in flows:
             anew = service.is_healthy(flow=flow)["counters"]
             assert anew["lost"] == anew["duplicated"] == anew["foreign"] == anew["warmup"] == 0
         change(service, lambda document: document["clusters"].pop("A"))
         status, answer = post(service, "/-/reload", token="t0ken")
         assert status == 400
-        assert "no cluster is called A" in " ".join(answer["problems"])
+        assert "unknown cluster 'A'" in " ".join(answer["problems"])
         books = service.end()
     assert {flow: books[flow]["lost"] for flow in flows} == dict.fromkeys(flows, 0)

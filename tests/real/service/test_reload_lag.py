@@ -100,7 +100,7 @@ def test_other_orders_reach_it_and_nothing_alarms(scene):
     said = len(service.said)
 
     scene.reload(lambda document: document["canary"].update(max_partitions=7))
-    eventually(lambda: "canary.max_partitions has changed" in service.logged(), 20)
+    eventually(lambda: "canary.max_partitions: changed" in service.logged(), 20)
     time.sleep(2)
     assert scene.ingest() == first
 

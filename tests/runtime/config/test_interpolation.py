@@ -60,12 +60,12 @@ j: ${topic}
 """
     document, problems = resolved(text, tmp_path, EMPTY="", OPEN="hidden")
     assert [str(problem) for problem in problems] == [
-        "mw.yml:2: a: the environment variable MISSING is not set; set it before the start",
-        "mw.yml:4: b.c: the environment variable EMPTY is set, but empty",
-        f"mw.yml:5: b.d.1: the file {tmp_path}/nowhere cannot be read: no such file or directory",
+        "mw.yml:2: a: environment variable MISSING is not set; set it before Mirrorwatch starts",
+        "mw.yml:4: b.c: environment variable EMPTY is empty; set it to a value",
+        f"mw.yml:5: b.d.1: file {tmp_path}/nowhere: cannot be read (no such file or directory); check the path and its permissions",
         (
-            f"mw.yml:6: e: the file {tmp_path}/mw.properties:password cannot be read: no such file or directory; "
-            "Kafka's form FILE:KEY is not supported: the whole file mw.properties has to be the value"
+            f"mw.yml:6: e: file {tmp_path}/mw.properties:password: cannot be read (no such file or directory); "
+            "Kafka's form FILE:KEY is not supported, write only the value into mw.properties"
         ),
         (
             "mw.yml:7: f: unknown reference '${vault:secret/x}'; write ${env:NAME} or ${file:PATH}, "
@@ -75,10 +75,10 @@ j: ${topic}
             "mw.yml:8: g: unknown reference '${env:}'; write ${env:NAME} or ${file:PATH}, "
             "or $${ for a literal ${"
         ),
-        "mw.yml:9: h: a '${' has no '}' after it; write '$${' for a literal '${'",
-        f"mw.yml:10: i: the file {tmp_path}/empty is empty",
-        f"mw.yml:10: i: the file {tmp_path}/large is larger than 64 KiB, too large for a secret",
-        f"mw.yml:10: i: the file {tmp_path}/binary is not UTF-8 text",
+        "mw.yml:9: h: unclosed '${'; add '}', or write '$${' for a literal '${'",
+        f"mw.yml:10: i: file {tmp_path}/empty: empty; write the secret into it",
+        f"mw.yml:10: i: file {tmp_path}/large: larger than 64 KiB, the limit for a secret; check the path",
+        f"mw.yml:10: i: file {tmp_path}/binary: not UTF-8 text; save it as UTF-8",
         (
             "mw.yml:11: j: unknown reference '${topic}'; write ${env:NAME} or ${file:PATH}, "
             "or $${ for a literal ${"
@@ -92,4 +92,4 @@ j: ${topic}
 def test_a_path_that_cannot_be_opened_is_a_sentence(tmp_path, name):
     _, problems = resolved(f'a: "${{file:{name}}}"', tmp_path)
     assert len(problems) == 1
-    assert "cannot be read" in str(problems[0]) or "a path cannot hold" in str(problems[0])
+    assert "cannot be read" in str(problems[0]) or "invalid path" in str(problems[0])

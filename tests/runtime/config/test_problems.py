@@ -93,34 +93,34 @@ def test_every_kind_of_problem_at_once():
     assert told("needed: x" + GOLDEN) == [
         "mw.yml:2: mode: must be one of 'create', 'precreated' or 'off', not 'creat'",
         "mw.yml:3: colour: must be one of 'red' or 'blue', not 'green'",
-        "mw.yml:4: topic: 'UPPER' does not have the form ^[a-z]*$",
+        "mw.yml:4: topic: must match ^[a-z]*$, not 'UPPER'",
         "mw.yml:5: partitions: must be at most 64, not '65'",
-        "mw.yml:6: share: write a number instead of 'many'",
+        "mw.yml:6: share: must be a number, not 'many'",
         "mw.yml:7: size: '10' is not a size; write a number with B, kB, MB, GB or TB, for example 10MB",
-        "mw.yml:8: on: write true or false instead of 'yes'",
-        "mw.yml:9: names: a list is expected here, not 'one'",
+        "mw.yml:8: on: must be true or false, not 'yes'",
+        "mw.yml:9: names: must be a list, not 'one'",
         "mw.yml:10: inner.threshold: invalid duration '5'; write a number with ms, s, m, h or d, for example 5s",
         "mw.yml:10: inner.horizont: unknown key; did you mean 'horizon'?",
         "mw.yml:11: many.a.threshold: must be more than 0 s, not 0 s",
-        "mw.yml:11: many.b: a mapping of keys is expected here, not text",
+        "mw.yml:11: many.b: must be a mapping of keys, not text",
         "mw.yml:11: many.c.horizon: is shorter than threshold: nothing could ever be late",
-        "mw.yml:12: clusters.A.bootstrap.servers: text is expected here, not a list",
-        "mw.yml:12: clusters.B: a mapping of keys is expected here, not nothing",
-        "mw.yml:13: token: text is expected here, not a list",
-        "mw.yml:14: maybe: a mapping of keys is expected here, not a list",
+        "mw.yml:12: clusters.A.bootstrap.servers: must be text, not a list",
+        "mw.yml:12: clusters.B: must be a mapping of keys, not nothing",
+        "mw.yml:13: token: must be text, not a list",
+        "mw.yml:14: maybe: must be a mapping of keys, not a list",
         (
             "mw.yml:15: either.threshold: invalid duration 'soon'; "
             "write a number with ms, s, m, h or d, for example 5s"
         ),
-        "mw.yml:15: either: text is expected here, not a mapping of keys",
+        "mw.yml:15: either: must be text, not a mapping of keys",
         (
-            "mw.yml:16: intervall: unknown key; known are bootstrap.servers, clusters, colour, "
-            "either, inner, many, maybe, mode, names, needed, on, partitions, share, size, token, topic"
+            "mw.yml:16: intervall: unknown key; valid keys: bootstrap.servers, clusters, colour, either,"
+            " inner, many, maybe, mode, names, needed, on, partitions, share, size, token, topic"
         ),
         "mw.yml:17: bootstrap.server: unknown key; did you mean 'bootstrap.servers'?",
         (
-            "mw.yml:18: qqqqqqq: unknown key; known are bootstrap.servers, clusters, colour, "
-            "either, inner, many, maybe, mode, names, needed, on, partitions, share, size, token, topic"
+            "mw.yml:18: qqqqqqq: unknown key; valid keys: bootstrap.servers, clusters, colour, either,"
+            " inner, many, maybe, mode, names, needed, on, partitions, share, size, token, topic"
         ),
     ]
 
@@ -128,13 +128,13 @@ def test_every_kind_of_problem_at_once():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("mode: create", "mw.yml: needed: is missing; it has no default"),
-        ("needed: x\ntopic: ''", "mw.yml:2: topic: is empty"),
-        ("needed: x\ntopic: abcdefghijkl", "mw.yml:2: topic: is too long: at most 10 are accepted"),
-        ("needed: x\npartitions: 1.5", "mw.yml:2: partitions: write a whole number instead of '1.5'"),
-        ("needed: {}", "mw.yml:1: needed: text is expected here, not a mapping of keys"),
-        ("needed: x\nnames: [a, {}]", "mw.yml:2: names.1: text is expected here, not a mapping of keys"),
-        ("needed: x\ninner:", "mw.yml:2: inner: a mapping of keys is expected here, not nothing"),
+        ("mode: create", "mw.yml: needed: missing; this key is required"),
+        ("needed: x\ntopic: ''", "mw.yml:2: topic: must not be empty"),
+        ("needed: x\ntopic: abcdefghijkl", "mw.yml:2: topic: must have at most 10 characters"),
+        ("needed: x\npartitions: 1.5", "mw.yml:2: partitions: must be a whole number, not '1.5'"),
+        ("needed: {}", "mw.yml:1: needed: must be text, not a mapping of keys"),
+        ("needed: x\nnames: [a, {}]", "mw.yml:2: names.1: must be text, not a mapping of keys"),
+        ("needed: x\ninner:", "mw.yml:2: inner: must be a mapping of keys, not nothing"),
         ("needed: x\nmode: " + "y" * 99, f"mw.yml:2: mode: must be one of 'create', 'precreated' or 'off', not '{'y' * 60}...'"),
         ('needed: x\nmode: "a\\u202eb\\n"', "mw.yml:2: mode: must be one of 'create', 'precreated' or 'off', not 'a b '"),
     ],
@@ -145,7 +145,7 @@ def test_single_problems(text, sentence):
 
 def test_a_prefix_goes_before_the_key_and_a_missing_key_has_its_section_s_line():
     assert told("other: x\nhttp:\n  mode: x\n", prefix="http") == [
-        "mw.yml:2: http.needed: is missing; it has no default",
+        "mw.yml:2: http.needed: missing; this key is required",
         "mw.yml:3: http.mode: must be one of 'create', 'precreated' or 'off', not 'x'",
     ]
 
@@ -176,7 +176,7 @@ def test_known_secrets_and_secret_fields_are_never_shown():
     with pytest.raises(ValidationError) as refused:
         Guarded.model_validate({"token": "HUSH"})
     found = problems_of(refused.value, file="f", prefix="", line_of=lambda _path: None, model=Guarded)
-    assert found == [Problem("f", "token", "is too short: at least 9 are needed")]
+    assert found == [Problem("f", "token", "must have at least 9 entries")]
 
 
 def test_problems_make_one_configuration_error():

@@ -61,33 +61,33 @@ def test_a_full_section_is_read_and_frozen():
 
 
 GUARD = (
-    "can be reached from other machines; set a web_config_file with TLS or users, listen on 127.0.0.1, "
-    "or write insecure: true if the network is trusted"
+    "without TLS and users; set http.web_config_file, listen on 127.0.0.1, or set http.insecure: true if "
+    "the network is trusted"
 )
 
 
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
-        ("http: {listen: '0.0.0.0:9699'}", [f"http.listen: '0.0.0.0:9699' {GUARD}"]),
-        ("http: {listen: ':9699'}", [f"http.listen: ':9699' {GUARD}"]),
-        ("http: {listen: '[::]:9699'}", [f"http.listen: '[::]:9699' {GUARD}"]),
-        ("http: {listen: 'mw.example.org:9699', insecure: 'false'}", [f"http.listen: 'mw.example.org:9699' {GUARD}"]),
-        ("http: {listen: '9699'}", ["http.listen: '9699' is not an address; write HOST:PORT, for example 127.0.0.1:9699"]),
-        ("http: {listen: 'x:70000'}", ["http.listen: 'x:70000' is not an address; write HOST:PORT, for example 127.0.0.1:9699"]),
+        ("http: {listen: '0.0.0.0:9699'}", [f"http.listen: other machines can reach '0.0.0.0:9699' {GUARD}"]),
+        ("http: {listen: ':9699'}", [f"http.listen: other machines can reach ':9699' {GUARD}"]),
+        ("http: {listen: '[::]:9699'}", [f"http.listen: other machines can reach '[::]:9699' {GUARD}"]),
+        ("http: {listen: 'mw.example.org:9699', insecure: 'false'}", [f"http.listen: other machines can reach 'mw.example.org:9699' {GUARD}"]),
+        ("http: {listen: '9699'}", ["http.listen: invalid address '9699'; write HOST:PORT, for example 127.0.0.1:9699"]),
+        ("http: {listen: 'x:70000'}", ["http.listen: invalid address 'x:70000'; write HOST:PORT, for example 127.0.0.1:9699"]),
         (
             "http: {listen: '0.0.0.0:1', lisen: x, insecure: maybe, tokens: {operater: x, audit: 'a b'}}",
             [
-                "http.tokens.audit: a token must be visible ASCII characters without spaces",
+                "http.tokens.audit: invalid token; use visible ASCII characters without spaces",
                 "http.tokens.operater: unknown key; did you mean 'operator'?",
-                "http.insecure: write true or false instead of 'maybe'",
+                "http.insecure: must be true or false, not 'maybe'",
                 "http.lisen: unknown key; did you mean 'listen'?",
             ],
         ),
-        ("http: {web_config_file: ''}", ["http.web_config_file: is empty"]),
+        ("http: {web_config_file: ''}", ["http.web_config_file: must not be empty"]),
         (
             "http: {external_url: 'https://u:p@x/'}",
-            ["http.external_url: must be the address that users open, for example https://mirrorwatch.example.org, without user, query or fragment"],
+            ["http.external_url: invalid address; write the one that users open, for example https://mirrorwatch.example.org, without user, query or fragment"],
         ),
         ("store: {url: 'x'}", ["store.url: is not a database address; write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
         ("store: {url: 'mysql://u:HUSH@h/d'}", ["store.url: 'mysql' is not a supported database; write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
@@ -102,7 +102,7 @@ GUARD = (
         ("store: {url: 'sqlite:///:memory:'}", ["store.url: names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db"]),
         ("store: {url: 'sqlite://var/mw.db'}", ["store.url: accepts neither host nor options; write sqlite:///FILE, with three slashes"]),
         ("store: {keep: {minutes: 400}}", ["store.keep.minutes: invalid duration '400'; write a number with ms, s, m, h or d, for example 5s"]),
-        ("store: {keep: {syncs: 0d}, replica: ''}", ["store.replica: is empty", "store.keep.syncs: must be more than 0 s, not 0 s"]),
+        ("store: {keep: {syncs: 0d}, replica: ''}", ["store.replica: must not be empty", "store.keep.syncs: must be more than 0 s, not 0 s"]),
     ],
 )  # fmt: skip
 def test_refusals(text, sentences):

@@ -50,7 +50,7 @@ def test_for_kubernetes_keys_are_left_out_that_have_no_value(monkeypatch, parser
         "f": {"i": "1"}, "j": "", "k": "null", "l": "~", "m": "nUll", "p": "null\n", "o": ["null", "~"],
     }  # fmt: skip
     assert document.line_of(("e",)) == 5
-    with pytest.raises(ConfigurationError, match=r"is repeated \(also in line 1\); keep one"):
+    with pytest.raises(ConfigurationError, match=r"duplicate key, first in line 1; keep one"):
         strict_yaml.load("a:\na: 1\n", file="f", for_kubernetes=True)
 
 
@@ -74,29 +74,38 @@ def test_a_byte_order_mark_windows_line_ends_and_quoted_names_are_fine():
 
 
 REFUSED = [
-    ("", "mw.yml: is empty; it has no keys"),
-    ("# only a comment\n\n", "mw.yml: is empty; it has no keys"),
-    ("---\n", "mw.yml:2: is empty; it has no keys"),
-    ("- a\n", "mw.yml:1: is a list; a mapping of keys is expected, such as 'key: value'"),
-    ("\nhello", "mw.yml:2: is plain text; a mapping of keys is expected, such as 'key: value'"),
-    ("a: 1\nb:\n  c: 1\n  c: 2\n", "mw.yml:4: b.c: is repeated (also in line 3); keep one"),
-    ("a: {b: 1, b: 2}", "mw.yml:1: a.b: is repeated (also in line 1); keep one"),
+    ("", "mw.yml: file is empty; add keys"),
+    ("# only a comment\n\n", "mw.yml: file is empty; add keys"),
+    ("---\n", "mw.yml:2: file is empty; add keys"),
+    ("- a\n", "mw.yml:1: must be a mapping of keys, such as 'key: value', not a list"),
+    ("\nhello", "mw.yml:2: must be a mapping of keys, such as 'key: value', not plain text"),
+    ("a: 1\nb:\n  c: 1\n  c: 2\n", "mw.yml:4: b.c: duplicate key, first in line 3; keep one"),
+    ("a: {b: 1, b: 2}", "mw.yml:1: a.b: duplicate key, first in line 1; keep one"),
     ("a: &x 1\nb: *x\n", "mw.yml:1: a: anchors (&name) are not supported; write the value itself"),
     ("a: 1\nb: *x\n", "mw.yml:2: b: aliases (*name) are not supported; write the value itself"),
     ("a: 1\n<<: {b: 1}\n", "mw.yml:2: merge keys (<<) are not supported; write the keys themselves"),
-    ("a: !!python/object/apply:os.system [ls]\n", "mw.yml:1: a: tags (!name) are not supported; every value is text"),
-    ("a: !!str 1\n", "mw.yml:1: a: tags (!name) are not supported; every value is text"),
+    ("a: !!python/object/apply:os.system [ls]\n", (
+        "mw.yml:1: a: tags (!name) are not supported; write the value alone"
+    )),
+    ("a: !!str 1\n", "mw.yml:1: a: tags (!name) are not supported; write the value alone"),
     ("? [a]\n: 1\n", "mw.yml:1: a key must be text, not a list or a mapping"),
-    ("a:\n  '': 1\n", "mw.yml:2: a: a key is empty"),
-    ("a: 1\n---\nb: 2\n", "mw.yml:2: holds a second document (after ---): keep one"),
-    ("a:\n\tb: 1\n", "mw.yml:2: a tab in the indentation; indent with spaces"),
-    ("a: 1\nb: \x07\n", "mw.yml:2: holds the control character U+0007: remove it"),
-    (b"a: 1\nb: \xff\n", "mw.yml:2: is not UTF-8 text; save the file as UTF-8"),
-    (b"\xff\xfea\x00", "mw.yml:1: is not UTF-8 text; save the file as UTF-8"),
-    (b"x" * 1_000_001, "mw.yml: is larger than 1 MB, too large for a configuration; is it the right file?"),
-    ("a: b: c\n", "mw.yml:1: is not valid YAML: mapping values are not allowed in this context (column 5); is the line indented as the one above it, and is text with ': ' in quotes?"),
-    ("a: [1, 2\n", "mw.yml:2: is not valid YAML: while parsing a flow sequence did not find expected ',' or ']' (column 1)"),
-    ("a: 'b\n", "mw.yml:2: is not valid YAML: while scanning a quoted scalar found unexpected end of stream (column 1)"),
+    ("a:\n  '': 1\n", "mw.yml:2: a: empty key; write its name, or remove the line"),
+    ("a: 1\n---\nb: 2\n", "mw.yml:2: second YAML document (after ---); keep one"),
+    ("a:\n\tb: 1\n", "mw.yml:2: invalid YAML: tab in the indentation; indent with spaces"),
+    ("a: 1\nb: \x07\n", "mw.yml:2: invalid control character U+0007; remove it"),
+    (b"a: 1\nb: \xff\n", "mw.yml:2: not UTF-8 text; save the file as UTF-8"),
+    (b"\xff\xfea\x00", "mw.yml:1: not UTF-8 text; save the file as UTF-8"),
+    (b"x" * 1_000_001, "mw.yml: larger than 1 MB, the limit for a configuration; check the path"),
+    ("a: b: c\n", (
+        "mw.yml:1: invalid YAML: mapping values are not allowed in this context (column 5); indent the line"
+        " like the one above it, and quote text with ': '"
+    )),
+    ("a: [1, 2\n", (
+        "mw.yml:2: invalid YAML: while parsing a flow sequence did not find expected ',' or ']' (column 1)"
+    )),
+    ("a: 'b\n", (
+        "mw.yml:2: invalid YAML: while scanning a quoted scalar found unexpected end of stream (column 1)"
+    )),
 ]  # fmt: skip
 
 
@@ -127,7 +136,10 @@ def test_a_file_is_read_within_its_bound_and_named(tmp_path):
     path = tmp_path / "mw.yml"
     with pytest.raises(ConfigurationError) as refused:
         strict_yaml.read(path)
-    assert str(refused.value) == f"{path}: cannot be read: no such file or directory"
+    assert (
+        str(refused.value)
+        == f"{path}: cannot be read (no such file or directory); check the path and its permissions"
+    )
     path.write_text("a: b")
     assert strict_yaml.read(path, file="mw.yml").data == {"a": "b"}
     with pytest.raises(ConfigurationError, match="is a directory"):

@@ -53,39 +53,65 @@ basic_auth_users: {{prometheus: {HASH}}}
 
 CASES = [
     ("tls_server_config: {cert_file: none, key_file: nor, client_ca_file: text, client_auth_type: VerifyClientCertIfGiven}",
-     ("web.yml:1: tls_server_config.cert_file: none cannot be read: no such file or directory\n"
-     "web.yml:1: tls_server_config.key_file: nor cannot be read: no such file or directory")),
+     (
+         "web.yml:1: tls_server_config.cert_file: none: cannot be read (no such file or directory); check"
+         " the path and its permissions\nweb.yml:1: tls_server_config.key_file: nor: cannot be read (no"
+         " such file or directory); check the path and its permissions"
+     )),
     ("tls_server_config: {cert_file: ca.crt, key_file: other.key}",
-     "web.yml:1: tls_server_config.cert_file: the key does not belong to the certificate"),
+     "web.yml:1: tls_server_config.cert_file: does not match key_file; name the certificate of that key"),
     ("tls_server_config: {cert_file: text, key_file: ca.key}",
-     "web.yml:1: tls_server_config.cert_file: cert_file and key_file must hold a PEM certificate and its unencrypted PEM key"),
+     ("web.yml:1: tls_server_config.cert_file: must be a PEM certificate, and key_file its unencrypted PEM"
+     " key")),
     ("tls_server_config: {cert_file: locked.crt, key_file: locked.key}",
-     "web.yml:1: tls_server_config.cert_file: cert_file and key_file must hold a PEM certificate and its unencrypted PEM key"),
+     ("web.yml:1: tls_server_config.cert_file: must be a PEM certificate, and key_file its unencrypted PEM"
+     " key")),
     ("tls_server_config: {cert_file: ca.crt, key_file: ca.key, client_ca_file: text, client_auth_type: RequireAndVerifyClientCert}",
-     "web.yml:1: tls_server_config.client_ca_file: text holds no PEM certificate"),
+     "web.yml:1: tls_server_config.client_ca_file: text: must be CA certificates in PEM"),
     ("tls_server_config: {cert_file: ca.crt, key_file: ca.key, client_auth_type: RequireAndVerifyClientCert}",
-     "web.yml:1: tls_server_config.client_ca_file: is missing: RequireAndVerifyClientCert verifies clients against it"),
+     ("web.yml:1: tls_server_config.client_ca_file: missing; RequireAndVerifyClientCert requires it to"
+     " verify client certificates")),
     ("tls_server_config: {cert_file: ca.crt, key_file: ca.key, client_ca_file: ca.crt, client_auth_type: NoClientCert}",
-     "web.yml:1: tls_server_config.client_auth_type: client_ca_file has no effect with NoClientCert; write RequireAndVerifyClientCert"),
+     ("web.yml:1: tls_server_config.client_auth_type: client_ca_file has no effect with NoClientCert; write"
+     " RequireAndVerifyClientCert, or remove client_ca_file")),
     ("tls_server_config: {cert_file: ca.crt, key_file: ca.key, client_ca_file: ca.crt}",
-     "web.yml:1: tls_server_config.client_auth_type: client_ca_file has no effect with NoClientCert; write RequireAndVerifyClientCert"),
+     ("web.yml:1: tls_server_config.client_auth_type: client_ca_file has no effect with NoClientCert; write"
+     " RequireAndVerifyClientCert, or remove client_ca_file")),
     ("tls_server_config: {cert_file: ca.crt, key_file: ca.key, client_auth_type: RequestClientCert}",
-     "web.yml:1: tls_server_config.client_auth_type: RequestClientCert does not verify certificates, which is not supported; write RequireAndVerifyClientCert"),
+     ("web.yml:1: tls_server_config.client_auth_type: RequestClientCert is not supported, because it"
+     " verifies no certificate; write RequireAndVerifyClientCert")),
     ("tls_server_config: {cert_file: ca.crt, key_file: ca.key, min_version: TLS10, cipher_suites: [x]}",
-     ("web.yml:1: tls_server_config.min_version: TLS10 is insecure and not supported; write TLS12 or TLS13\n"
-     "web.yml:1: tls_server_config.cipher_suites: unknown key; known are cert_file, client_auth_type, client_ca_file, key_file, max_version, min_version")),
+     (
+         "web.yml:1: tls_server_config.min_version: TLS10 is insecure and not supported; write TLS12 or"
+         " TLS13\nweb.yml:1: tls_server_config.cipher_suites: unknown key; valid keys: cert_file,"
+         " client_auth_type, client_ca_file, key_file, max_version, min_version"
+     )),
     ("tls_server_config: {cert_file: ca.crt, key_file: ca.key, min_version: TLS13, max_version: TLS12}",
-     "web.yml:1: tls_server_config.max_version: is below min_version: no client could connect"),
-    ("tls_server_config: {key_file: ca.key}", "web.yml:1: tls_server_config.cert_file: is missing; it has no default"),
+     "web.yml:1: tls_server_config.max_version: must not be lower than min_version"),
+    ("tls_server_config: {key_file: ca.key}", (
+        "web.yml:1: tls_server_config.cert_file: missing; this key is required"
+    )),
     ("basic_auth_users:\n  a: HUSHHUSH\n  b: x\n",
-     ("web.yml:2: basic_auth_users.a: is not a bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one\n"
-     "web.yml:3: basic_auth_users.b: is not a bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one")),
-    ("basic_auth_users:\n  a: " + HASH.replace("$04$", "$17$"), "web.yml:2: basic_auth_users.a: has a bcrypt cost outside 4 to 16; use 10 to 12"),
-    ("basic_auth_users:\n  a: " + HASH[:28] + "a" + HASH[29:], "web.yml:2: basic_auth_users.a: is not a bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one"),
-    ("basic_auth_users: {'a:b': " + HASH + "}", "web.yml:1: basic_auth_users.a:b: a user name must be text without a colon"),
-    ("http_server_config: {http2: true}", "web.yml: has no effect; add tls_server_config or basic_auth_users"),
+     (
+         "web.yml:2: basic_auth_users.a: invalid bcrypt hash ($2b$...); create one with 'htpasswd -nBC 10"
+         " \"\"'\nweb.yml:3: basic_auth_users.b: invalid bcrypt hash ($2b$...); create one with 'htpasswd"
+         " -nBC 10 \"\"'"
+     )),
+    ("basic_auth_users:\n  a: " + HASH.replace("$04$", "$17$"), (
+        "web.yml:2: basic_auth_users.a: bcrypt cost must be 4 to 16; use 10 to 12"
+    )),
+    ("basic_auth_users:\n  a: " + HASH[:28] + "a" + HASH[29:], (
+        "web.yml:2: basic_auth_users.a: invalid bcrypt hash ($2b$...); create one with 'htpasswd -nBC 10"
+        " \"\"'"
+    )),
+    ("basic_auth_users: {'a:b': " + HASH + "}", (
+        "web.yml:1: basic_auth_users.a:b: invalid user name; it must not be empty or contain a colon"
+    )),
+    ("http_server_config: {http2: true}", (
+        "web.yml: no TLS and no users; add tls_server_config or basic_auth_users"
+    )),
     ("basic_auth_user: {}", "web.yml:1: basic_auth_user: unknown key; did you mean 'basic_auth_users'?"),
-    ("", "web.yml: is empty; it has no keys"),
+    ("", "web.yml: file is empty; add keys"),
 ]  # fmt: skip
 
 
@@ -126,5 +152,5 @@ def test_what_prometheus_refuses_is_refused_and_what_is_accepted_it_accepts(fold
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"web\.yml: cannot be read: no such file or directory"):
+    with pytest.raises(ConfigurationError, match=r"web\.yml: cannot be read \(no such file"):
         load_web_config(tmp_path / "web.yml")

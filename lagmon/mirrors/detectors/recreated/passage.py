@@ -14,7 +14,7 @@ class Passage(Enum):
 
     COPIED = "copied"
     PASSED_OVER = "passed over"
-    NOT_TOLD = "not told"  # both fit, now and later
+    NOT_TOLD = "ambiguous"  # both fit, now and later
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Service:
         self.latches = {
             ("A", "mirrorwatch-canary"): Latch("A", "mirrorwatch-canary", "one", 5.0, "it came back")
         }
-        self.outcome = Reloaded(("B->A is added",), ("http.listen takes effect at the next start",))
+        self.outcome = Reloaded(("B->A: added",), ("http.listen: takes effect at the next start",))
         self.broken = False
         self.reloads = 0
 
@@ -133,9 +133,9 @@ async def test_not_too_often(scene, path, most):
     ("outcome", "status", "document"),
     [
         (
-            Reloaded(("B->A is added",), ("x takes effect at the next start",)),
+            Reloaded(("B->A: added",), ("x: takes effect at the next start",)),
             200,
-            {"changes": ["B->A is added"], "at_the_next_start": ["x takes effect at the next start"]},
+            {"changes": ["B->A: added"], "at_the_next_start": ["x: takes effect at the next start"]},
         ),
         (
             Reloaded(problems=("f:1: k: no", "f:2: l: no")),
