@@ -1,22 +1,22 @@
 """A configuration: read from YAML, mm2.properties, Strimzi or Connect; validated; reloaded.
 
-sections        the sections of the configuration that belong to no part
-reading         read a configuration
-configuration   what a configuration comes to
+sections        sections mm2, connect, mirror_version, clusters and flows, and the model of the whole file
+reading         reads a configuration
+configuration   the validated configuration
 reference       the reference of all keys as Markdown
-text            the bytes of a configuration, as Mirrorwatch's own YAML or as an mm2.properties
-forms           in which form a file describes a mirror
-validation      validate the sections of a YAML file
+text            content of a file as Mirrorwatch's own YAML or as an mm2.properties
+forms           formats of files that describe a mirror
+validation      validates the sections of a YAML file
 problems        problems of a configuration: each once, in order, without secrets
-mirror          the mirror's own file as it bears on a configuration
-lag_sources     from what it is known how far each flow has come
-burrow_names    how Burrow's users call the clusters
-connect         a mirror on Kafka Connect, asked at its REST address
-connect_asking  what Kafka Connect answers at its REST address, or a sentence on why that is no answer
+mirror          the mirror's own file: its clusters and flows, the lines of its keys, its secrets
+lag_sources     the source of each flow's progress
+burrow_names    names of clusters under /v3, Burrow's API
+connect         a mirror on Kafka Connect, read from its REST API
+connect_rest    requests to the REST API of Kafka Connect, and errors for unusable answers
 connect_files   a mirror on Kafka Connect from a file
-connect_places  what connectors hold that may be shown, and where a cluster's properties stand in them
-connect_url     the address of a Connect worker as a person writes it
-flow_canaries   which flows have a canary, by what topic, and why the others have none
-changes         what a configuration that was read anew changes of the one that runs
-reloading       take over another configuration while the service runs
+connect_places  connectors without secret values, and the keys of a cluster's properties in them
+connect_url     the address of a Connect worker as an operator writes it
+flow_canaries   the canary of each flow: its topics, or the reason why it has none
+changes         differences between the running configuration and one that was read again
+reloading       applies another configuration while the service runs
 """

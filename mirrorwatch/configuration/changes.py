@@ -1,4 +1,4 @@
-"""What a configuration that was read anew changes of the one that runs. Pure."""
+"""Differences between the running configuration and one that was read again. Pure."""
 
 from __future__ import annotations
 
@@ -24,69 +24,71 @@ _USERS = "basic_auth_users"
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What there is to do; whatever is not named goes on untouched.
+    """The flows and clusters to stop, start or change; all others continue.
 
-    A flow that changed stands in both `ended` and `begun`. `opened`, `closed` and `renewed` are clusters that
-    flows touch, or touched; `renewed` ones have other client settings. `anew` tells that every flow begins
-    anew, at another pace. `added`, `left` and `asked_anew` say the same of all clusters that are read: with
-    those that no flow touches the lag monitor has to do, and nobody else. `lag_anew` tells that it begins
-    anew, by other orders.
+    A changed flow is in both `stopped` and `started`. `opened`, `closed` and `reconnected` are clusters of
+    flows; `reconnected` ones have other client settings. With `all_restarted`, every flow restarts at another
+    interval. `read_added`, `read_removed` and `read_reconnected` are the same for all clusters that
+    Mirrorwatch reads: clusters without a flow concern only the lag monitor. `lag_restarted`: its settings
+    changed.
     """
 
-    ended: tuple[str, ...] = ()
-    begun: tuple[CanaryFlow, ...] = ()
+    stopped: tuple[str, ...] = ()
+    started: tuple[CanaryFlow, ...] = ()
     opened: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
-    renewed: tuple[str, ...] = ()
-    anew: bool = False
-    added: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-    asked_anew: tuple[str, ...] = ()
-    followed: tuple[str, ...] = ()  # flows that go on and of which something else tells how far they are
-    lag_anew: bool = False
-    settings: tuple[str, ...] = ()  # keys that take effect at once and touch no flow
+    reconnected: tuple[str, ...] = ()
+    all_restarted: bool = False
+    read_added: tuple[str, ...] = ()
+    read_removed: tuple[str, ...] = ()
+    read_reconnected: tuple[str, ...] = ()
+    lag_changed: tuple[str, ...] = ()  # flows that continue, with other settings of the lag monitor
+    lag_restarted: bool = False
+    settings: tuple[str, ...] = ()  # keys that take effect at once and affect no flow
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return each change in a sentence; one that says so where there is none."""
-        begun = {flow.name for flow in self.begun}
-        told = [f"{name}: removed" for name in self.ended if name not in begun]
-        told += [f"{name}: restarted with new settings" for name in self.ended if name in begun]
-        told += [f"{flow.name}: added" for flow in self.begun if flow.name not in self.ended]
-        told += [f"{name}: the lag monitor restarted with new settings" for name in self.followed]
-        told += [f"cluster {alias}: added" for alias in self.added]
-        told += [f"cluster {alias}: removed" for alias in self.left]
-        lone = [alias for alias in self.closed if alias not in self.left]
-        told += [f"cluster {alias}: no longer part of a flow, read only by the lag monitor" for alias in lone]
-        told += [f"cluster {alias}: clients re-created" for alias in self.asked_anew]
-        told += [f"{key}: changed" for key in self.settings]
-        told += ["lag monitor: restarted"] if self.lag_anew else []
-        return tuple(told) or ("no changes",)
+        """Return a sentence for each change, or one if nothing changed."""
+        started = {flow.name for flow in self.started}
+        found = [f"{name}: removed" for name in self.stopped if name not in started]
+        found += [f"{name}: restarted with new settings" for name in self.stopped if name in started]
+        found += [f"{flow.name}: added" for flow in self.started if flow.name not in self.stopped]
+        found += [f"{name}: the lag monitor restarted with new settings" for name in self.lag_changed]
+        found += [f"cluster {alias}: added" for alias in self.read_added]
+        found += [f"cluster {alias}: removed" for alias in self.read_removed]
+        lone = [alias for alias in self.closed if alias not in self.read_removed]
+        found += [
+            f"cluster {alias}: no longer part of a flow, only the lag monitor reads it" for alias in lone
+        ]
+        found += [f"cluster {alias}: clients re-created" for alias in self.read_reconnected]
+        found += [f"{key}: changed" for key in self.settings]
+        found += ["lag monitor: restarted"] if self.lag_restarted else []
+        return tuple(found) or ("no changes",)
 
 
 def what_changes(old: Configuration, new: Configuration) -> Changes:
-    """Compare what runs with what is to run, whose fixed keys are those of `old`."""
+    """Compare the running configuration with the new one, whose fixed keys are those of `old`."""
     before = {flow.name: flow for flow in old.canary_flows}
     after = {flow.name: flow for flow in new.canary_flows}
-    anew = any(
+    all_restarted = any(
         getattr(old.canary, key) != getattr(new.canary, key) for key in _keys_of(new.canary, Reload.ALL_FLOWS)
     )
-    same = set() if anew else {name for name, flow in after.items() if before.get(name) == flow}
-    opened, closed, renewed = _clusters(old.touched, new.touched)
-    added, left, asked_anew = _clusters(old.clients, new.clients)
+    same = set() if all_restarted else {name for name, flow in after.items() if before.get(name) == flow}
+    opened, closed, reconnected = _clusters(old.touched, new.touched)
+    read_added, read_removed, read_reconnected = _clusters(old.clients, new.clients)
     orders = lag_orders(old), lag_orders(new)
     return Changes(
-        ended=tuple(name for name in before if name not in same),
-        begun=tuple(flow for name, flow in after.items() if name not in same),
+        stopped=tuple(name for name in before if name not in same),
+        started=tuple(flow for name, flow in after.items() if name not in same),
         opened=opened,
         closed=closed,
-        renewed=renewed,
-        anew=anew,
-        added=added,
-        left=left,
-        asked_anew=asked_anew,
-        followed=_followed(*orders, same),
-        lag_anew=None not in orders and orders[0] != orders[1],
+        reconnected=reconnected,
+        all_restarted=all_restarted,
+        read_added=read_added,
+        read_removed=read_removed,
+        read_reconnected=read_reconnected,
+        lag_changed=_lag_changed(*orders, same),
+        lag_restarted=None not in orders and orders[0] != orders[1],
         settings=_settings(old, new),
     )
 
@@ -94,7 +96,7 @@ def what_changes(old: Configuration, new: Configuration) -> Changes:
 def _clusters(
     old: Mapping[str, ClientSettings], new: Mapping[str, ClientSettings]
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return which clusters are new, which are gone, and which have other client settings."""
+    """Return the clusters that are new, removed, and those with other client settings."""
     return (
         tuple(alias for alias in new if alias not in old),
         tuple(alias for alias in old if alias not in new),
@@ -113,9 +115,9 @@ def at_the_next_start(running: Configuration, asked: Configuration) -> tuple[str
 
 
 def in_effect(running: Configuration, new: Configuration) -> Configuration:
-    """Return the new configuration with what the running one cannot change as it is there.
+    """Return the new configuration with the running values of keys that cannot change.
 
-    The canary's topic and mode have to be those already, since its flows follow from them.
+    `canary.topic` and `canary.mode` must be the running ones already, because the flows depend on them.
     """
     kept = {"listen": running.http.listen, "web_config_file": running.http.web_config_file}
     web_config = running.web_config
@@ -134,16 +136,16 @@ def _same_web_file(one: Configuration, other: Configuration) -> bool:
 
 
 def _takes_users(running: Configuration, new: Configuration) -> bool:
-    """Tell whether the users of the web configuration can change at once.
+    """Return whether the users of the web configuration can change at once.
 
-    Where none are left, TLS guards alone, and that of the new file does so only from the next start on.
+    Without users, only TLS protects the pages, and the new file's TLS takes effect at the next start.
     """
     before, after = running.web_config, new.web_config
     guarded = after.users is not None or before.tls_settings == after.tls_settings
     return guarded and _same_web_file(running, new)
 
 
-def _followed(before: LagOrders | None, after: LagOrders | None, same: set[str]) -> tuple[str, ...]:
+def _lag_changed(before: LagOrders | None, after: LagOrders | None, same: set[str]) -> tuple[str, ...]:
     if before is None or after is None:
         return ()
     return tuple(name for name in after.flows if name in same and not before.same(name, after))

@@ -1,4 +1,4 @@
-"""What a configuration comes to: clusters with their clients, flows with canaries, our own settings."""
+"""The validated configuration: clusters with their clients, flows with canaries, settings."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LagSource:
-    """From what it is known how far one flow has come.
+    """The source of one flow's progress.
 
-    `lag_from` is connect-offsets, group, equal-offsets or offset-syncs. `group` is a pattern of names, for
-    the second alone; `kafka_cluster` and `topic` are where offsets are kept, for the first: the topic is None
-    where nothing says its name. `worker_topics` are the others of its worker that the operator names, by key
-    of OffsetsSection. `topics_read` is whether the mirror's own configuration says which topics it carries.
+    `lag_from` is connect-offsets, group, equal-offsets or offset-syncs. `group` is a pattern of names, used
+    with group. `kafka_cluster` and `topic` are where offsets are stored, used with connect-offsets; `topic`
+    is None if its name is unknown. `worker_topics` are the configured other topics of the worker, by key of
+    OffsetsSection. `topics_read`: the mirror's own configuration lists the topics that it replicates.
     """
 
     lag_from: str
@@ -45,16 +45,16 @@ class LagSource:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A configuration that was read in full.
+    """A complete and valid configuration.
 
-    `warnings` are for the operator and stop nothing. `remarks` are those of them that change nothing of what
-    is watched, such as keys of its own clients that do not reach them. `mm2_path` is the mirror's file,
-    None where there is none. `connectors` are those of a mirror on Connect, without what they hold, each as
-    it was when this was read. `clients` are of every cluster that we read: those that a flow touches and,
-    while the lag monitor is on, all others that can be read. `lag_sources` has every flow by name,
-    `burrow_names` every cluster that we read by alias. `cluster_secrets` are those of `secrets` that
-    clients have, ours and the mirror's own. `connect` is where a mirror on Connect is asked about.
-    `web_config` is what the file of http.web_config_file holds; without such a file it asks nobody.
+    `warnings` are for the operator and stop nothing. `remarks` are the warnings that do not change what is
+    watched, such as keys that do not reach the mirror's own clients. `mm2_path` is the mirror's file, if any.
+    `connectors` are those of a mirror on Connect at the time of reading, without their values. `clients` are
+    of every cluster that Mirrorwatch reads: those of flows and, while the lag monitor is on, all others that
+    can be read. `lag_sources` has every flow by name, `burrow_names` every cluster of `clients` by alias.
+    `cluster_secrets` are the `secrets` of clients, Mirrorwatch's and the mirror's. `connect` is the address
+    of the mirror's Connect worker. `web_config` is the content of http.web_config_file; without it, no user
+    is required.
     """
 
     path: Path
@@ -82,23 +82,23 @@ class Configuration:
 
     @property
     def touched(self) -> dict[str, ClientSettings]:
-        """Return the clients of the clusters that a flow touches: to no other anything is written."""
+        """Return the clients of the clusters of flows, the only ones that Mirrorwatch writes to."""
         used = self.topology.touched
         return {alias: settings for alias, settings in self.clients.items() if alias in used}
 
     @property
     def lone(self) -> tuple[str, ...]:
-        """Return the clusters that no flow touches and that we read: the lag monitor alone does."""
+        """Return the clusters that are part of no flow; only the lag monitor reads them."""
         used = self.topology.touched
         return tuple(alias for alias in self.clients if alias not in used)
 
     @property
     def worth_reading(self) -> tuple[Problem, ...]:
-        """Return the warnings without the remarks: what a person should read each time the service starts."""
+        """Return the warnings without the remarks: those that the service logs at each start."""
         return tuple(warning for warning in self.warnings if warning not in self.remarks)
 
     def objectives_to(self, do: str) -> tuple[Objective, ...]:
-        """Return the objectives; raises ConfigurationError without any, where there is nothing to `do`."""
+        """Return the objectives; raises ConfigurationError if there are none to `do` something with."""
         if not self.objectives:
             sentence = f"no objective fits any flow, so there is nothing to {do}; add a flow, or an objective"
             raise ConfigurationError([Problem(str(self.path), "objectives", sentence)])
@@ -106,5 +106,5 @@ class Configuration:
 
     @property
     def directory(self) -> Path:
-        """Return the folder that relative paths are taken from."""
+        """Return the folder of relative paths."""
         return self.path.parent

@@ -1,4 +1,4 @@
-"""A mirror on Kafka Connect, asked at its REST address: its connectors as clusters and flows."""
+"""A mirror on Kafka Connect, read from its REST API: its connectors as clusters and flows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from fleet.connect.connectors import Overrides, Worker, read_connectors, version_of_worker
 from fleet.connect.json import expanded
 from fleet.errors import ConfigurationError, MalformedError, Problem, RefusedError, UnavailableError
-from mirrorwatch.configuration.connect_asking import answer_of, no_connect
 from mirrorwatch.configuration.connect_places import harmless, place_of
+from mirrorwatch.configuration.connect_rest import answer_of, no_connect
 from mirrorwatch.configuration.problems import secrets_in
 from runtime.process.loop import run_to_end
 
@@ -24,7 +24,7 @@ _BOTH = {"expand": ["info", "status"]}
 
 
 class ConnectAddress:
-    """The connectors behind one address. `secrets` grows by what a mirror's hold, in clear as it is."""
+    """The connectors at one address. `secrets` collects those of the mirror, which Connect shows in clear."""
 
     path: Path | None = None  # there is no file
 
@@ -42,10 +42,10 @@ class ConnectAddress:
         clusters: Mapping[str, Mapping[str, str]],
         flow_overrides: Mapping[str, FlowOverrides],
     ) -> Mm2:
-        """Return what the connectors come to.
+        """Return clusters and flows of the connectors.
 
-        Raises ConfigurationError, UnavailableError where nothing answers, and RefusedError where the address
-        lets nobody in who comes like this.
+        Raises ConfigurationError, UnavailableError without an answer, and RefusedError if Connect refuses the
+        user.
         """
         version, found = run_to_end(self._ask())
         for connector in found:
@@ -53,24 +53,24 @@ class ConnectAddress:
                 self.secrets |= secrets_in(connector.config)
         found = self._chosen(found)
         self.connectors = tuple(harmless(each) for each in found if each.kind is not None)
-        said = Overrides(mirror_version, clusters, flow_overrides)
+        overrides = Overrides(mirror_version, clusters, flow_overrides)
         try:
-            return read_connectors(found, Worker(version=version), file=self.name, said=said)
+            return read_connectors(found, Worker(version=version), file=self.name, said=overrides)
         except ConfigurationError as error:
-            raise ConfigurationError([self._told(problem) for problem in error.problems]) from error
+            raise ConfigurationError([self._at_url(problem) for problem in error.problems]) from error
 
     @property
     def passwords(self) -> set[str]:
-        """Return what must never be shown, whoever says it: of connectors it is all that is secret."""
+        """Return texts that must never be shown: all secrets of the connectors."""
         return self.secrets
 
     def locate(self, alias: str, name: str) -> tuple[str, str] | None:
-        """Return where and under which key a client property of a cluster stands; None where it does not."""
+        """Return the place and the key of a client property of a cluster; None if it is not set."""
         key = place_of(self.connectors, alias, name)
         return None if key is None else (self.name, key)
 
     async def _ask(self) -> tuple[str | None, tuple[Connector, ...]]:
-        """Return the version of the worker that answers, and every connector with its state."""
+        """Return the version of the worker, and every connector with its state."""
         root = await self._get("/")
         if not isinstance(root, dict) or not isinstance(root.get("version"), str):
             raise self._no_connect(no_connect(self._section, "the answer has no version"))
@@ -90,7 +90,7 @@ class ConnectAddress:
             raise type(error)(self._placed(str(error))) from error
 
     def _chosen(self, found: tuple[Connector, ...]) -> tuple[Connector, ...]:
-        """Return the connectors that are named, all where none is; ConfigurationError for those not there."""
+        """Return the configured connectors, by default all; raises ConfigurationError for unknown ones."""
         if self._section.connectors is None:
             return found
         there = {each.name: each for each in found}
@@ -116,8 +116,8 @@ class ConnectAddress:
     def _no_connect(self, error: MalformedError) -> ConfigurationError:
         return ConfigurationError([self._problem(("connect", "url"), str(error))])
 
-    def _told(self, problem: Problem) -> Problem:
-        """Return a problem with the address as a whole as one of its key in our file."""
+    def _at_url(self, problem: Problem) -> Problem:
+        """Return a problem of the whole address as one of its key in Mirrorwatch's file."""
         if problem.key or problem.file != self.name:
             return problem
         return self._problem(("connect", "url"), f"{self.name}: {problem.sentence}")

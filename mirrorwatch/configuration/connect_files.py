@@ -41,7 +41,7 @@ _NAMES = {
     for key in ("namespace", "name")
 }
 _READ = (("spec",), ("apiVersion",))
-# Fields of Strimzi's API that are strings: an alias NO or on is text, whatever YAML 1.1 makes of it.
+# Fields of Strimzi's API that are strings: an alias NO or on is text, although YAML 1.1 has booleans.
 _TEXTS = frozenset(
     {
         *("alias", "sourceCluster", "targetCluster", "connectCluster", "bootstrapServers", "groupId"),
@@ -54,7 +54,7 @@ _TEXTS = frozenset(
 
 
 class ConnectorsFile:
-    """Connectors in one file. `secrets` grows by what those of a mirror hold in their properties."""
+    """Connectors in one file. `secrets` collects those in the properties of the mirror's connectors."""
 
     def __init__(self, path: Path, form: Form) -> None:
         self.path = path
@@ -64,25 +64,25 @@ class ConnectorsFile:
         self._lines: dict[str, int] = {}
         self._warnings: list[Problem] = []
 
-    def read(self, content: bytes, *, said: Overrides) -> Mm2:
-        """Return what the file comes to; ConfigurationError with every problem, and its line where known."""
+    def read(self, content: bytes, *, overrides: Overrides) -> Mm2:
+        """Return clusters and flows of the file; raises ConfigurationError with every problem."""
         try:
             mirrors = self._described(content)
             connectors = [each for mirror in mirrors for each in mirror.connectors if each.kind is not None]
             for connector in connectors:
                 self.secrets |= secrets_in(connector.config)
             self.connectors = tuple(map(harmless, connectors))
-            found = read_described(mirrors, file=str(self.path), said=said)
+            found = read_described(mirrors, file=str(self.path), said=overrides)
         except ConfigurationError as error:
             raise ConfigurationError([self.placed(problem) for problem in error.problems]) from error
         warnings = (*found.warnings, *self._warnings)
         return Mm2(found.topology, tuple(self.placed(warning) for warning in warnings))
 
     def placed(self, problem: Problem) -> Problem:
-        """Return the problem with the line of its key, or of what is nearest above it."""
+        """Return the problem with the line of its key, or of the nearest key above it."""
         if problem.file != str(self.path) or not problem.key:
             return problem
-        # The keys of a connector have dots in them: a path is found as the text that it is.
+        # The keys of a connector contain dots: a path is found as text.
         steps = problem.key.split(".")
         for length in range(len(steps), 0, -1):
             line = self._lines.get(".".join(steps[:length]))
@@ -91,7 +91,7 @@ class ConnectorsFile:
         return problem
 
     def locate(self, alias: str, name: str) -> tuple[str, str] | None:
-        """Return file and key as written of a client property of a cluster; None where it is not here."""
+        """Return the place and the key of a client property of a cluster; None if it is not set."""
         key = place_of(self.connectors, alias, name)
         return None if key is None else (self.placed(Problem(str(self.path), key, "")).file, key)
 
@@ -137,7 +137,7 @@ class ConnectorsFile:
     def _documents(
         self, content: bytes, skipped: list[str]
     ) -> tuple[list[Resource], dict[int, Mapping[tuple[str, ...], int]]]:
-        """Return the resources of every document that may say something of mirrors, and lines by document."""
+        """Return the resources of every document that may describe a mirror, and lines by document."""
         resources: list[Resource] = []
         lines: dict[int, Mapping[tuple[str, ...], int]] = {}
         for number, part in enumerate(strict_yaml.split(content, file=str(self.path))):
@@ -159,7 +159,7 @@ class ConnectorsFile:
     def _note_lines(
         self, found: Sequence[Placed], documents: Mapping[int, Mapping[tuple[str, ...], int]]
     ) -> None:
-        """Keep the line of each key that is read, as the key is called in sentences."""
+        """Keep the line of each key that is read, by the name of the key in messages."""
         by_place = {(each.resource.document, each.resource.path): each.prefix for each in found}
         depths = {len(each.resource.path) for each in found}
         for document, lines in documents.items():
@@ -211,7 +211,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _as_text(value: Any) -> Any:
-    """Return JSON with every scalar as the text that strict YAML without nulls would have."""
+    """Return JSON with every scalar as text and without nulls, as the strict YAML reader does."""
     match value:
         case dict():
             return {key: _as_text(each) for key, each in value.items() if each is not None}

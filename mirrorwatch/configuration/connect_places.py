@@ -1,4 +1,4 @@
-"""What connectors hold that may be shown, and where a cluster's properties stand in them."""
+"""Connectors without secret values, and the keys of a cluster's properties in them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _HARMLESS = ("connector.class", "source.cluster.alias", "target.cluster.alias", 
 
 
 def harmless(connector: Connector) -> Connector:
-    """Return the connector with the names of its properties, but the values of a few only."""
+    """Return the connector with all names of its properties, but the values of a few."""
     config = {key: value if key in _HARMLESS else "" for key, value in connector.config.items()}
     return replace(connector, config=config)
 
 
 def place_of(connectors: Iterable[Connector], alias: str, name: str) -> str | None:
-    """Return the key as written of a client property of a cluster; None where no connector has it."""
+    """Return the key of a client property of a cluster; None if no connector has it."""
     for connector in connectors:
         for side, own in (("source", connector.source), ("target", connector.target)):
             for key in (f"{side}.{role}.{name}" for role in _ROLES):

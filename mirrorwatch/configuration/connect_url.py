@@ -1,4 +1,4 @@
-"""The address of a Connect worker as a person writes it."""
+"""The address of a Connect worker as an operator writes it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 
 def rest_address(text: str) -> str:
-    """Return the address without what stands behind the host and path; ValueError with a sentence for others.
+    """Return the address in its short form; raises ValueError with a sentence for an invalid one.
 
-    A path stays, for a proxy may have one; `/connectors`, as it is copied from a command, does not.
+    A path is kept, because a proxy may have one; `/connectors` at its end is removed.
     """
-    if "@" in text:  # first of all, for what stands before it may be a password with any letter in it
+    if "@" in text:  # first, because the text before it may be a password with any letter
         raise ValueError("must not contain a user; set connect.username and connect.password")
     try:
         parts = urlsplit(text.strip())

@@ -1,4 +1,4 @@
-"""Which flows have a canary, by what topic, and why the others have none."""
+"""The canary of each flow: its topics, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from fleet.verdicts.flow import Decision, Flow
     from mirrorwatch.configuration.sections import FlowSection
 
-DEFAULT_REFRESH_S = 600.0  # of a mirror whose refreshing is switched off: a restart takes up new topics
+DEFAULT_REFRESH_S = 600.0  # for a mirror without refresh, which finds new topics at a restart
 
 
 def canary_flows(
     topology: Topology,
     canary: CanaryConfig,
-    said: Mapping[str, FlowSection],
+    sections: Mapping[str, FlowSection],
     *,
     where: Callable[[tuple[str, ...], str], Problem],
 ) -> tuple[tuple[CanaryFlow, ...], list[Problem], list[Problem]]:
-    """Return every flow with its canary, then problems, then warnings."""
+    """Return every flow with its canary, the problems, and the warnings."""
     problems: list[Problem] = []
     warnings: list[Problem] = []
     found = []
     for flow in topology.flows:
-        own = said[flow.name].canary.threshold if flow.name in said else None
+        own = sections[flow.name].canary.threshold if flow.name in sections else None
         threshold_s = own if own is not None else canary.threshold
         if own is not None and own > canary.horizon:
             sentence = (
@@ -66,13 +66,13 @@ def canary_flows(
                 exactly_once=flow.exactly_once,
                 off=off,
                 heartbeats_topic=_heartbeats_topic(flow),
-                tasks_topic=_tasks_topic(flow, said.get(flow.name)),
+                tasks_topic=_tasks_topic(flow, sections.get(flow.name)),
             )
         )
     if canary.mode is not CanaryMode.OFF:
         problems += [
-            where(("flows", f"{path[0]}->{path[1]}"), _round_sentence(path, canary.topic))
-            for path in _rounds(topology, canary.topic)
+            where(("flows", f"{path[0]}->{path[1]}"), _loop_sentence(path, canary.topic))
+            for path in _loops(topology, canary.topic)
         ]
     return tuple(found), list(dict.fromkeys(problems)), warnings
 
@@ -80,28 +80,28 @@ def canary_flows(
 def _heartbeats_topic(flow: Flow) -> str:
     """Return the name that the heartbeats of the flow's source have on its target, if they are replicated.
 
-    If that is the name of the target's own heartbeats, they prove nothing about the flow.
+    The name of the target's own heartbeats does not count, because they prove nothing about the flow.
     """
     remote = flow.remote_topic(HEARTBEATS)
     return remote if flow.decide(HEARTBEATS).replicated and remote != HEARTBEATS else ""
 
 
-def _tasks_topic(flow: Flow, said: FlowSection | None) -> str:
-    """Return the topic on the target in which a dedicated mirror keeps what its tasks are to do.
+def _tasks_topic(flow: Flow, section: FlowSection | None) -> str:
+    """Return the topic on the target in which a dedicated mirror stores the configuration of its tasks.
 
-    In Connect mode, which the name of an offsets topic tells too, the name of that topic is not known, or
-    what stands in it stands under a connector's own name.
+    Empty in Connect mode, which a configured offsets topic implies: the topic is unknown then, or its keys
+    have a connector's own name.
     """
-    if flow.on_connect or (said is not None and said.offsets is not None):
+    if flow.on_connect or (section is not None and section.offsets is not None):
         return ""
     return flow.config_storage_topic or f"mm2-configs.{flow.source}.internal"
 
 
 def topics_line(flow: Flow, topic: str) -> str:
-    """Return the line of the mirror's file that has the topic replicated, empty where no line does.
+    """Return the line to add to the mirror's file so that it replicates the topic; empty if no line helps.
 
-    No line does where the flow excludes the topic, or where its name and not a filter keeps it back. A line
-    for a connector or a resource is both YAML and JSON.
+    No line helps if the flow excludes the topic, or if its name prevents replication. A line for a connector
+    or a resource is both YAML and JSON.
     """
     if flow.decide(topic).rule != "filtered" or _is_excluded(flow, topic):
         return ""
@@ -113,7 +113,7 @@ def topics_line(flow: Flow, topic: str) -> str:
 
 
 def fix_of(flow: Flow, topic: str) -> str:
-    """Return what an operator does to have the topic replicated, empty where that is not known."""
+    """Return the remedy if a flow does not replicate the topic; empty if unknown."""
     line = topics_line(flow, topic)
     if line and flow.topics_key:
         return f"set {flow.topics_key} in the mirror's configuration: {line}"
@@ -129,7 +129,7 @@ def _is_excluded(flow: Flow, topic: str) -> bool:
 
 
 def _internal_sentence(decision: Decision) -> str:
-    """Return a sentence where MirrorMaker takes the name for internal, in one of its readings at least."""
+    """Return a sentence if MirrorMaker treats the name as internal, in one of its versions at least."""
     if decision.rule == "internal":
         why = decision.sentence.removesuffix(".")
         return f"{why}; choose another name, for example mirrorwatch-canary"
@@ -143,14 +143,14 @@ def _internal_sentence(decision: Decision) -> str:
     return ""
 
 
-def _rounds(topology: Topology, topic: str) -> tuple[tuple[str, ...], ...]:
-    """Return the rounds in which this topic would come back to where it began, under its own name.
+def _loops(topology: Topology, topic: str) -> tuple[tuple[str, ...], ...]:
+    """Return the loops in which this topic would return to its first cluster under its own name.
 
-    Each is a path that ends with the cluster it begins with, and is told once, from the source of its first
-    flow in the configuration. Where several rounds share flows, the shortest through each cluster are told.
+    Each is a path that ends with its first cluster. It is returned once, from the source of its first flow in
+    the configuration. If several loops share flows, the shortest through each cluster are returned.
     """
-    # Policies only ever add to a name: what comes back under the same one was renamed by no flow on its way.
-    # Topology.reach would follow the renamed too, on very many ways where clusters mirror one another.
+    # Policies only add to a name, so a topic that returns with the same name was renamed by no flow.
+    # Topology.reach would follow renamed topics too, on very many paths if clusters mirror each other.
     onward: dict[str, list[str]] = {}
     for flow in topology.flows:
         if flow.decide(topic).remote_topic == topic:
@@ -171,7 +171,7 @@ def _rounds(topology: Topology, topic: str) -> tuple[tuple[str, ...], ...]:
     return tuple(found.values())
 
 
-def _round_sentence(path: tuple[str, ...], topic: str) -> str:
+def _loop_sentence(path: tuple[str, ...], topic: str) -> str:
     return (
         f"{topic} would be replicated in a loop ({' -> '.join(path)}), because these flows keep its name;"
         " exclude it from one of them, or set canary.mode: off"

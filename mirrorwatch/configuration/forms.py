@@ -1,10 +1,10 @@
-"""In which form a file describes a mirror. What the file holds decides; its name only where that is open.
+"""Formats of files that describe a mirror. The content decides; the name decides if the content is ambiguous.
 
 1. Kubernetes: `apiVersion` and `kind` at the top of a document, as YAML or JSON.
-2. Connectors in JSON: the text begins with { or [ and holds `connector.class`.
+2. Connectors in JSON: the text starts with { or [ and contains `connector.class`.
 3. A connector's properties: a line that sets `connector.class`.
-4. MirrorMaker's properties: the name ends in .properties, or lines that only such a file has.
-5. Anything else is Mirrorwatch's own YAML; named under `mm2`, it is taken for what its name says.
+4. MirrorMaker's properties: the name ends in .properties, or there are lines that only such a file has.
+5. Anything else is Mirrorwatch's own YAML; under `mm2`, its name decides.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ACCEPTED = (
     "Strimzi's KafkaMirrorMaker2, KafkaConnector and KafkaConnect in YAML or JSON, and MirrorMaker's "
     "connectors of Kafka Connect in JSON (as posted, as put, or GET /connectors?expand=info)"
 )
-"""The forms of a configuration, for the error about a file that has none of them."""
+"""The formats of a configuration, for the error about a file in none of them."""
 
 _KIND = re.compile(rb"^[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
 _API_VERSION = re.compile(rb"^[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
@@ -40,7 +40,7 @@ _SPACE = b"\xef\xbb\xbf \t\r\n"
 
 
 class Form(Enum):
-    """In which form a file describes a mirror; OURS is Mirrorwatch's own YAML."""
+    """The format of a file that describes a mirror; OURS is Mirrorwatch's own YAML."""
 
     OURS = "Mirrorwatch's YAML"
     PROPERTIES = "mm2.properties"
@@ -50,12 +50,12 @@ class Form(Enum):
 
 
 def form_of(path: Path, content: bytes) -> Form:
-    """Return the form of a file that is given as the configuration."""
+    """Return the format of the configuration file."""
     return _by_content(path, content) or Form.OURS
 
 
 def form_of_mirror(path: Path, content: bytes) -> Form:
-    """Return the form of a file that is named under `mm2`, which is never Mirrorwatch's own."""
+    """Return the format of a file under `mm2`, which is never Mirrorwatch's own."""
     found = _by_content(path, content)
     if found is not None:
         return found
@@ -67,15 +67,15 @@ def form_of_mirror(path: Path, content: bytes) -> Form:
 
 
 def is_json(content: bytes) -> bool:
-    """Tell whether the text is meant as JSON; YAML in braces rarely has its first key in quotes."""
+    """Return whether the text is JSON; YAML in braces rarely has its first key in quotes."""
     return re.match(rb"[\[{]\s*[\"\[{}\]]", content.lstrip(_SPACE)) is not None
 
 
 def own_document(path: Path, content: bytes, known: Iterable[str]) -> Document:
-    """Return Mirrorwatch's own YAML, whose `known` keys are at its top.
+    """Return Mirrorwatch's own YAML, whose top-level keys are `known`.
 
-    Raises ConfigurationError: for a file without any of them, or of similar ones, with the forms that are
-    accepted; else with what is wrong as YAML.
+    Raises ConfigurationError: with the accepted formats for a file without any such key or a similar one,
+    else with the error in the YAML.
     """
     names = sorted(known)
     try:

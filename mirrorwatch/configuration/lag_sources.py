@@ -1,4 +1,4 @@
-"""From what it is known how far each flow has come: `lag_from`, `group` and `offsets` of the flows."""
+"""The source of each flow's progress: `lag_from`, `group` and `offsets` of the flows."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _UNWRITTEN = (
 )
 
 
-def wrong_sources(
-    said: Mapping[str, FlowSection],
+def problems_of_sources(
+    sections: Mapping[str, FlowSection],
     aliases: frozenset[str] | None,
     *,
     where: Callable[[tuple[str, ...], str], Problem],
 ) -> list[Problem]:
-    """Return a problem for each pattern of groups that cannot be used, and each cluster that is not there.
+    """Return a problem for each invalid pattern of groups, and for each unknown cluster.
 
-    `aliases` is None where not all clusters are known: then nothing is said of them.
+    `aliases` is None if not all clusters are known; then clusters are not checked.
     """
     problems = []
-    for name, section in said.items():
+    for name, section in sections.items():
         try:
             PatternList(section.group or "")
         except ValueError as error:
@@ -57,20 +57,20 @@ def wrong_sources(
 
 def sources_of_lag(
     topology: Topology,
-    said: Mapping[str, FlowSection],
+    sections: Mapping[str, FlowSection],
     *,
     where: Callable[[tuple[str, ...], str], Problem],
     written: str = "",
 ) -> tuple[dict[str, LagSource], list[Problem]]:
-    """Return where each flow's progress is read, by its name, and a warning for each that is unknown.
+    """Return the source of each flow's progress by its name, and a warning for each unknown one.
 
-    Another warning is about topics of a worker's tasks that are named while their connector is not.
-    `written` says in words where such keys are written, if that is not the file itself.
+    Topics of a worker's tasks get a warning if the connector's name is unknown. `written` says where such
+    keys are written if not in the file itself.
     """
     found: dict[str, LagSource] = {}
     warnings = []
     for flow in topology.flows:
-        section = said.get(flow.name, FlowSection())
+        section = sections.get(flow.name, FlowSection())
         lag_from = section.lag_from or _CONNECT
         if lag_from == _SYNCS and not flow.emit_offset_syncs:
             warnings.append(where(("flows", flow.name, "lag_from"), _UNWRITTEN))
@@ -78,23 +78,23 @@ def sources_of_lag(
             found[flow.name] = LagSource(lag_from, section.group)
             continue
         topic, home = flow.offset_storage_topic, flow.offset_storage_cluster or flow.target
-        told = {} if section.offsets is None else section.offsets.worker_topics
+        topics = {} if section.offsets is None else section.offsets.worker_topics
         read = flow.on_connect or flow.status_storage_topic is not None
         found[flow.name] = LagSource(
-            _CONNECT, None, home, topic, told, topics_read=read and section.topics is None
+            _CONNECT, None, home, topic, topics, topics_read=read and section.topics is None
         )
         if flow.on_connect and topic is None:
             warnings.append(where(("flows", flow.name, "offsets"), f"{_UNKNOWN} {written}".rstrip()))
         if not _is_named(flow):
-            warnings += [where(("flows", flow.name, "offsets", key), _NAMELESS) for key in told]
+            warnings += [where(("flows", flow.name, "offsets", key), _NAMELESS) for key in topics]
     return found, warnings
 
 
 def _is_named(flow: Flow) -> bool:
-    """Tell whether the name of the flow's source connector is known: of a dedicated mirror by its file."""
+    """Return whether the name of the flow's source connector is known, for a dedicated mirror by its file."""
     return bool(flow.connector) if flow.on_connect else flow.status_storage_topic is not None
 
 
 def flows_kept_at(sources: Mapping[str, LagSource], kafka_cluster: str) -> tuple[str, ...]:
-    """Return the flows whose mirrors keep their offsets on this cluster, where the topic is known."""
+    """Return the flows whose mirrors store their offsets in a known topic of this cluster."""
     return tuple(name for name, one in sources.items() if one.kafka_cluster == kafka_cluster and one.topic)

@@ -1,4 +1,4 @@
-"""The mirror's own file as it bears on a configuration: its clusters and flows, its lines, its secrets."""
+"""The mirror's own file: its clusters and flows, the lines of its keys, its secrets."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _ROLES = ("", "admin.", "consumer.", "producer.")
 
 
 class Mirror(Protocol):
-    """What tells of a mirror: a file, or an address. `name` is what it is called in sentences.
+    """A file or an address that describes a mirror. `name` is its name in messages.
 
-    `secrets` are what no problem of it may quote, all that comes in from elsewhere among them; those that are
-    passwords and keys must never be shown, whoever says them.
+    `secrets` are texts that none of its problems may quote, such as the values of variables. `passwords` must
+    never be shown anywhere.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Mirror(Protocol):
 
     @property
     def passwords(self) -> set[str]:
-        """Return the passwords and keys that the mirror itself has, once it was read."""
+        """Return the passwords and keys of the mirror itself, after `read`."""
         ...
 
     def read(
@@ -60,19 +60,19 @@ class Mirror(Protocol):
         ...
 
     def locate(self, alias: str, name: str) -> tuple[str, str] | None:
-        """Return where and under which key a client property of a cluster stands; None where it does not."""
+        """Return the place and the key of a client property of a cluster; None if it is not set."""
         ...
 
 
 def where_to_write(path: Path) -> str:
-    """Return where keys of Mirrorwatch's own are written for a mirror's file that is the configuration."""
+    """Return where to write Mirrorwatch's own keys if the mirror's file is the configuration."""
     return f"in a YAML file with 'mm2: {path.name}'"
 
 
 class MirrorFile:
-    """One mm2.properties, or what describes a mirror instead. `secrets` grows by what it brings in.
+    """One mm2.properties, or another file that describes a mirror. `secrets` collects its secrets.
 
-    `content` is what was read of the file before, where it is the configuration itself.
+    `content` is the content of the file if it is the configuration itself and was read before.
     """
 
     def __init__(self, path: Path, environ: Mapping[str, str], content: bytes | None = None) -> None:
@@ -94,17 +94,17 @@ class MirrorFile:
         clusters: Mapping[str, Mapping[str, str]],
         flow_overrides: Mapping[str, FlowOverrides],
     ) -> Mm2:
-        """Return what MirrorMaker makes of the file; ConfigurationError with the line of each problem."""
+        """Return clusters and flows of the file; raises ConfigurationError with the line of each problem."""
         content = read_bytes(self._path) if self._content is None else self._content
         form = form_of_mirror(self._path, content)
         if form is not Form.PROPERTIES:
             self._described = ConnectorsFile(self._path, form)
             self._described.secrets = self.secrets
-            said = Overrides(mirror_version, clusters, flow_overrides)
+            overrides = Overrides(mirror_version, clusters, flow_overrides)
             if self._content is not None:
-                said = replace(said, where=where_to_write(self._path))
+                overrides = replace(overrides, where=where_to_write(self._path))
             try:
-                return self._described.read(content, said=said)
+                return self._described.read(content, overrides=overrides)
             finally:
                 self.connectors = self._described.connectors
                 self.passwords = self.secrets
@@ -127,14 +127,14 @@ class MirrorFile:
         return Mm2(found.topology, tuple(self.placed(warning) for warning in found.warnings))
 
     def placed(self, problem: Problem) -> Problem:
-        """Return the problem with the line of its key, where the key stands in this file."""
+        """Return the problem with the line of its key, if this file has the key."""
         line = self._lines.get(problem.key)
         if line is None or problem.file != self.name:
             return problem
         return replace(problem, file=f"{problem.file}:{line}")
 
     def locate(self, alias: str, name: str) -> tuple[str, str] | None:
-        """Return file and key as written of a client property of a cluster; None where it is not here."""
+        """Return the place and the key of a client property of a cluster; None if it is not set."""
         if self._described is not None:
             return self._described.locate(alias, name)
         for key in (*(f"{alias}.{role}{name}" for role in _ROLES), name):
@@ -143,26 +143,26 @@ class MirrorFile:
         return None
 
     def _passwords_in(self, text: str) -> set[str]:
-        """Return the values of secret keys as MirrorMaker has them; the text is one that could be read."""
+        """Return the values of secret keys as MirrorMaker resolves them; the text must be valid."""
         raw = java_properties.as_mapping(java_properties.parse(text))
         mm2 = Mm2Properties(raw, None, Lookup(self._environ, self._read_file))
         return secrets_in(mm2.resolve_all({key: value for key, value in raw.items() if is_secret(key)}))
 
     def _read_file(self, name: str) -> str:
-        """Return the text of a file that a provider names, relative to this file; OSError where it cannot."""
+        """Return the text of a file that a provider names, relative to this file; raises OSError."""
         try:
             with (self._path.parent / name).open("rb") as stream:
                 text = stream.read(MAX_BYTES + 1).decode("utf-8")
         except ValueError as error:
             raise OSError(0, "it is not UTF-8 text") from error
         self.secrets.add(text.strip())
-        with suppress(ValueError):  # or it is a plain file, whose whole text is the value
+        with suppress(ValueError):  # in a plain file the whole text is the value
             self.secrets.update(entry.value for entry in java_properties.parse(text))
         return text
 
 
 class _Remembering(Mapping[str, str]):
-    """An environment that keeps what was asked of it."""
+    """An environment that keeps the values that were read."""
 
     def __init__(self, environ: Mapping[str, str], kept: set[str]) -> None:
         self._environ = environ
@@ -181,11 +181,10 @@ class _Remembering(Mapping[str, str]):
 
 
 def is_remark(warning: Problem, aliases: frozenset[str]) -> bool:
-    """Tell whether a warning about the mirror's file changes nothing of what is watched.
+    """Return whether a warning about the mirror's file does not change what is watched.
 
-    Such are settings of the mirror's own clients and workers that do not reach them, and what matters to a
-    mirror of several nodes only. Where a cluster is, how it is secured, and what is mirrored are never
-    remarks.
+    Such are settings that do not reach the mirror's own clients and workers, and settings for mirrors of
+    several nodes. Addresses, security and the choice of topics are never remarks.
     """
     if "->" in warning.key:
         return False
@@ -199,10 +198,10 @@ def is_remark(warning: Problem, aliases: frozenset[str]) -> bool:
     return name in WORKER_NAMES or name in JAVA_KEYS
 
 
-def for_our_clients(client: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
-    """Return a cluster's properties without those of the mirror's file that are for the mirror alone."""
+def for_own_clients(client: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Return a cluster's properties without those that only the mirror uses."""
     return {
         key: value
         for key, value in client.items()
-        if key in ours or key not in JAVA_KEYS or JAVA_KEYS[key].fate is not Fate.IGNORED
+        if key in own or key not in JAVA_KEYS or JAVA_KEYS[key].fate is not Fate.IGNORED
     }

@@ -1,4 +1,4 @@
-"""Problems of a configuration as they are told: each once, in order, without secrets. Pure."""
+"""Problems of a configuration for output: each once, in order, without secrets. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _LINE = re.compile(r":(\d+)$")
-# An option of a login module. Not by the grammar: a text that breaks it is what errors are about, and quote.
+# An option of a login module. Looser than the grammar, because errors quote texts that break it.
 _OPTION = re.compile(r"""(?<![\w.])([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 
 
@@ -23,13 +23,13 @@ def in_order(
 ) -> list[Problem]:
     """Return each problem once, by file and line, without secrets.
 
-    What a reference that could not be resolved led to is left out: the missing secret is the problem.
+    Problems of a key with an unresolved reference are left out: the missing secret is the problem.
     """
-    silent = {problem.key for problem in unresolved}
+    without_value = {problem.key for problem in unresolved}
     hidden = sorted((secret for secret in secrets if secret), key=len, reverse=True)
-    told = [problem for problem in problems if problem.key not in silent]
-    clean = [replace(problem, sentence=_without(problem.sentence, hidden)) for problem in told]
-    clean += unresolved  # they quote what stands in the file, and that is no secret
+    shown = [problem for problem in problems if problem.key not in without_value]
+    clean = [replace(problem, sentence=_without(problem.sentence, hidden)) for problem in shown]
+    clean += unresolved  # they quote the file, which has no secret there
 
     def place(problem: Problem) -> tuple[str, int]:
         found = _LINE.search(problem.file)
@@ -39,13 +39,13 @@ def in_order(
 
 
 def as_problem(note: str) -> Problem:
-    """Take apart what a translation noted: file, key, sentence."""
+    """Return a note of the translation as a problem with file, key and sentence."""
     parts = note.split(": ", 2)
     return Problem(*parts) if len(parts) == 3 else Problem("", "", note)
 
 
-def unread(alias: str, problem: Problem) -> Problem:
-    """Return the warning that a problem comes to at a cluster of which nothing but groups would be read."""
+def groups_warning(alias: str, problem: Problem) -> Problem:
+    """Return the warning for a problem of a cluster of which only groups are read."""
     fate = f"until then the groups of {alias} are not watched"
     return replace(problem, sentence=f"{problem.sentence.rstrip('.')}; {fate}")
 
@@ -67,7 +67,7 @@ def secrets_in(properties: Mapping[str, str]) -> set[str]:
 
 
 def _secret_options(module: str) -> set[str]:
-    """Return the secrets of a login module, each as it is written and as it is meant."""
+    """Return the secrets of a login module, each with and without escapes."""
     written = {
         found[2] or found[3] or found[4] or "" for found in _OPTION.finditer(module) if is_secret(found[1])
     }
@@ -75,7 +75,7 @@ def _secret_options(module: str) -> set[str]:
 
 
 def _without(sentence: str, secrets: Iterable[str]) -> str:
-    """Hide secrets, in whatever case they are quoted: short ones if quoted alone, words as values."""
+    """Hide secrets in any case: short ones only if quoted alone, longer ones as values."""
     for secret in secrets:
         alone = f"(?<=')({re.escape(secret)})(?=')"
         pattern = as_value(secret).pattern if len(secret) >= 4 else alone

@@ -1,4 +1,4 @@
-"""Read a configuration: Mirrorwatch's own YAML, or a mirror's file as it is. Every problem at once."""
+"""Read a configuration: Mirrorwatch's own YAML, or a mirror's file. Reports every problem at once."""
 
 from __future__ import annotations
 
@@ -18,9 +18,15 @@ from mirrorwatch.configuration.configuration import Configuration
 from mirrorwatch.configuration.connect import ConnectAddress
 from mirrorwatch.configuration.flow_canaries import canary_flows
 from mirrorwatch.configuration.forms import Form, form_of, own_document
-from mirrorwatch.configuration.lag_sources import flows_kept_at, sources_of_lag, wrong_sources
-from mirrorwatch.configuration.mirror import Mirror, MirrorFile, for_our_clients, is_remark, where_to_write
-from mirrorwatch.configuration.problems import as_problem, in_order, secrets_in, unknown_cluster, unread
+from mirrorwatch.configuration.lag_sources import flows_kept_at, problems_of_sources, sources_of_lag
+from mirrorwatch.configuration.mirror import Mirror, MirrorFile, for_own_clients, is_remark, where_to_write
+from mirrorwatch.configuration.problems import (
+    as_problem,
+    groups_warning,
+    in_order,
+    secrets_in,
+    unknown_cluster,
+)
 from mirrorwatch.configuration.sections import FlowSection, RootSection
 from mirrorwatch.configuration.text import read_bytes
 from mirrorwatch.configuration.validation import PLACEHOLDER, sections_of
@@ -46,25 +52,25 @@ def read_configuration(
 ) -> Configuration:
     """Return the configuration in this file; raises ConfigurationError with every problem found in it.
 
-    With `running`, the canary's topic and mode are those of that section whatever the file says: a service
-    that runs keeps them.
+    With `running`, the canary's topic and mode are those of that section instead of the file's: a running
+    service keeps them.
     """
     content = read_bytes(path)
     if form_of(path, content) is not Form.OURS:
-        bare = _kept(RootSection(mm2=path.name), running)
+        bare = _with_running(RootSection(mm2=path.name), running)
         return _Reading(path, bare, None, environ, content).configuration()
     document = own_document(path, content, frozenset(RootSection.model_fields))
     document, unresolved = interpolate(document, environ=environ, directory=path.parent)
     root, problems = sections_of(document)
     if root is None:
         raise ConfigurationError(in_order([*unresolved, *problems], document.secrets, unresolved))
-    reading = _Reading(path, _kept(root, running), document, environ)
+    reading = _Reading(path, _with_running(root, running), document, environ)
     reading.unresolved = unresolved
     reading.problems += [*unresolved, *problems]
     return reading.configuration()
 
 
-def _kept(root: RootSection, running: CanaryConfig | None) -> RootSection:
+def _with_running(root: RootSection, running: CanaryConfig | None) -> RootSection:
     if running is None:
         return root
     canary = root.canary.model_copy(update={"topic": running.topic, "mode": running.mode})
@@ -72,7 +78,7 @@ def _kept(root: RootSection, running: CanaryConfig | None) -> RootSection:
 
 
 class _Reading:
-    """One configuration being read; problems and warnings collect until the end."""
+    """One configuration that is being read; collects problems and warnings."""
 
     def __init__(
         self,
@@ -123,7 +129,7 @@ class _Reading:
         if self.problems:
             hidden = secrets | self._mirrors_secrets
             raise ConfigurationError(in_order(self.problems, hidden, self.unresolved))
-        if self._unavailable is not None:  # what is wrong anyway goes before it
+        if self._unavailable is not None:  # problems are reported first
             raise self._unavailable
         return Configuration(
             path=self._path,
@@ -153,21 +159,18 @@ class _Reading:
     # --- clusters and flows
 
     def _topology(self) -> tuple[Topology, frozenset[str]]:
-        """Return clusters and flows of the mm2 file and of our own, without those that have problems.
-
-        Beside them stand the names of the flows that the mm2 file has.
-        """
+        """Return clusters and flows without those that have problems, and the flow names of the mm2 file."""
         found = self._from_mirror()
         self._check_topics()
         clusters, flows = found or ((), ())
         aliases = None if found is None else frozenset(cluster.alias for cluster in clusters)
-        self.problems += wrong_sources(self._root.flows, aliases, where=self._problem)
+        self.problems += problems_of_sources(self._root.flows, aliases, where=self._problem)
         usable = self._check_flows(aliases)
         if found is None:
             return Topology((), ()), frozenset()
         known = frozenset(flow.name for flow in flows)
         flows = tuple(self._refine(flow) for flow in flows)
-        flows += tuple(self._made(name, self._root.flows[name]) for name in usable if name not in known)
+        flows += tuple(self._own_flow(name, self._root.flows[name]) for name in usable if name not in known)
         if not flows and not self.problems and not (clusters and self._root.lag.on):
             sentence = (
                 "no flow; set mm2 to the path of the mirror's mm2.properties, or write a flow, for example"
@@ -181,8 +184,8 @@ class _Reading:
         if self._mirror is None:
             return tuple(Cluster(alias, client) for alias, client in self._clusters.items()), ()
         flow_overrides = {
-            name: FlowOverrides(said.topics, self._policy(name, said))
-            for name, said in self._root.flows.items()
+            name: FlowOverrides(section.topics, self._policy(name, section))
+            for name, section in self._root.flows.items()
         }
         try:
             mm2 = self._mirror.read(
@@ -197,8 +200,8 @@ class _Reading:
             named = self._document is not None
             for problem in error.problems:
                 if named and not problem.key and problem.file == self._mirror.name:
-                    told = self._problem(("mm2",), f"{problem.file}: {problem.sentence}")
-                    self.problems.append(told)
+                    sentence = f"{problem.file}: {problem.sentence}"
+                    self.problems.append(self._problem(("mm2",), sentence))
                 else:
                     self.problems.append(problem)
             return None
@@ -210,7 +213,7 @@ class _Reading:
         return mm2.topology.clusters, mm2.topology.flows
 
     def _check_flows(self, aliases: frozenset[str] | None) -> list[str]:
-        """Return the flows whose names are right; `aliases` is None where not all clusters are known."""
+        """Return the flows with valid names; `aliases` is None if not all clusters are known."""
         usable = []
         for name in self._root.flows:
             before = len(self.problems)
@@ -226,77 +229,77 @@ class _Reading:
         return usable
 
     def _check_topics(self) -> None:
-        for name, said in self._root.flows.items():
+        for name, section in self._root.flows.items():
             try:
-                TopicFilter(said.topics or "")
+                TopicFilter(section.topics or "")
             except ValueError as error:
                 self.problems.append(self._problem(("flows", name, "topics"), f"{error}; fix it"))
 
-    def _policy(self, name: str, said: FlowSection) -> ReplicationPolicy | None:
-        if said.policy is None and said.separator is None:
+    def _policy(self, name: str, section: FlowSection) -> ReplicationPolicy | None:
+        if section.policy is None and section.separator is None:
             return None
-        kind = PolicyKind(said.policy or "default")
+        kind = PolicyKind(section.policy or "default")
         return ReplicationPolicy(
             kind=kind,
-            separator=said.separator or ".",
+            separator=section.separator or ".",
             source_alias=name.split("->", maxsplit=1)[0] if kind is PolicyKind.IDENTITY else None,
         )
 
     def _refine(self, flow: Flow) -> Flow:
-        said = self._root.flows.get(flow.name)
-        if said is None:
+        section = self._root.flows.get(flow.name)
+        if section is None:
             return flow
-        if said.delivery is not None:
-            flow = replace(flow, exactly_once=said.delivery == "exactly_once")
-        if said.offsets is not None:
-            home = said.offsets.kafka_cluster or flow.target
-            flow = replace(flow, offset_storage_topic=said.offsets.topic, offset_storage_cluster=home)
+        if section.delivery is not None:
+            flow = replace(flow, exactly_once=section.delivery == "exactly_once")
+        if section.offsets is not None:
+            home = section.offsets.kafka_cluster or flow.target
+            flow = replace(flow, offset_storage_topic=section.offsets.topic, offset_storage_cluster=home)
         return flow
 
-    def _made(self, name: str, said: FlowSection) -> Flow:
-        """Return a flow that no mm2 file has."""
+    def _own_flow(self, name: str, section: FlowSection) -> Flow:
+        """Return a flow that the mm2 file does not have."""
         source, target = name.split("->")
         try:
-            topics = TopicFilter() if said.topics is None else TopicFilter(said.topics)
-        except ValueError:  # told by _check_topics
+            topics = TopicFilter() if section.topics is None else TopicFilter(section.topics)
+        except ValueError:  # reported by _check_topics
             topics = TopicFilter()
         return Flow(
             source=source,
             target=target,
-            offset_storage_topic=said.offsets.topic if said.offsets else None,
-            offset_storage_cluster=said.offsets.kafka_cluster if said.offsets else None,
-            policy=self._policy(name, said) or ReplicationPolicy(),
+            offset_storage_topic=section.offsets.topic if section.offsets else None,
+            offset_storage_cluster=section.offsets.kafka_cluster if section.offsets else None,
+            policy=self._policy(name, section) or ReplicationPolicy(),
             topic_filter=topics,
             mirror_version=self._root.mirror_version,
-            exactly_once=said.delivery == "exactly_once",
+            exactly_once=section.delivery == "exactly_once",
         )
 
     # --- clients
 
     def _clients(self, topology: Topology, lag_sources: Mapping[str, LagSource]) -> dict[str, ClientSettings]:
-        """Return the settings of our clients for each cluster that is read: by the lag monitor each is.
+        """Return the settings of the clients for each cluster that is read: all, if the lag monitor is on.
 
-        A cluster of the mm2 file that cannot be read is no problem where no flow needs it: the mirror itself
-        may not use it either.
+        An invalid cluster of the mm2 file is not a problem if no flow needs it: the mirror itself may not use
+        it either.
         """
         clients: dict[str, ClientSettings] = {}
         lag_on = self._root.lag.on
         needed = topology.touched | {one.kafka_cluster for one in lag_sources.values() if lag_on}
         for cluster in topology.clusters:
-            ours = self._clusters.get(cluster.alias, {})
+            own = self._clusters.get(cluster.alias, {})
             used = lag_on or cluster.alias in needed
-            # What we do not use is looked at all the same where it is written for us.
-            if (not used and not ours) or ours == PLACEHOLDER:
+            # A cluster of Mirrorwatch's own file is checked even if it is not used.
+            if (not used and not own) or own == PLACEHOLDER:
                 continue
             try:
-                settings = self._client(cluster, ours)
+                settings = self._client(cluster, own)
             except ConfigurationError as error:
                 if cluster.alias in needed or cluster.alias in self._clusters:
                     self.problems += error.problems
                 else:
                     hidden = secrets_in(cluster.client) | self._mirrors_secrets
                     found = in_order(error.problems, hidden)
-                    self._warnings += [unread(cluster.alias, problem) for problem in found]
+                    self._warnings += [groups_warning(cluster.alias, problem) for problem in found]
                 continue
             if used:
                 clients[cluster.alias] = settings
@@ -304,28 +307,28 @@ class _Reading:
         return clients
 
     def _burrow_names(self, topology: Topology, clients: Iterable[str]) -> dict[str, str]:
-        """Return the names of the clusters that are read; those of all that are known have to differ."""
+        """Return the names of the clusters that are read; the names of all known clusters must differ."""
         known = {cluster.alias for cluster in topology.clusters} | self._clusters.keys()
         usable = [alias for alias in known if self._clusters.get(alias) != PLACEHOLDER]
         found, problems = names_for_burrow(usable, self._root.burrow_names, where=self._problem)
         self.problems += problems
         return {alias: found[alias] for alias in clients if alias in found}
 
-    def _client(self, cluster: Cluster, ours: Mapping[str, str]) -> ClientSettings:
+    def _client(self, cluster: Cluster, own: Mapping[str, str]) -> ClientSettings:
         def locate(key: str) -> tuple[str, str]:
-            if self._mirror is not None and key not in ours:
+            if self._mirror is not None and key not in own:
                 there = self._mirror.locate(cluster.alias, key)
                 if there is not None or self._document is None:
                     return there or (str(self._path), f"{cluster.alias}.{key}")
             return self._where(("clusters", cluster.alias, key)), f"clusters.{cluster.alias}.{key}"
 
-        properties = for_our_clients(cluster.client, ours)
+        properties = for_own_clients(cluster.client, own)
         return translate(properties, cluster=cluster.alias, file=str(self._path), locate=locate)
 
     def _secrets_of_clusters(
         self, topology: Topology, clients: Mapping[str, ClientSettings]
     ) -> frozenset[str]:
-        # Not all of the mirror's are our clients', and errors of its own quote them.
+        # Some are only the mirror's, and its errors quote them.
         found = set(self._mirror.passwords) if self._mirror is not None else set()
         for cluster in topology.clusters:
             found |= secrets_in(cluster.client)
@@ -334,7 +337,7 @@ class _Reading:
         return frozenset(found)
 
     def _secrets(self) -> frozenset[str]:
-        """Return what comes in from elsewhere, and the passwords of other sections than the clusters."""
+        """Return interpolated values, and the passwords of other sections than the clusters."""
         found = set(self._document.secrets) if self._document is not None else set()
         for token in (self._root.http.tokens.audit, self._root.http.tokens.operator):
             if token is not None:
@@ -348,7 +351,7 @@ class _Reading:
     def _mirrors_secrets(self) -> set[str]:
         return self._mirror.secrets if self._mirror is not None else set()
 
-    # --- words
+    # --- the rest
 
     def _web_config(self) -> WebConfig:
         path = self._root.http.web_config_path(self._path.parent)
@@ -361,14 +364,14 @@ class _Reading:
                 if problem.key or problem.file != str(path):
                     self.problems.append(problem)
                 else:
-                    told = self._problem(("http", "web_config_file"), f"{path}: {problem.sentence}")
-                    self.problems.append(told)
-            return WebConfig()  # never served: a configuration with problems is refused
+                    sentence = f"{path}: {problem.sentence}"
+                    self.problems.append(self._problem(("http", "web_config_file"), sentence))
+            return WebConfig()  # never used: a configuration with problems is refused
 
     def _warn_of_names(
         self, topology: Topology, known: frozenset[str], lag_sources: Mapping[str, LagSource]
     ) -> None:
-        touched = topology.touched or self._clusters  # without any flow nothing else is wanted
+        touched = topology.touched or self._clusters  # without a flow all clusters are wanted
         for alias in self._clusters:
             if alias not in touched:
                 kept = flows_kept_at(lag_sources, alias)
@@ -396,7 +399,7 @@ class _Reading:
         return found
 
     def _flow_facts(self, topology: Topology, flows: Sequence[CanaryFlow]) -> tuple[FlowFacts, ...]:
-        """Return what objectives have to know of flows; the probe rate is that of the fewest partitions."""
+        """Return the facts of flows for objectives; the probe rate is that of the fewest partitions."""
         probed = {one.name for one in flows if not one.off}
         rates = {
             one.source: one.records_per_s for one in costs(flows, self._root.canary, brokers={}, existing={})
@@ -417,7 +420,7 @@ class _Reading:
         return Problem(self._where(key), ".".join(key), sentence)
 
     def _where(self, key: tuple[str, ...]) -> str:
-        """Return the file with the line of this key, or of what is nearest above it."""
+        """Return the file with the line of this key, or of the nearest key above it."""
         if self._document is not None:
             for length in range(len(key), 0, -1):
                 line = self._document.line_of(key[:length])

@@ -1,7 +1,7 @@
-"""Take over another configuration while the service runs: read wholly and applied at once, or not at all.
+"""Apply another configuration while the service runs: all of it at once, or nothing.
 
-Whoever asks while a reload is under way is answered by the next one, which reads the file anew. Once the
-service stops nothing is taken over any more; what was taken over by then is complete.
+A request during a reload gets the result of the next one, which reads the file again. A service that stops
+finishes the current reload and starts no other.
 """
 
 from __future__ import annotations
@@ -31,42 +31,42 @@ WHERE = "reload"
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """How a reload went: what changed, or the problems for which nothing did."""
+    """The result of a reload: the changes, or the problems that prevented it."""
 
     sentences: tuple[str, ...] = ()
-    later: tuple[str, ...] = ()  # what takes effect at the next start only
+    later: tuple[str, ...] = ()  # changes that take effect at the next start
     problems: tuple[str, ...] = ()
-    unavailable: bool = False  # the problem is none of the configuration: trying again may help
+    unavailable: bool = False  # the configuration is not the problem: trying again may help
 
 
 @dataclass(frozen=True, slots=True)
 class LastReload:
-    """Whether the configuration was taken over when it was last read, and when one last was (epoch s)."""
+    """Whether the last reload succeeded, and the time of the last one that did (epoch s)."""
 
     ok: bool
     ok_at: float
 
 
 @dataclass(frozen=True, slots=True)
-class _Leaving:
-    """What takes a while after a reload: old senders and readers end, changed clusters get new clients."""
+class _Cleanup:
+    """What takes a while after a reload: old senders and readers to stop, clusters that get new clients."""
 
     config: Configuration
     idle: tuple[Probing, ...]
     closed: tuple[Site, ...]
-    renewed: tuple[str, ...]
+    reconnected: tuple[str, ...]
 
 
 _STOPPING = Reloaded(problems=("reload refused: the service is stopping",), unavailable=True)
 
 
 class Reloading:
-    """Reloads whenever `asked` is set, which SIGHUP does too.
+    """Reloads whenever `asked` is set, as by SIGHUP.
 
-    `read` gives the configuration of the file, with the canary's topic and mode of a section where one is
-    given; `running` the one that runs. `load` gives what the store knows of flows. `use` is called in the
-    same step in which flows and clusters change, `left` when a cluster is left for good, and `note` after
-    each reload with whether it went well.
+    `read` returns the configuration of the file, with topic and mode of the given canary section if any;
+    `running` returns the running one. `load` returns the stored state of flows. `use` is called in the same
+    step in which flows and clusters change, `removed` after a cluster is closed for good, and `note` after
+    each reload with whether it succeeded.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Reloading:
         running: Callable[[], Configuration],
         load: Callable[[], Awaitable[Mapping[str, InheritedState]]],
         use: Callable[[Configuration, Changes], None],
-        left: Callable[[str], None],
+        removed: Callable[[str], None],
         note: Callable[[bool], None],
         keeper: SiteKeeper,
         reporter: Reporter,
@@ -87,7 +87,7 @@ class Reloading:
         self._running = running
         self._load = load
         self._use = use
-        self._left = left
+        self._removed = removed
         self._note = note
         self._keeper = keeper
         self._reporter = reporter
@@ -97,7 +97,7 @@ class Reloading:
         self._ended = False
 
     async def ask(self) -> Reloaded:
-        """Have the configuration read and taken over, and return how that went."""
+        """Reload the configuration, and return the result."""
         if self._ended:
             return _STOPPING
         answer: asyncio.Future[Reloaded] = asyncio.get_running_loop().create_future()
@@ -106,29 +106,29 @@ class Reloading:
         return await answer
 
     async def keep(self, prober: Prober, group: asyncio.TaskGroup) -> None:
-        """Reload as often as that is asked for, until the end."""
+        """Reload whenever requested, until `end`."""
         while not self._ended:
             await self._asked.wait()
             self._asked.clear()
             async with self._turn:
                 waiting, self._waiting = self._waiting, []
-                outcome, leaving = _STOPPING, None
+                outcome, cleanup = _STOPPING, None
                 if not self._ended:
-                    outcome, leaving = await self._reload(prober, group)
+                    outcome, cleanup = await self._reload(prober, group)
                     self._note(not outcome.problems)
                 _answer(waiting, outcome)
-            if leaving is not None:
-                await self._finish(leaving, prober, group)
+            if cleanup is not None:
+                await self._finish(cleanup, prober, group)
 
     async def end(self) -> None:
-        """Take over nothing more; what is being taken over is finished first. Who waits still is told so."""
+        """Finish the current reload, and refuse those that wait."""
         async with self._turn:
             self._ended = True
             self._asked.set()
             waiting, self._waiting = self._waiting, []
             _answer(waiting, _STOPPING)
 
-    async def _reload(self, prober: Prober, group: asyncio.TaskGroup) -> tuple[Reloaded, _Leaving | None]:
+    async def _reload(self, prober: Prober, group: asyncio.TaskGroup) -> tuple[Reloaded, _Cleanup | None]:
         running = self._running()
         try:
             asked = await asyncio.to_thread(self._read, None)
@@ -136,16 +136,16 @@ class Reloading:
             fits = (asked.canary.topic, asked.canary.mode) == (running.canary.topic, running.canary.mode)
             new = in_effect(running, asked if fits else await asyncio.to_thread(self._read, running.canary))
             changes = what_changes(running, new)
-            inherited = await self._load() if changes.begun else {}
+            inherited = await self._load() if changes.started else {}
         except ConfigurationError as error:
             return self._refuse(tuple(str(problem) for problem in error.problems)), None
         except (UnavailableError, RefusedError) as error:
             return self._refuse((str(error),), unavailable=True), None
-        except Exception as error:  # noqa: BLE001 - a fault of ours in reading must not end what runs well
+        except Exception as error:  # noqa: BLE001 - a bug in reading must not stop the service
             self._log.exception("configuration cannot be read because of a bug")
             sentence = f"bug in mirrorwatch: {type(error).__name__}; see the log"
             return self._refuse((sentence,)), None
-        leaving = await self._apply(prober, group, new, changes, inherited)
+        cleanup = await self._apply(prober, group, new, changes, inherited)
         self._reporter.settled(WHERE)
         for sentence in (*changes.sentences, *later):
             self._log.info(sentence)
@@ -153,7 +153,7 @@ class Reloading:
         for warning in new.worth_reading:
             if warning not in seen:
                 self._log.warning(str(warning))
-        return Reloaded(changes.sentences, later), leaving
+        return Reloaded(changes.sentences, later), cleanup
 
     def _refuse(self, problems: tuple[str, ...], *, unavailable: bool = False) -> Reloaded:
         for sentence in problems:
@@ -171,43 +171,43 @@ class Reloading:
         new: Configuration,
         changes: Changes,
         inherited: Mapping[str, InheritedState],
-    ) -> _Leaving:
-        """Change flows and clusters; all that can be seen from outside changes in one step."""
+    ) -> _Cleanup:
+        """Change flows and clusters; everything that is visible from outside changes in one step."""
         roster, idle = prober.roster, []
-        if changes.anew:  # the same sequence numbers are not to be given out twice
+        if changes.all_restarted:  # no sequence number must be used twice
             await asyncio.gather(*(probing.finish() for probing in prober.probings.values()))
-        for name in changes.ended:
+        for name in changes.stopped:
             held = roster.drop(name)
             self._log.info("final counters", flow=name, **held.watch.counters.as_dict())
-        if changes.anew:
+        if changes.all_restarted:
             idle += roster.take_idle()
         roster.use(new.canary)
         closed = [roster.drop_site(alias) for alias in changes.closed]
         for alias in changes.opened:
             roster.add_site(alias, new.clients[alias])
             self._keeper.begin(prober.sites[alias], prober, group)
-        for flow in changes.begun:
+        for flow in changes.started:
             roster.add(flow, inherited.get(flow.name, InheritedState()))
         idle += roster.take_idle()
         self._use(new, changes)
-        return _Leaving(new, tuple(idle), tuple(closed), changes.renewed)
+        return _Cleanup(new, tuple(idle), tuple(closed), changes.reconnected)
 
-    async def _finish(self, leaving: _Leaving, prober: Prober, group: asyncio.TaskGroup) -> None:
+    async def _finish(self, cleanup: _Cleanup, prober: Prober, group: asyncio.TaskGroup) -> None:
         await asyncio.gather(
-            *(_end(probing) for probing in leaving.idle),
-            *(self._close(site) for site in leaving.closed),
-            *(self._renew(alias, leaving.config, prober, group) for alias in leaving.renewed),
+            *(_end(probing) for probing in cleanup.idle),
+            *(self._close(site) for site in cleanup.closed),
+            *(self._reconnect(alias, cleanup.config, prober, group) for alias in cleanup.reconnected),
         )
 
     async def _close(self, site: Site) -> None:
         await self._keeper.end(site.alias)
         await site.reader.stop()
-        self._left(site.alias)
+        self._removed(site.alias)
 
-    async def _renew(
+    async def _reconnect(
         self, alias: str, config: Configuration, prober: Prober, group: asyncio.TaskGroup
     ) -> None:
-        """Have a cluster's clients made anew, by its new settings; not in the middle of a shutdown."""
+        """Re-create a cluster's clients with its new settings, but not during a shutdown."""
         if self._ended:
             return
         await self._keeper.end(alias)
@@ -220,7 +220,7 @@ class Reloading:
 
 def _answer(waiting: Iterable[asyncio.Future[Reloaded]], outcome: Reloaded) -> None:
     for answer in waiting:
-        if not answer.done():  # whoever asked may have gone away
+        if not answer.done():  # the request may be cancelled
             answer.set_result(outcome)
 
 

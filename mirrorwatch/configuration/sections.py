@@ -1,7 +1,7 @@
-"""The sections of the configuration that belong to no part: mm2, connect, mirror_version, clusters, flows.
+"""The sections mm2, connect, mirror_version, clusters and flows, and the model of the whole file.
 
-The other sections come from the packages that they configure; here they are joined into one model, so that
-every problem of a file is found in one pass.
+The other sections come from the packages that they configure. One model finds every problem of a file in one
+pass.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from runtime.config.sections import HttpConfig, StoreConfig
 from runtime.config.values import Key, Reload, Section, SiblingError, declared
 
 BURROW_NAME = "burrow_name"
-"""The one key of a cluster that is ours, among those of its Kafka client."""
+"""A key of a cluster for Mirrorwatch, among those of its Kafka client."""
 
 CLUSTER_KEYS = (
     Key(
@@ -44,7 +44,7 @@ CLUSTER_KEYS = (
 
 
 def spelled(name: str) -> str:
-    """Return the name of a flow without the blanks that may stand around its arrow."""
+    """Return the name of a flow without spaces around its arrow."""
     return "->".join(part.strip() for part in name.split("->"))
 
 
@@ -61,7 +61,7 @@ FlowName = Annotated[str, BeforeValidator(_flow_name)]
 
 
 class ConnectSection(Section):
-    """A Kafka Connect worker that runs the mirror; without `connectors` all of MirrorMaker's are taken."""
+    """A Kafka Connect worker that runs the mirror; without `connectors`, all of MirrorMaker's are read."""
 
     url: str = Field(
         description="its REST address, such as `http://connect:8083`",
@@ -101,14 +101,14 @@ class ConnectSection(Section):
     @field_validator("password")
     @classmethod
     def _password(cls, password: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        # A field that was refused is absent, and then there is nothing to judge yet.
+        # A refused field is absent; then this check waits.
         if password is not None and info.data.get("username", "refused") is None:
             raise SiblingError("username", "missing; a password requires a user")
         return password
 
 
 class OffsetsSection(Section):
-    """Where the mirror's Connect worker keeps how far it has come, and in which state its tasks are.
+    """Topics in which the mirror's Connect worker stores its offsets and the states of its tasks.
 
     `topic` is its `offset.storage.topic`, `status_topic` its `status.storage.topic` and `config_topic` its
     `config.storage.topic`, on one cluster.
@@ -142,7 +142,7 @@ class OffsetsSection(Section):
 
     @property
     def worker_topics(self) -> dict[str, str]:
-        """Return the topics of the worker's tasks that are named, by key."""
+        """Return the configured topics of the worker's tasks, by key."""
         keys = [key for key in type(self).model_fields if key.endswith("_topic")]
         return {key: name for key in keys if (name := getattr(self, key)) is not None}
 
@@ -161,7 +161,7 @@ class OffsetsSection(Section):
 
 
 class FlowSection(Section):
-    """What is said of one flow; what is left out comes from the mm2 file, or is MirrorMaker's default."""
+    """Settings of one flow; others come from the mm2 file, or are MirrorMaker's defaults."""
 
     topics: str | None = Field(
         default=None,
@@ -218,7 +218,7 @@ class FlowSection(Section):
     @field_validator("group")
     @classmethod
     def _group(cls, text: str | None, info: ValidationInfo) -> str | None:
-        # A field that was refused is absent, and then there is nothing to judge yet.
+        # A refused field is absent; then this check waits.
         lag_from = info.data.get("lag_from", "refused")
         if text is not None and lag_from not in ("group", "refused"):
             raise ValueError("has an effect only with lag_from: group; set it, or remove group")
@@ -309,7 +309,7 @@ class RootSection(Section):
 
     @property
     def properties(self) -> dict[str, dict[str, str]]:
-        """Return what each cluster's clients are told, by alias."""
+        """Return the properties of each cluster's clients, by alias."""
         return {
             alias: {key: value for key, value in one.items() if key != BURROW_NAME}
             for alias, one in self.clusters.items()
@@ -317,7 +317,7 @@ class RootSection(Section):
 
     @property
     def burrow_names(self) -> dict[str, str]:
-        """Return how Burrow's users call clusters, by alias, where that is said."""
+        """Return the configured names for Burrow's API, by alias."""
         return {alias: one[BURROW_NAME] for alias, one in self.clusters.items() if BURROW_NAME in one}
 
     @field_validator("mirror_version")

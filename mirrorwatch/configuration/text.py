@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1_000_000
 MAX_FOREIGN_BYTES = strict_yaml.MAX_RESOURCES_BYTES
-"""The limit for what other programs print: resources of Kubernetes, the connectors of a worker."""
+"""The limit for the output of other programs: resources of Kubernetes, the connectors of a worker."""
 _OURS = frozenset({"mm2", "clusters", "flows", "canary", "http", "store"})
 _MIRROR_KEY = re.compile(r"clusters|.+\.bootstrap\.servers|.+->.+\.enabled")
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what the file holds; ConfigurationError where it cannot be read or is no text at all.
+    """Return the content of the file; raises ConfigurationError if it cannot be read or is not text.
 
-    It is read once and in one direction, so that it may be a pipe.
+    It is read once and sequentially, so it may be a pipe.
     """
     try:
         with path.open("rb") as stream:
@@ -45,7 +45,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def yaml_document(path: Path, content: bytes) -> Document:
-    """Return Mirrorwatch's own YAML in a file; ConfigurationError with what is wrong and its line."""
+    """Return Mirrorwatch's own YAML in a file; raises ConfigurationError with the line of an error."""
     if len(content) <= MAX_BYTES and all(
         line.strip() in (b"", b"---") or line.lstrip().startswith(b"#") for line in content.splitlines()
     ):
@@ -55,20 +55,20 @@ def yaml_document(path: Path, content: bytes) -> Document:
 
 
 def check_properties(path: Path, content: bytes) -> None:
-    """Raise ConfigurationError where a file that is read as an mm2.properties is YAML of ours."""
+    """Raise ConfigurationError if a file that is read as an mm2.properties is Mirrorwatch's YAML."""
     if reads_like_mirror(content):
         return
     try:
         document = strict_yaml.load(content, file=str(path))
     except ConfigurationError:
-        return  # it is neither, and whoever reads properties will say what is missing
+        return  # it is neither: the reader of properties reports the problem
     if _OURS & set(document.data) and any(isinstance(value, dict) for value in document.data.values()):
         sentence = "YAML in a file whose name ends in .properties; rename it, for example to mirrorwatch.yaml"
         raise _refusal(path, sentence)
 
 
 def lines_of_keys(text: str) -> dict[str, int]:
-    """Return the line (from 1) on which each key of an mm2.properties stands, the last of equal ones."""
+    """Return the line (from 1) of each key of an mm2.properties, the last one of duplicates."""
     try:
         return {entry.key: entry.line for entry in java_properties.parse(text)}
     except ValueError:
@@ -76,14 +76,14 @@ def lines_of_keys(text: str) -> dict[str, int]:
 
 
 def reads_like_mirror(content: bytes) -> bool:
-    """Tell whether a text has keys that only an mm2.properties has."""
+    """Return whether a text has keys that only an mm2.properties has."""
     try:
         entries = java_properties.parse(content[:MAX_BYTES].decode("latin-1"))
     except ValueError:
         return False
-    # In YAML a value may stand on its key's line too, in braces, and a key of several documents twice.
-    said = {entry.key for entry in entries if entry.value and not entry.value.startswith("{")}
-    return sum(bool(_MIRROR_KEY.fullmatch(key)) for key in said) > 1
+    # In YAML a value in braces may be on its key's line, and several documents may repeat a key.
+    keys = {entry.key for entry in entries if entry.value and not entry.value.startswith("{")}
+    return sum(bool(_MIRROR_KEY.fullmatch(key)) for key in keys) > 1
 
 
 def _refusal(path: Path, sentence: str) -> ConfigurationError:

@@ -1,4 +1,4 @@
-"""Validate the sections of a YAML file, and go on past what is wrong so that all of it is told at once."""
+"""Validate the sections of a YAML file, and continue after an error to report all of them at once."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from runtime.config.strict_yaml import Document
 
 MOST_ROUNDS = 20
-# Stands in for a cluster that was refused, so that nothing more is said of it.
+# Replaces a refused cluster, so that it causes no further problem.
 PLACEHOLDER = {"bootstrap.servers": "placeholder:9092"}
 _MIRROR = (("mm2",), ("connect",))
 
 
 def sections_of(document: Document) -> tuple[RootSection | None, list[Problem]]:
-    """Return the sections without what is wrong in them, and every problem; None where too little is left."""
+    """Return the sections without invalid values, and every problem; None if too little is valid."""
     data: Any = _copy(document.data)
     problems = _same_flows(document)
     for _ in range(MOST_ROUNDS):
@@ -30,7 +30,7 @@ def sections_of(document: Document) -> tuple[RootSection | None, list[Problem]]:
             reported = {problem.key for problem in problems}  # a key that was removed is not missing
             problems += [one for one in _problems(error, document) if one.key not in reported]
             if any(details["loc"][:1] in _MIRROR for details in error.errors(include_url=False)):
-                return None, problems  # without the mirror itself nothing can be said of clusters and flows
+                return None, problems  # without the mirror, clusters and flows cannot be checked
             for details in error.errors(include_url=False):
                 _prune(data, details["loc"])
     return None, problems
@@ -48,7 +48,7 @@ def _problems(error: ValidationError, document: Document) -> list[Problem]:
 
 
 def _same_flows(document: Document) -> list[Problem]:
-    """Return a problem for each flow that stands twice in different spellings, such as A->B and A -> B."""
+    """Return a problem for each flow in two spellings, such as A->B and A -> B."""
     flows = document.data.get("flows")
     problems = []
     first: dict[str, str] = {}
@@ -63,14 +63,14 @@ def _same_flows(document: Document) -> list[Problem]:
 
 
 def _prune(data: Any, steps: tuple[int | str, ...]) -> None:
-    """Take out of the data what an error is about; a cluster is replaced as a whole."""
+    """Remove the value of an error from the data; a cluster is replaced as a whole."""
     if steps[:1] == ("clusters",) and len(steps) > 1 and isinstance(data.get("clusters"), dict):
         data["clusters"][steps[1]] = dict(PLACEHOLDER)
         return
     holder, key = None, None
     for step in steps:
         if isinstance(data, list) and isinstance(step, int) and step < len(data):
-            data = data[step]  # an entry stays where it is, or those after it would get other numbers
+            data = data[step]  # an entry stays, because its removal would renumber those after it
             continue
         if not isinstance(data, dict) or step not in data:
             break

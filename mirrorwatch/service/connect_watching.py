@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fleet.connect.states import parse_states
 from fleet.errors import MalformedError, RefusedError, UnavailableError
-from mirrorwatch.configuration.connect_asking import answer_of, no_connect
+from mirrorwatch.configuration.connect_rest import answer_of, no_connect
 from mirrorwatch.service.connect_states import ConnectStates, look_of, sentence_of
 from runtime.process.logs import Redactor
 

@@ -299,7 +299,7 @@ class Service:
             self._connect.use(config)
             self._checksums.use(config.topology.flows)
             self._budgets.use(config.objectives)
-            self._judging.forget(changes.ended)
+            self._judging.forget(changes.stopped)
             for where in about_unused_topics(self._complaints.active(), prober):
                 self.settled(where)
             self._judge(prober)
@@ -310,7 +310,7 @@ class Service:
             running=lambda: self._config,
             load=self._bookkeeper.load,
             use=use,
-            left=self._forget,
+            removed=self._forget,
             note=self._note_reload,
             keeper=self._keeper,
             reporter=self,

@@ -28,7 +28,7 @@ def changes(tmp_path, before, after):
     old = read_configuration(configuration(tmp_path, **before), environ={})
     new = read_configuration(configuration(tmp_path, **after), environ={}, running=old.canary)
     found = what_changes(old, in_effect(old, new))
-    return found, [flow.name for flow in found.begun]
+    return found, [flow.name for flow in found.started]
 
 
 @pytest.mark.parametrize(
@@ -36,33 +36,38 @@ def changes(tmp_path, before, after):
     [
         ({}, {}, Changes(), []),
         ({"flows": {"A->B": "{}"}}, {}, Changes(), ["B->A"]),
-        ({}, {"flows": {"A->B": "{}"}}, Changes(ended=("B->A",)), []),
+        ({}, {"flows": {"A->B": "{}"}}, Changes(stopped=("B->A",)), []),
         (
             {},
             {"flows": {"A->C": "{}"}},
-            Changes(ended=("A->B", "B->A"), opened=("C",), closed=("B",)),
+            Changes(stopped=("A->B", "B->A"), opened=("C",), closed=("B",)),
             ["A->C"],
         ),
         (
             {},
             {"flows": {**BOTH, "A->B": "{canary: {threshold: 9s}}"}},
-            Changes(ended=("A->B",)),
+            Changes(stopped=("A->B",)),
             ["A->B"],
         ),
-        ({}, {"canary": "{threshold: 9s}"}, Changes(ended=("A->B", "B->A")), ["A->B", "B->A"]),
+        ({}, {"canary": "{threshold: 9s}"}, Changes(stopped=("A->B", "B->A")), ["A->B", "B->A"]),
         (
             {},
             {"canary": "{interval: 2s}"},
-            Changes(ended=("A->B", "B->A"), anew=True),
+            Changes(stopped=("A->B", "B->A"), all_restarted=True),
             ["A->B", "B->A"],
         ),
-        ({}, {"canary": "{horizon: 90s}"}, Changes(ended=("A->B", "B->A"), anew=True), ["A->B", "B->A"]),
+        (
+            {},
+            {"canary": "{horizon: 90s}"},
+            Changes(stopped=("A->B", "B->A"), all_restarted=True),
+            ["A->B", "B->A"],
+        ),
         ({}, {"canary": "{per_partition: true}"}, Changes(settings=("canary.per_partition",)), []),
         ({}, {"canary": "{max_partitions: 3}"}, Changes(settings=("canary.max_partitions",)), []),
         ({}, {"canary": "{max_rate: 3}"}, Changes(settings=("canary.max_rate",)), []),
         ({}, {"http": "{reload: true}"}, Changes(settings=("http.reload",)), []),
         ({}, {"http": "{tokens: {operator: x}}"}, Changes(settings=("http.tokens",)), []),
-        ({}, {"clusters": {"B": "b:2"}}, Changes(renewed=("B",)), []),
+        ({}, {"clusters": {"B": "b:2"}}, Changes(reconnected=("B",)), []),
         ({}, {"canary": "{topic: other, mode: 'off'}", "http": "{listen: '127.0.0.1:1'}"}, Changes(), []),
         (
             {"lag": "{commits: 'off'}"},
@@ -79,7 +84,7 @@ def changes(tmp_path, before, after):
         (
             {"lag": "{commits: topic}"},
             {"lag": "{commits: topic}", "flows": {**BOTH, "A->B": "{lag_from: offset-syncs}"}},
-            Changes(followed=("A->B",)),
+            Changes(lag_changed=("A->B",)),
             [],
         ),
         (
@@ -94,7 +99,7 @@ def changes(tmp_path, before, after):
                 "lag": "{commits: topic}",
                 "flows": {**BOTH, "A->B": "{lag_from: offset-syncs, canary: {threshold: 9s}}"},
             },
-            Changes(ended=("A->B",)),  # its sentence says enough
+            Changes(stopped=("A->B",)),  # its sentence says enough
             ["A->B"],
         ),
     ],
@@ -102,7 +107,7 @@ def changes(tmp_path, before, after):
 def test_what_there_is_to_do(tmp_path, before, after, expected, begun):
     found, names = changes(tmp_path, before, after)
     assert names == begun
-    for key in ("ended", "opened", "closed", "renewed", "anew", "followed", "settings"):
+    for key in ("stopped", "opened", "closed", "reconnected", "all_restarted", "lag_changed", "settings"):
         assert getattr(found, key) == getattr(expected, key), key
 
 
@@ -144,7 +149,7 @@ def test_each_change_is_a_sentence(tmp_path):
 )
 def test_that_the_lag_monitor_begins_anew_is_said_where_it_does(tmp_path, before, after, told):
     found, _ = changes(tmp_path, before, after)
-    assert found.lag_anew is told
+    assert found.lag_restarted is told
     assert (found.sentences[-1] == "lag monitor: restarted") is told
 
 

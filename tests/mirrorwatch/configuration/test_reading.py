@@ -250,7 +250,7 @@ def test_what_is_no_text_or_far_too_long(tmp_path, name, content, said):
 def test_a_file_that_is_not_there_a_directory_and_a_file_of_others(tmp_path, name):
     path = tmp_path / name
     for sentence, prepare in (
-        ("cannot be read (no such file or directory); check its name", lambda: None),
+        ("cannot be read (no such file or directory); check the path", lambda: None),
         ("is a directory; name a file in it", path.mkdir),
     ):
         prepare()

@@ -105,7 +105,7 @@ async def scene(tmp_path):
         running=lambda: found.config,
         load=lambda: found.load(),  # noqa: PLW0108 - a test changes it
         use=use,
-        left=found.left.append,
+        removed=found.left.append,
         note=found.noted.append,
         keeper=found.keeper,
         reporter=reporter,

@@ -1,4 +1,4 @@
-"""What Kafka Connect answers at its REST address, or a sentence on why that is no answer."""
+"""Requests to the REST API of Kafka Connect, and errors for unusable answers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 _AUTHORISED, _FOUND = (401, 403), 200
 _REBALANCING = 409
-_LATER = (408, 429)  # what a proxy says for a while
+_LATER = (408, 429)  # of a proxy that is busy
 
 
 async def answer_of(
     section: ConnectSection, path: str, parameters: Mapping[str, list[str]] | None = None
 ) -> Any:
-    """Return the JSON document at this path of the worker, whatever is in it.
+    """Return the JSON document at this path of the worker, whatever its content.
 
-    Raises UnavailableError where nothing answers or it is busy, RefusedError where it lets nobody in who
-    comes like this, and MalformedError where what answers is no Kafka Connect; each with the address.
+    Raises UnavailableError if nothing answers or the worker is busy, RefusedError if it refuses the user, and
+    MalformedError if the answer is not from Kafka Connect; each with the address.
     """
     password = section.password.get_secret_value() if section.password else ""
     user = User(section.username, password) if section.username else None
@@ -36,16 +36,16 @@ async def answer_of(
 
 
 def no_connect(section: ConnectSection, why: str) -> MalformedError:
-    """Return the error for an address at which something else listens."""
+    """Return the error for an address at which another program listens."""
     todo = "write the address of a worker, such as http://connect:8083"
     return MalformedError(f"{section.url}: not Kafka Connect ({why}); {todo}")
 
 
 def _checked(section: ConnectSection, answer: Answer) -> Answer:
-    """Return an answer that was given; raises what any other one means."""
+    """Return a successful answer; raises an error for any other status."""
     status, name = answer.status, section.url
     if status in _AUTHORISED:
-        raise RefusedError(_not_let_in(section, status))
+        raise RefusedError(_refused(section, status))
     if status == _REBALANCING:
         raise UnavailableError(f"{name}: Connect is rebalancing (HTTP 409); try again")
     if status >= 500 or status in _LATER:
@@ -57,7 +57,7 @@ def _checked(section: ConnectSection, answer: Answer) -> Answer:
     return answer
 
 
-def _not_let_in(section: ConnectSection, status: int) -> str:
+def _refused(section: ConnectSection, status: int) -> str:
     user = section.username
     if user is None:
         return f"{section.url}: requires a user (HTTP {status}); set connect.username and connect.password"
