@@ -7,8 +7,8 @@ spark/        Spark sessions, settings, and error texts
 digest/       digests of one side by Spark: a hash for each record, sums for each cell
 counts/       record counts by partition and time bucket, and where they differ
 compare/      comparison of two digests: findings, their causes, and the result
-second_look/  differences that are read again before they are reported
-book/         checksum runs in the store
+recheck/      differences that are read again before they are reported
+history/      checksum runs in the store
 report/       the report of a run: a document, and an HTML page
 run           one run over a flow's plan: compare, read again, check that the topics are unchanged
 config        the section `checksum` of the configuration
@@ -20,8 +20,8 @@ The comparison of digests is pure, and runs in this order:
     naming         single records -> lost, altered, duplicated, extra; or blocks to read again
     joining        results of partitions -> results of the flow: misrouted; and records to look up
     retention      differences that retention may have caused -> unverified
-    narrow         records that were read again -> a verdict for each; latest_by_key: of compacted topics
-    causes         a finding -> its cause
+    block_differences  records that were read again -> a verdict for each; latest_by_key: of compacted topics
+    findings       a finding -> its cause
     verdicts       all results -> records by verdict, coverage, exit status
 
 PySpark is imported by `digest`, `counts` and `spark` only.

@@ -15,16 +15,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from checksum.anchors.records import key_digest
-from checksum.compare.audit import Audit
 from checksum.compare.comparison import compared
-from checksum.compare.verdicts import result
+from checksum.compare.verdicts import Audit, result
 from checksum.digest.cell_rows import Side
 from checksum.inventory.connections import both_sides
 from checksum.inventory.topics import is_compacted
 from checksum.plan.shape import READ_COMMITTED, OffsetRange
-from checksum.second_look.loss_looks import explained
-from checksum.second_look.second_look import looked_twice
-from checksum.second_look.stretches import chunks
+from checksum.recheck.loss_evidence import explained
+from checksum.recheck.recheck import checked_twice
+from checksum.recheck.stretches import chunks
 from fleet.errors import ConfigurationError, MalformedError, Problem, UnavailableError
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from checksum.anchors.reading import Place, Reader
     from checksum.digest.cell_rows import CellRow
-    from checksum.digest.paced import Pause
+    from checksum.digest.slices import Pause
     from checksum.inventory.connections import Connects
     from checksum.inventory.inventory import Admin
     from checksum.plan.shape import Plan
@@ -45,7 +44,7 @@ Silent = tuple[str, int, int, int]
 """Topic (the source's name), partition, and offsets [first, until) without records."""
 
 
-class SpoiledDigestError(UnavailableError):
+class IncompleteDigestError(UnavailableError):
     """A digest lacks records that the log has; digesting again may help."""
 
 
@@ -118,7 +117,7 @@ async def conclude(
         problem = Problem("the digest", "", f"{error}; digest this side again into an empty folder")
         raise ConfigurationError([problem]) from error
     async with both_sides(flow, connects) as sides:
-        known, unverified = await asyncio.to_thread(looked_twice, comparison, sides.readers, pause=pause)
+        known, unverified = await asyncio.to_thread(checked_twice, comparison, sides.readers, pause=pause)
         for side, cluster in ((Side.SOURCE, sides.source), (Side.TARGET, sides.target)):
             await same_topics(plan, side, cluster.admin)
         known = replace(known, findings=await explained(known.findings, flow, plan, sides))
@@ -128,12 +127,12 @@ async def conclude(
     )
 
 
-async def still_there(plan: Plan, side: Side, connects: Connects, silent: Iterable[Silent] = ()) -> None:
+async def check_topics(plan: Plan, side: Side, connects: Connects, silent: Iterable[Silent] = ()) -> None:
     """Check that a side's topics are those of the plan, and that stretches without records have none.
 
     Spark skips unreadable offsets silently, and two empty stretches look equal. A digest of a compacted topic
     has nothing of keys whose last record is a tombstone. Raises UnavailableError if a topic changed, and
-    SpoiledDigestError if a record was skipped.
+    IncompleteDigestError if a record was skipped.
     """
     source = side is Side.SOURCE
     alias, isolation = (
@@ -149,7 +148,7 @@ async def still_there(plan: Plan, side: Side, connects: Connects, silent: Iterab
             look = _last_value if of.compacted else _first_record
             offset = await asyncio.to_thread(look, reader, place, OffsetRange(first, until))
             if offset is not None:
-                raise SpoiledDigestError(
+                raise IncompleteDigestError(
                     f"cluster {alias}: Spark returned no record of {place[0]}-{partition} from {first} to"
                     f" {until - 1}, but there is one at {offset}; run again"
                 )

@@ -85,11 +85,11 @@ def usable(pairs: Iterable[Pair], *, source_id: str | None, target_id: str | Non
     others = fallen = 0
     recreated_after: int | None = None
     for pair in pairs:
-        if _another(pair.source_topic_id, source_id) or _another(pair.target_topic_id, target_id):
+        if _is_other(pair.source_topic_id, source_id) or _is_other(pair.target_topic_id, target_id):
             others += 1
-            of_this_target = not _another(pair.target_topic_id, target_id)
+            of_this_target = not _is_other(pair.target_topic_id, target_id)
             recreated_after = pair.downstream if of_this_target else None
-        elif kept and _told_twice(kept[-1], pair):
+        elif kept and _is_repeated(kept[-1], pair):
             continue
         else:
             if kept and pair.downstream <= kept[-1].downstream:
@@ -196,9 +196,9 @@ def runs_within(found: Iterable[Run], *, first: int, until: int, most: int) -> t
     return tuple(sorted(longest, key=lambda one: one.first))
 
 
-def _another(told: str | None, wanted: str | None) -> bool:
+def _is_other(told: str | None, wanted: str | None) -> bool:
     return told is not None and wanted is not None and told != wanted
 
 
-def _told_twice(before: Pair, after: Pair) -> bool:
+def _is_repeated(before: Pair, after: Pair) -> bool:
     return (before.upstream, before.downstream) == (after.upstream, after.downstream)

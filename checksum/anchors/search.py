@@ -32,7 +32,7 @@ Records = tuple[SeenRecord | None, SeenRecord | None]
 class Anchors:
     """The verified pairs of a partition: an end, a beginning, and chains between them.
 
-    `read` is how many pairs were read; `against` is one that was rejected, and why. `before` are up to BEFORE
+    `read` is how many pairs were read; `rejected` is a wrong one, and why. `before` are up to BEFORE
     pairs right before the beginning, if all of them look like those of another topic.
     """
 
@@ -40,7 +40,7 @@ class Anchors:
     beginning: Pair | None = None
     chains: tuple[tuple[Pair, ...], ...] = ()
     read: int = 0
-    against: tuple[Pair, Agreement] | None = None
+    rejected: tuple[Pair, Agreement] | None = None
     before: tuple[Pair, ...] = ()
 
 
@@ -56,25 +56,25 @@ def search_anchors(
     `ends` are candidates, oldest first; `beginnings` returns those for an end, or none if none is needed.
     `timestamps` is false if the target sets timestamps itself.
     """
-    looks = _Looks(timestamps)
+    checks = _Checks(timestamps)
     newest_first = ends[::-1]
-    end = yield from _first_good(looks, newest_first)
-    if end is None and looks.partly_enough():
-        looks.lenient = True
-        end = yield from _first_good(looks, newest_first)
+    end = yield from _first_good(checks, newest_first)
+    if end is None and checks.partly_enough():
+        checks.lenient = True
+        end = yield from _first_good(checks, newest_first)
     if end is None:
-        return Anchors(read=len(looks.known), against=looks.against())
+        return Anchors(read=len(checks.known), rejected=checks.rejected())
     starts = beginnings(end)
-    beginning = yield from _first_good(looks, starts)
-    before = yield from _strange_before(looks, starts, beginning)
+    beginning = yield from _first_good(checks, starts)
+    before = yield from _foreign_before(checks, starts, beginning)
     low = beginning.upstream if beginning is not None else 0
     within = [pair for pair in pairs if low <= pair.upstream <= end.upstream]
-    held = yield from _believed(looks, chains(within))
-    return Anchors(end, beginning, held, len(looks.known), looks.against(), before)
+    held = yield from _believed(checks, chains(within))
+    return Anchors(end, beginning, held, len(checks.known), checks.rejected(), before)
 
 
 @dataclass(slots=True)
-class _Looks:
+class _Checks:
     """The pairs that were read so far."""
 
     timestamps: bool
@@ -109,19 +109,19 @@ class _Looks:
         """Return whether nothing disagrees, and pairs agree in different parts."""
         return Agreement.DIFFERENT not in self.known.values() and len(self._alike) >= _PARTLY
 
-    def against(self) -> tuple[Pair, Agreement] | None:
+    def rejected(self) -> tuple[Pair, Agreement] | None:
         found = [(pair, one) for pair, one in self.known.items() if not self.good(one)]
         found.sort(key=lambda entry: entry[1] is Agreement.UNREADABLE)  # definite ones first
         return found[0] if found else None
 
 
-def _first_good(looks: _Looks, candidates: Sequence[Pair]) -> Generator[Pair, Records, Pair | None]:
+def _first_good(checks: _Checks, candidates: Sequence[Pair]) -> Generator[Pair, Records, Pair | None]:
     """Return the first valid candidate: in growing steps, then by bisection of the last step.
 
     A candidate that fails by itself (an altered or deleted record) costs some coverage, nothing more.
     """
     bad, at, step = -1, 0, 1
-    while at < len(candidates) and not looks.good((yield from looks.at(candidates[at]))):
+    while at < len(candidates) and not checks.good((yield from checks.at(candidates[at]))):
         bad = at
         last = len(candidates) - 1
         at = last if at < last < at + step else at + step
@@ -130,15 +130,15 @@ def _first_good(looks: _Looks, candidates: Sequence[Pair]) -> Generator[Pair, Re
         return None
     while at - bad > 1:
         middle = (at + bad) // 2
-        if looks.good((yield from looks.at(candidates[middle]))):
+        if checks.good((yield from checks.at(candidates[middle]))):
             at = middle
         else:
             bad = middle
     return candidates[at]
 
 
-def _strange_before(
-    looks: _Looks, candidates: Sequence[Pair], beginning: Pair | None
+def _foreign_before(
+    checks: _Checks, candidates: Sequence[Pair], beginning: Pair | None
 ) -> Generator[Pair, Records, tuple[Pair, ...]]:
     """Return the pairs right before the beginning if none holds a record and its copy, else none.
 
@@ -150,22 +150,22 @@ def _strange_before(
     at = candidates.index(beginning)
     before = tuple(candidates[max(0, at - BEFORE) : at])
     for pair in before:
-        found = yield from looks.at(pair)
-        if found is not Agreement.DIFFERENT and not (found is Agreement.PARTLY and looks.is_older(pair)):
+        found = yield from checks.at(pair)
+        if found is not Agreement.DIFFERENT and not (found is Agreement.PARTLY and checks.is_older(pair)):
             return ()
     return before
 
 
 def _believed(
-    looks: _Looks, found: Sequence[tuple[Pair, ...]]
+    checks: _Checks, found: Sequence[tuple[Pair, ...]]
 ) -> Generator[Pair, Records, tuple[tuple[Pair, ...], ...]]:
     """Return the chains whose ends are valid; all chains, if no end of the longest ones disagrees."""
     longest = sorted(found, key=lambda chain: chain[0].upstream - chain[-1].upstream)[:CHAINS_READ]
     good, disagreeing = [], False
     for chain in longest:
-        first = yield from looks.at(chain[0])
-        last = yield from looks.at(chain[-1])
-        if looks.good(first) and looks.good(last):
+        first = yield from checks.at(chain[0])
+        last = yield from checks.at(chain[-1])
+        if checks.good(first) and checks.good(last):
             good.append(chain)
-        disagreeing |= any(not looks.good(one) and one is not Agreement.UNREADABLE for one in (first, last))
+        disagreeing |= any(not checks.good(one) and one is not Agreement.UNREADABLE for one in (first, last))
     return tuple(good) if disagreeing else tuple(found)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
+
+from fleet.verdicts.vocabulary import Cause
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from checksum.digest.cell_rows import Side
     from checksum.plan.shape import OffsetRange
-    from fleet.verdicts.vocabulary import Cause
 
 
 class RecordVerdict(StrEnum):
@@ -147,7 +148,7 @@ class ReadAgain:
 
 
 @dataclass(frozen=True, slots=True)
-class LookUp:
+class Lookup:
     """The question whether the source holds an extra record of the target anywhere in its partition.
 
     `offsets` are those of the source that the digests do not rule out; None if they rule out all, so that
@@ -162,10 +163,39 @@ class LookUp:
     finding: Finding
 
 
-class Held(StrEnum):
+class LookupAnswer(StrEnum):
     """The answer, from a reader of all records, aborted transactions included."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
     NO = "no"  # the log was read back to the record's time
     NOT_KNOWN = "not known"  # the log does not reach back far enough
+
+
+def cause_of(finding: Finding) -> Cause:
+    """Return the cause that a finding proves, or `unexplained`."""
+    match finding.verdict:
+        case RecordVerdict.ALTERED:
+            return _of_altered(finding)
+        case RecordVerdict.MISROUTED:
+            return Cause.MISROUTED
+        case RecordVerdict.DUPLICATED:
+            return Cause.DUPLICATING
+        case RecordVerdict.EXTRA:
+            return Cause.ABORTED_TRANSACTION if finding.aborted else Cause.UNEXPLAINED
+        case RecordVerdict.LOST:
+            return finding.cause or Cause.UNEXPLAINED
+        case RecordVerdict.REORDERED | RecordVerdict.UNVERIFIABLE | RecordVerdict.MATCH:
+            return Cause.UNEXPLAINED
+        case _:
+            assert_never(finding.verdict)
+
+
+def _of_altered(finding: Finding) -> Cause:
+    """Return `retimed` if only the timestamp differs and the record itself was read."""
+    if not finding.what:
+        # From digests: the timestamp is the same, so another part differs.
+        return Cause.TRANSFORMED
+    if set(finding.what) - {"time"}:
+        return Cause.TRANSFORMED
+    return Cause.RETIMED if finding.proof is Proof.READING else Cause.UNEXPLAINED

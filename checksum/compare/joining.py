@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, assert_never
 
-from checksum.compare.findings import Finding, Held, LookUp, Proof, ReadAgain, RecordVerdict
+from checksum.compare.findings import Finding, Lookup, LookupAnswer, Proof, ReadAgain, RecordVerdict
 from checksum.digest.cell_rows import CellKey, planned_partitions
 from checksum.plan.shape import OffsetRange
 
@@ -25,7 +25,7 @@ class Known:
 
     findings: tuple[Finding, ...]
     read_again: tuple[ReadAgain, ...] = ()
-    look_ups: tuple[LookUp, ...] = ()
+    lookups: tuple[Lookup, ...] = ()
 
 
 def known(
@@ -37,12 +37,12 @@ def known(
     """Join the findings of partitions; `source` is the source's digest."""
     joined = across(findings)
     partitions = planned_partitions(plan)
-    look_ups = [
-        _look_up(one, plan, partitions[one.topic, one.partition], source)
+    lookups = [
+        _lookup(one, plan, partitions[one.topic, one.partition], source)
         for one in joined
         if one.verdict is RecordVerdict.EXTRA
     ]
-    return Known(tuple(joined), tuple(read_again), tuple(look_ups))
+    return Known(tuple(joined), tuple(read_again), tuple(lookups))
 
 
 def across(findings: Iterable[Finding]) -> list[Finding]:
@@ -54,7 +54,7 @@ def across(findings: Iterable[Finding]) -> list[Finding]:
     lost: dict[int, list[Finding]] = defaultdict(list)
     extra: dict[int, list[Finding]] = defaultdict(list)
     kept: list[Finding] = []
-    for finding in _parted(list(findings)):
+    for finding in _split(list(findings)):
         match finding.verdict:
             case RecordVerdict.LOST:
                 lost[finding.hash].append(finding)
@@ -68,7 +68,7 @@ def across(findings: Iterable[Finding]) -> list[Finding]:
             kept += _matched(here, there)
         else:
             kept += [*here, *there]
-    return sorted(_met(kept), key=_in_order)
+    return sorted(_rejoined(kept), key=_in_order)
 
 
 def _place(finding: Finding) -> tuple[str, int]:
@@ -90,7 +90,7 @@ def _matched(lost: Sequence[Finding], extra: Sequence[Finding]) -> list[Finding]
     return [*found, *here, *there]
 
 
-def _met(findings: Sequence[Finding]) -> list[Finding]:
+def _rejoined(findings: Sequence[Finding]) -> list[Finding]:
     """Join the two places of a record that moved from one block to another."""
     left: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     found: list[Finding] = []
@@ -107,7 +107,7 @@ def _met(findings: Sequence[Finding]) -> list[Finding]:
     return found + [one for others in left.values() for one in others]
 
 
-def _parted(findings: Sequence[Finding]) -> list[Finding]:
+def _split(findings: Sequence[Finding]) -> list[Finding]:
     """Split altered records of which one half is known elsewhere."""
     lacking = {one.hash for one in findings if one.verdict in (RecordVerdict.LOST, RecordVerdict.ALTERED)}
     surplus = {one.hash for one in findings if one.verdict is RecordVerdict.EXTRA}
@@ -146,24 +146,24 @@ def after_reading(
     return known(plan, source, [*kept, *findings], rest)
 
 
-def answered(before: Known, answers: Iterable[tuple[LookUp, Held]]) -> Known:
+def answered(before: Known, answers: Iterable[tuple[Lookup, LookupAnswer]]) -> Known:
     """Apply the answers about extra records."""
     by_finding = {id(look_up.finding): (look_up, settled(look_up.finding, held)) for look_up, held in answers}
     findings = [by_finding[id(one)][1] if id(one) in by_finding else one for one in before.findings]
-    left = tuple(one for one in before.look_ups if id(one.finding) not in by_finding)
-    return replace(before, findings=tuple(findings), look_ups=left)
+    left = tuple(one for one in before.lookups if id(one.finding) not in by_finding)
+    return replace(before, findings=tuple(findings), lookups=left)
 
 
-def settled(finding: Finding, held: Held) -> Finding:
+def settled(finding: Finding, held: LookupAnswer) -> Finding:
     """Return the finding about an extra record, given the answer."""
     match held:
-        case Held.COMMITTED:
+        case LookupAnswer.COMMITTED:
             return replace(finding, verdict=RecordVerdict.DUPLICATED, proof=Proof.READING)
-        case Held.ABORTED:
+        case LookupAnswer.ABORTED:
             return replace(finding, aborted=True, proof=Proof.READING)
-        case Held.NO:
+        case LookupAnswer.NO:
             return replace(finding, proof=Proof.READING)
-        case Held.NOT_KNOWN:
+        case LookupAnswer.NOT_KNOWN:
             return replace(finding, verdict=RecordVerdict.UNVERIFIABLE, proof=Proof.READING)
         case _:
             assert_never(held)
@@ -224,14 +224,14 @@ class _Stretches:
         return before > 0 and offsets is not None and offsets.first < self._untils[before - 1]
 
 
-def _look_up(finding: Finding, plan: Plan, planned: Planned, source: Mapping[CellKey, CellRow]) -> LookUp:
+def _lookup(finding: Finding, plan: Plan, planned: Planned, source: Mapping[CellKey, CellRow]) -> Lookup:
     """Return where on the source the original of an extra record can be."""
     offsets: OffsetRange | None = planned.partition.source
     if planned.topic.timestamps and finding.timestamp_ms is not None and not planned.topic.compacted:
         bucket, cell = finding.timestamp_ms // plan.bucket_ms, finding.hash % plan.cells
         row = source.get(CellKey(finding.topic, finding.partition, bucket, cell))
         offsets = None if row is None else OffsetRange(row.first_offset, row.last_offset + 1)
-    return LookUp(finding.topic, finding.partition, finding.hash, finding.timestamp_ms, offsets, finding)
+    return Lookup(finding.topic, finding.partition, finding.hash, finding.timestamp_ms, offsets, finding)
 
 
 def _in_order(finding: Finding) -> tuple[str, int, int, int]:

@@ -19,7 +19,7 @@ from checksum.plan.shape import OffsetRange
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from checksum.second_look.narrow import ReadRecord
+    from checksum.recheck.block_differences import ReadRecord
 
 
 class OfKey(NamedTuple):

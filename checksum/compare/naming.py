@@ -22,7 +22,7 @@ from checksum.compare.findings import Finding, Proof, RecordVerdict
 from checksum.compare.joining import known
 from checksum.digest.cell_rows import CellKey, Side
 from checksum.digest.record_hash import second_hash
-from checksum.second_look.reading_again import blocks_to_read, whole
+from checksum.recheck.block_ranges import blocks_to_read, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

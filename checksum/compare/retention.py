@@ -70,7 +70,7 @@ def without_expired(
         known,
         findings=tuple(findings),
         read_again=tuple(blocks),
-        look_ups=tuple(one for one in known.look_ups if id(one.finding) in kept),
+        lookups=tuple(one for one in known.lookups if id(one.finding) in kept),
     )
     unverified = [
         Unverified(*where, OffsetRange(floors[where].first, offset), floors[where].why)

@@ -73,14 +73,15 @@ class PartitionResult:
 class Result:
     """The result of a flow.
 
-    `findings` change the exit status; `told` do not, under the flow's delivery. `unsettled` are extra records
-    that may be duplicates, and equal ones that may be out of order. `open_blocks` were not read again, and
-    `differing` of them certainly hold a record that is lost, altered or out of order. `left_out` are places
-    with records. `not_due` is how many offsets of the source are not due yet: a later run compares them.
+    `findings` change the exit status; `expected` do not, under the flow's delivery. `unsettled` are extra
+    records that may be duplicates, and equal ones that may be out of order. `open_blocks` were not read
+    again, and `differing` of them certainly hold a record that is lost, altered or out of order. `left_out`
+    are places with records. `not_due` is how many offsets of the source are not due yet: a later run compares
+    them.
     """
 
     findings: tuple[Finding, ...]
-    told: tuple[Finding, ...]
+    expected: tuple[Finding, ...]
     unsettled: tuple[Finding, ...]
     open_blocks: tuple[ReadAgain, ...]
     differing: tuple[ReadAgain, ...]
@@ -110,7 +111,7 @@ def result(
     unverified: Iterable[Unverified] = (),
 ) -> Result:
     """Return the result of a flow; `unverified` is what retention deleted."""
-    asked = set() if exactly_once else {id(look_up.finding) for look_up in known.look_ups}
+    asked = set() if exactly_once else {id(look_up.finding) for look_up in known.lookups}
     unsettled = [
         one for one in known.findings if id(one) in asked or one.verdict is RecordVerdict.UNVERIFIABLE
     ]
@@ -168,7 +169,7 @@ def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> list[Findi
             if taken:
                 before[other] -= taken
                 wanted -= taken
-                least = min(least, other, key=_how_much)
+                least = min(least, other, key=_strength)
         kept.append(one if least == claim else replace(one, verdict=least[0], aborted=least[1]))
     return kept
 
@@ -184,7 +185,7 @@ def _claim(finding: Finding) -> _Claim:
     return finding.verdict, finding.aborted
 
 
-def _how_much(claim: _Claim) -> int:
+def _strength(claim: _Claim) -> int:
     return _CLAIMS.index(claim) if claim in _CLAIMS else 0
 
 
@@ -245,3 +246,11 @@ def _spanned(unverified: Sequence[Unverified]) -> int:
         total += max(one.source.until - first, 0)
         until = one.source.until if until is None else max(until, one.source.until)
     return total
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The result of one flow's comparison, and its plan."""
+
+    plan: Plan
+    result: Result

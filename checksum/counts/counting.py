@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from checksum.book.entries import Counted
 from checksum.compare.verdicts import FINDING, FINE, INCOMPLETE
 from checksum.counts.drawing import Drawn
 from checksum.digest.cell_rows import planned_partitions
+from checksum.history.entries import Counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

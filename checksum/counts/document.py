@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from checksum.compare.finding_words import time_text
+from checksum.compare.finding_text import time_text
 from checksum.counts.counting import Differs
 from checksum.counts.drawing import drawn_document
 from checksum.digest.cell_rows import planned_partitions
@@ -15,9 +15,9 @@ from fleet.quantity import count_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from checksum.book.entries import Counted
     from checksum.counts.counting import BucketDiffers, Counts
     from checksum.digest.cell_rows import Planned
+    from checksum.history.entries import Counted
     from checksum.plan.shape import Plan
 
 NOTHING_ELSE = "Only counts were compared: equal counts verify no record."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from checksum.compare.finding_words import time_text
+from checksum.compare.finding_text import time_text
 from checksum.digest.cell_rows import Side, planned_partitions
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def drawn_document(rows: Iterable[Drawn], *, bucket_ms: int) -> dict[str, Any]:
         joined = _joined(held, several)
     shown = joined
     if len(joined) > MOST_ROWS:
-        shown = sorted(sorted(joined, key=_well)[:MOST_ROWS])
+        shown = sorted(sorted(joined, key=_is_clean)[:MOST_ROWS])
     return {
         "count": len(joined),
         "bucket_ms": bucket_ms * several,
@@ -84,7 +84,7 @@ def drawn_document(rows: Iterable[Drawn], *, bucket_ms: int) -> dict[str, Any]:
     }
 
 
-def _well(one: Drawn) -> bool:
+def _is_clean(one: Drawn) -> bool:
     return one.source_records == one.target_records and not one.unverified
 
 

@@ -10,19 +10,42 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+
 from checksum.counts.counting import BucketCount, CountProgress
-from checksum.counts.query import bucket_counts
-from checksum.digest.paced import SideReading, see_that_it_was_asked
-from checksum.digest.query import SIZE_BYTES, Reading
+from checksum.digest.query import SIZE_BYTES, Reading, bucket_of, placed
+from checksum.digest.slices import SideReading, check_returned_offsets
 from checksum.plan.pacing import FREE, Stretch
-from checksum.spark.errors import READING_ERRORS
 from checksum.spark.failures import reading_failure, words_of
+from checksum.spark.session import READING_ERRORS
 from fleet.errors import ConfigurationError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from pyspark.sql import Row
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+
+def bucket_counts(
+    spark: SparkSession, options: Mapping[str, str], reading: Reading, *, sizes: bool
+) -> DataFrame:
+    """Return place, bucket, records, first_offset, last_offset and bytes (0 without `sizes`).
+
+    Only a record's place and timestamp are used, and its size if a rate is to be kept.
+    """
+    size = F.lit(0)
+    if sizes:
+        size = F.coalesce(F.octet_length("key"), F.lit(0)) + F.coalesce(F.octet_length("value"), F.lit(0))
+    found = placed(spark, options, reading).select(
+        "place", "offset", bucket_of(reading).alias("bucket"), size.cast("bigint").alias(SIZE_BYTES)
+    )
+    return found.groupBy("place", "bucket").agg(
+        F.count("*").alias("records"),
+        F.min("offset").alias("first_offset"),
+        F.max("offset").alias("last_offset"),
+        F.sum(SIZE_BYTES).alias(SIZE_BYTES),
+    )
+
 
 MOST_ROWS: Final = 2_000_000  # of one slice; rows are in the driver's memory
 
@@ -94,7 +117,7 @@ class SideCount(SideReading):
             place.partition,
             *(int(row[name]) for name in ("bucket", "records", "first_offset", "last_offset")),
         )
-        see_that_it_was_asked(
+        check_returned_offsets(
             found.first_offset, found.last_offset, asked, cluster=self.cluster.alias, place=place
         )
         return found

@@ -22,8 +22,8 @@ from checksum.digest.cell_rows import CellRow, add
 from checksum.digest.coverage import SliceRow, foreign, uncovered
 from checksum.digest.query import SIZE_BYTES
 from checksum.digest.small_table import small_table
-from checksum.spark.errors import READING_ERRORS
 from checksum.spark.failures import folder_failure, java_cause, words_of
+from checksum.spark.session import READING_ERRORS
 from fleet.errors import ConfigurationError, Problem, UnavailableError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from checksum.digest.query import records
-from checksum.plan.outdated import OutdatedPlanError
 from checksum.plan.pacing import FREE, Stretch
+from checksum.plan.shape import OutdatedPlanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

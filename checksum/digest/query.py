@@ -15,7 +15,6 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, Stru
 
 from checksum.digest import header_columns
 from checksum.digest.cell_rows import CellRow
-from checksum.digest.compacted import IS_VALUE, KEY, last_of_keys
 from checksum.digest.hash_columns import high, low, record_hash, second_sum, third_sum, time_ms
 from checksum.digest.record_hash import SPARK_SEED
 from checksum.digest.small_table import small_table
@@ -31,6 +30,33 @@ if TYPE_CHECKING:
     from checksum.plan.pacing import Stretch
     from checksum.plan.places import Place
     from checksum.plan.shape import Plan
+
+KEY, IS_VALUE = "key", "is_value"
+
+
+def last_of_keys(frame: DataFrame, *, summed: Sequence[str]) -> DataFrame:
+    """Return the last record of each place and key, without tombstones.
+
+    Both sides compact at different times, so replaced records may be missing on either. The last record of a
+    key is on both, unless it is a tombstone: that may be gone, and then so is every value of the key. So keys
+    whose last record is a tombstone are left out on both sides, and a missing one is a difference only if the
+    other side still has a value.
+
+    `frame` has place, KEY, IS_VALUE, offset and other columns; those in `summed` are added up over all
+    records of a key. The values have fixed widths, so Spark needs neither sorting nor objects.
+    """
+    carried = [
+        name
+        for name in frame.columns
+        if name not in {"place", KEY, IS_VALUE, "offset"} and name not in summed
+    ]
+    last = frame.groupBy("place", KEY).agg(
+        *(F.max_by(name, "offset").alias(name) for name in (IS_VALUE, *carried)),
+        *(F.sum(name).alias(name) for name in summed),
+        F.max("offset").alias("offset"),
+    )
+    return last.where(F.col(IS_VALUE)).drop(KEY, IS_VALUE)
+
 
 SIZE_BYTES = "size_bytes"  # of keys, values and headers, for the rate
 _LONGS = ArrayType(LongType(), containsNull=False)

@@ -16,11 +16,11 @@ from pyspark.sql import DataFrame
 
 from checksum.digest.coverage import SliceRow, remaining
 from checksum.digest.header_guard import look_for_headers
-from checksum.digest.paced import SideReading, see_that_it_was_asked
 from checksum.digest.query import Reading, cells
+from checksum.digest.slices import SideReading, check_returned_offsets
 from checksum.plan.pacing import FREE
-from checksum.spark.errors import READING_ERRORS
 from checksum.spark.failures import folder_failure, reading_failure, words_of
+from checksum.spark.session import READING_ERRORS
 from fleet.errors import ConfigurationError, Problem
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class SideDigest(SideReading):
             return SliceRow(
                 number, place.topic, place.partition, stretch.first, stretch.until, 0, 0, None, None, *total
             )
-        see_that_it_was_asked(
+        check_returned_offsets(
             count.first_offset, count.last_offset, stretch, cluster=self.cluster.alias, place=place
         )
         return SliceRow(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from checksum.inventory.inventory import Admin, Cluster
 from checksum.plan.building import isolations
 from checksum.plan.shape import READ_COMMITTED
-from checksum.second_look.second_look import Readers
+from checksum.recheck.recheck import Readers
 from runtime.kafka.admin import ClusterAdmin
 from runtime.kafka.picking import Picker
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from checksum.anchors.astray_pairs import without_astray
+from checksum.anchors.misrouted_pairs import without_misrouted
 from checksum.anchors.pairs import Logs, Usable, equal_pairs, usable
 from checksum.anchors.reading import Side, read_anchors
 from checksum.anchors.search import search_anchors
@@ -21,14 +21,14 @@ from checksum.inventory.sampling import take_samples
 from checksum.inventory.topics import Admin, planned_topic, read_settings, refuse_others
 from checksum.inventory.waiting import TargetEnds, wait_for_mirror
 from checksum.plan.building import TYPED, PlanRules, TopicFound, build_plan, chosen_topics, without_partners
-from checksum.plan.due import may_leave_out
+from checksum.plan.due import may_drop_records
 from checksum.plan.facts import PartitionFacts, Verified
 from checksum.plan.ranges import (
     beginnings_before,
     candidates,
     cuts_wanted,
     partition_ranges,
-    standing,
+    still_verified,
     tail_offset,
 )
 from checksum.plan.shape import Anchored, LeftOut
@@ -174,7 +174,7 @@ async def _due(
         (topic.name, number): one.source_until
         for topic in topics
         for number in topic.partitions
-        if (one := _standing(topic, (topic.name, number), known)) is not None
+        if (one := _still_verified(topic, (topic.name, number), known)) is not None
     }
     return await wait_for_mirror(
         places,
@@ -186,8 +186,8 @@ async def _due(
     )
 
 
-def _standing(topic: PlannedTopic, place: Place, known: Known) -> Verified | None:
-    return standing(known.verified.get(place), source_id=topic.source_id, target_id=topic.target_id)
+def _still_verified(topic: PlannedTopic, place: Place, known: Known) -> Verified | None:
+    return still_verified(known.verified.get(place), source_id=topic.source_id, target_id=topic.target_id)
 
 
 async def _look(
@@ -204,7 +204,7 @@ async def _look(
     places = [(topic.name, number) for topic in topics for number in topic.partitions]
     logs = await _logs(places, source, target)
     if not known.equal_offsets:
-        pairs = await without_astray(
+        pairs = await without_misrouted(
             {place: known.pairs(*place) for place in places},
             logs,
             stamped={topic.name for topic in topics if topic.stamps},
@@ -218,7 +218,7 @@ async def _look(
             exactly_once=flow.exactly_once,
             offset_reset=flow.offset_reset,
             due=due.get(place),
-            leaves_out=may_leave_out(flow.handling),
+            leaves_out=may_drop_records(flow.handling),
         )
         for place in places
     }
@@ -275,7 +275,7 @@ def _facts(topic: PlannedTopic, place: Place, logs: Logs, known: Known) -> Parti
         logs=logs,
         usable=pairs,
         anchored=anchored,
-        verified=_standing(topic, place, known),
+        verified=_still_verified(topic, place, known),
         compacted=topic.compacted,
         timestamps=not topic.stamps,
     )

@@ -40,7 +40,7 @@ class Due:
     waited_s: float
 
 
-def may_leave_out(handling: Handling) -> bool:
+def may_drop_records(handling: Handling) -> bool:
     """Return whether MirrorMaker may continue without a record: by a transform, or by skipping errors."""
     return bool(handling.drops) or handling.skips_failed is not False
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from checksum.anchors.pairs import Pair
     from checksum.anchors.reading import Place as SourcePlace
     from checksum.anchors.sync_topic import SyncPairs
-    from checksum.book.entries import Place, VerifiedTo
+    from checksum.history.entries import Place, VerifiedTo
     from checksum.inventory.connections import BothSides, Connects
     from checksum.inventory.waiting import Patience
     from checksum.plan.building import NamedIn, PlanRules

@@ -31,10 +31,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from checksum.anchors.pairs import Pair, beginnings, ends, jump_to, with_furthest
-from checksum.plan.cuts import looked_for
+from checksum.plan.cuts import looked_for, runs_of, segments_of
 from checksum.plan.due import left_behind, not_replicated
-from checksum.plan.left_out import ahead, begun_late, gone, no_beginning, no_end, nothing_found, overtaken
-from checksum.plan.pieces import runs_of, segments_of
+from checksum.plan.left_out_reasons import (
+    ahead,
+    begun_late,
+    gone,
+    no_beginning,
+    no_end,
+    nothing_found,
+    overtaken,
+)
 from checksum.plan.shape import Anchored, LeftOut, OffsetRange, PartitionPlan
 
 if TYPE_CHECKING:
@@ -57,7 +64,9 @@ class Candidates:
     start: tuple[int, int] | None
 
 
-def standing(verified: Verified | None, *, source_id: str | None, target_id: str | None) -> Verified | None:
+def still_verified(
+    verified: Verified | None, *, source_id: str | None, target_id: str | None
+) -> Verified | None:
     """Return where the last run ended, if the topic ids are the same.
 
     If an id is unknown, it is unknown whether the topic is the same.
@@ -131,27 +140,27 @@ def partition_ranges(
     """
     logs, reached = facts.logs, _reached(facts)
     left = _Left(facts)
-    since = _tell_gone(left, facts, reached)
+    since = _add_deleted(left, facts, reached)
     recreated = _recreated(facts, anchors)
     start = found.start or _start(facts, anchors, recreated=recreated is not None)
     skipped = _left_behind(facts, found, anchors, behind)
     end = _last(facts, found, anchors, behind=behind, skipped=skipped is not None)
     if start is None or end is None or start[0] > end[0] or start[1] > end[1]:
         if reached is not None and not found.ends:
-            _tell_behind(left, facts, found, (since, reached.target_until), behind)
+            _add_after_end(left, facts, found, (since, reached.target_until), behind)
         elif reached is None and _never_copied(facts):
-            _tell_behind(left, facts, found, (since, 0), behind)
+            _add_after_end(left, facts, found, (since, 0), behind)
         else:
-            left.tell(since, logs.source_end, _nothing(facts, found, anchors))
-        return None, left.told()
+            left.add(since, logs.source_end, _nothing(facts, found, anchors))
+        return None, left.all()
     late = found.start is None and start[1] == 0
     why = (
         begun_late(facts.offset_reset) if late else no_beginning(facts.anchored, facts.usable, anchors, logs)
     )
-    left.tell(since, start[0], why)
-    _tell_behind(left, facts, found, end, behind)
+    left.add(since, start[0], why)
+    _add_after_end(left, facts, found, end, behind)
     if start == end or (reached is not None and end == (reached.source_until, reached.target_until)):
-        return None, left.told()
+        return None, left.all()
     source, target = OffsetRange(start[0], end[0]), OffsetRange(start[1], end[1])
     runs = runs_of(facts, anchors, source, target)
     segments = segments_of(facts, anchors, source, target)
@@ -165,7 +174,7 @@ def partition_ranges(
         recreated=recreated if found.start is None else None,
         left_behind=skipped,
     )
-    return plan, left.told()
+    return plan, left.all()
 
 
 class _Left:
@@ -173,17 +182,17 @@ class _Left:
 
     def __init__(self, facts: PartitionFacts) -> None:
         self._facts = facts
-        self._told: list[LeftOut] = []
+        self._entries: list[LeftOut] = []
 
-    def tell(self, first: int, until: int, why: str, *, later: bool = False) -> None:
+    def add(self, first: int, until: int, why: str, *, later: bool = False) -> None:
         if first < until:
-            self._told.append(LeftOut(self._facts.topic, self._facts.partition, until - first, why, later))
+            self._entries.append(LeftOut(self._facts.topic, self._facts.partition, until - first, why, later))
 
-    def told(self) -> tuple[LeftOut, ...]:
-        return tuple(self._told)
+    def all(self) -> tuple[LeftOut, ...]:
+        return tuple(self._entries)
 
 
-def _tell_gone(left: _Left, facts: PartitionFacts, reached: Verified | None) -> int:
+def _add_deleted(left: _Left, facts: PartitionFacts, reached: Verified | None) -> int:
     """Add what the source no longer has; return the first offset that can be compared."""
     logs = facts.logs
     jump = jump_to(facts.usable.pairs, logs.source_start)
@@ -191,12 +200,12 @@ def _tell_gone(left: _Left, facts: PartitionFacts, reached: Verified | None) -> 
     passed = logs.source_start
     if jump is not None:
         passed = max(jump[0] + 1, reached.source_until if reached is not None else 0)
-        left.tell(passed, logs.source_start, overtaken(jump))
-    left.tell(since, min(passed, logs.source_start), gone(logs))
+        left.add(passed, logs.source_start, overtaken(jump))
+    left.add(since, min(passed, logs.source_start), gone(logs))
     return max(since, logs.source_start)
 
 
-def _tell_behind(
+def _add_after_end(
     left: _Left, facts: PartitionFacts, found: Candidates, end: tuple[int, int], behind: int | None
 ) -> None:
     """Add what follows the end: replicated up to the newest pair, and unknown after it."""
@@ -210,14 +219,14 @@ def _tell_behind(
     if refused:
         newest, furthest = max(refused)
         copied = newest + 1
-        left.tell(end[0], copied, ahead(furthest))
+        left.add(end[0], copied, ahead(furthest))
     due, logs = facts.due, facts.logs
     if due is not None and _holds_due(due, behind):
         owed = min(due.source_until, logs.source_end)
         at = copied - 1 if copied > logs.source_start else None
-        left.tell(copied, owed, not_replicated(due, target_end=logs.target_end, at=at))
+        left.add(copied, owed, not_replicated(due, target_end=logs.target_end, at=at))
         copied = max(copied, owed)
-    left.tell(copied, logs.source_end, no_end(facts.anchored, logs, due), later=True)
+    left.add(copied, logs.source_end, no_end(facts.anchored, logs, due), later=True)
 
 
 def _holds_due(due: Due, behind: int | None) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fleet.errors import UnavailableError
+
 VERSION = 1
 """Version of the plan and of the record hash: digests of different versions are never compared."""
 
@@ -131,3 +133,7 @@ class Plan:
     left_out: tuple[LeftOut, ...]
     seeds: tuple[int, int] = SEEDS
     version: int = VERSION
+
+
+class OutdatedPlanError(UnavailableError):
+    """The plan no longer fits the logs: plan again instead of retrying."""

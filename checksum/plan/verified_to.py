@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from checksum.book.entries import VerifiedTo
 from checksum.digest.cell_rows import planned_partitions
+from checksum.history.entries import VerifiedTo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from checksum.book.entries import Place
     from checksum.compare.verdicts import Result
     from checksum.digest.cell_rows import Planned
+    from checksum.history.entries import Place
     from checksum.plan.shape import Plan
 
 MOST_HELD = 3

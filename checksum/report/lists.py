@@ -162,7 +162,7 @@ def partitions(run: Mapping[str, Any], index: int) -> str:
     found = run["partitions"]["shown"]
     if not found:
         return ""
-    ordered = sorted(found, key=lambda one: (_well(one), one["topic"], one["partition"] or 0))
+    ordered = sorted(found, key=lambda one: (_is_clean(one), one["topic"], one["partition"] or 0))
     rows = [
         (
             _place(one),
@@ -178,7 +178,7 @@ def partitions(run: Mapping[str, Any], index: int) -> str:
     inside = table(columns, rows, numbers=columns[1:4])
     if rest:
         held = sum(one["source_records"] for one in rest)
-        well = sum(_well(one) for one in rest)
+        well = sum(_is_clean(one) for one in rest)
         inside += faint(f"and {len(rest):,} more partitions of {held:,} records, {well:,} of them match")
     away = run["partitions"]["count"] - len(found)
     inside += faint(f"{away:,} more partitions are not in the document.") if away > 0 else ""
@@ -187,7 +187,7 @@ def partitions(run: Mapping[str, Any], index: int) -> str:
     return section(f"partitions-{index}", f"All partitions ({run['partitions']['count']:,})", inside)
 
 
-def _well(one: Mapping[str, Any]) -> bool:
+def _is_clean(one: Mapping[str, Any]) -> bool:
     """Return whether a partition has no problem."""
     others = any(value for verdict, value in one["records"].items() if verdict != "match")
     return not (others or one["unverified"] or one["not_compared"] or one["differing"])

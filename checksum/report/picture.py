@@ -116,14 +116,14 @@ def laid_out(
         place: max([*kinds.values(), Kind.LEFT_OUT if place in absent else Kind.NOTHING])
         for place, kinds in columns.items()
     }
-    order = sorted(columns, key=lambda place: (-worst[place], *_spelled(place)))
+    order = sorted(columns, key=lambda place: (-worst[place], *_sort_key(place)))
     single, rest = order, []
     if len(order) > MOST_ROWS:
         single = [place for place in order if worst[place] > Kind.EQUAL][: MOST_ROWS - 1]
         known = set(single)
         rest = [place for place in order if place not in known]
     if len(order) <= MOST_ROWS:
-        single = sorted(single, key=_spelled)
+        single = sorted(single, key=_sort_key)
     rows = [_row([place], columns, absent, axis) for place in single]
     return Picture(axis, tuple(rows + [_row(some, columns, absent, axis) for some in _by_topic(rest)]))
 
@@ -185,7 +185,7 @@ def _row(
 def _by_topic(places: Sequence[Place]) -> list[list[Place]]:
     """Group places by topic; topics beyond the limit share one group."""
     topics: dict[str, list[Place]] = defaultdict(list)
-    for place in sorted(places, key=_spelled):
+    for place in sorted(places, key=_sort_key):
         topics[place[0]].append(place)
     groups = list(topics.values())
     if len(groups) <= MOST_TOPIC_ROWS:
@@ -193,5 +193,5 @@ def _by_topic(places: Sequence[Place]) -> list[list[Place]]:
     return [*groups[: MOST_TOPIC_ROWS - 1], [one for group in groups[MOST_TOPIC_ROWS - 1 :] for one in group]]
 
 
-def _spelled(place: Place) -> tuple[str, int]:
+def _sort_key(place: Place) -> tuple[str, int]:
     return place[0], -1 if place[1] is None else place[1]

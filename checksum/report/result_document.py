@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from checksum.compare.causes import cause_of
-from checksum.compare.finding_words import finding_text, open_block_text, time_text
-from checksum.compare.findings import RecordVerdict, worst_first
+from checksum.compare.finding_text import finding_text, open_block_text, time_text
+from checksum.compare.findings import RecordVerdict, cause_of, worst_first
 from checksum.plan.building import bytes_to_read
 from checksum.plan.document import plan_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from checksum.book.entries import Place, VerifiedTo
-    from checksum.compare.audit import Audit
     from checksum.compare.findings import Finding, ReadAgain
-    from checksum.compare.verdicts import PartitionResult, Result
+    from checksum.compare.verdicts import Audit, PartitionResult, Result
+    from checksum.history.entries import Place, VerifiedTo
     from checksum.plan.shape import LeftOut, OffsetRange, Plan
 
 VERSION = 1
@@ -50,7 +48,7 @@ def run_document(
         "findings": _some(
             [_finding(one, plan) for one in worst_first(found.findings)[:MOST_FINDINGS]], found.findings
         ),
-        "expected": _some([_finding(one, plan) for one in found.told[:MOST_FINDINGS]], found.told),
+        "expected": _some([_finding(one, plan) for one in found.expected[:MOST_FINDINGS]], found.expected),
         "not_read_again": _some(
             [_block(one, plan) for one in found.open_blocks[:MOST_FINDINGS]], found.open_blocks
         ),

@@ -3,7 +3,6 @@
 session      start and stop Spark
 settings     the properties with which Spark starts
 paths        absolute paths for Spark's Java process, which runs in another folder
-errors       PySpark's exceptions while rows are read
 failures     texts of Spark, its launcher and Kafka's Java clients -> errors
 submit_line  the spark-submit command for a run
 """

@@ -15,7 +15,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext, __version__
@@ -28,16 +28,20 @@ from checksum.spark.paths import absolute_folders
 from checksum.spark.settings import (
     connector,
     executor_options,
+    java_options,
     java_version,
     pyspark_folder,
     spark_configuration,
-    told_to_java,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from checksum.spark.settings import SparkSettings
+
+# Rows are read from a socket, not through Py4J.
+READING_ERRORS: Final = (PySparkException, Py4JError, EOFError, OSError)
+
 
 LOG_FILE = "spark.log"
 _SAID_BYTES = 200_000
@@ -58,7 +62,7 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     packages = None if submitted else connector(_jars(), __version__)
     configuration = SparkConf(loadDefaults=False).setAll(
-        list(spark_configuration(settings, packages=packages, told=told_to_java(os.environ)).items())
+        list(spark_configuration(settings, packages=packages, told=java_options(os.environ)).items())
     )
     gateway = _launch(configuration, settings.folder / LOG_FILE, packages)
     session: SparkSession | None = None
@@ -101,7 +105,7 @@ def _launch(configuration: SparkConf, log: Path, packages: str | None) -> Any:
         try:
             return launch_gateway(configuration, process)
         except (PySparkException, OSError) as error:
-            raise launch_failure(_said(log, begun_at), java=_java(), packages=packages) from error
+            raise launch_failure(_output(log, begun_at), java=_java(), packages=packages) from error
 
 
 def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | None) -> SparkSession:
@@ -115,7 +119,7 @@ def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | Non
         with _own_interrupt():
             session = SparkSession(SparkContext(conf=configuration, gateway=gateway))
     except (Py4JError, PySparkException, ValueError) as error:
-        raise launch_failure(f"{_said(log, 0)}\n{error}", java=_java(), packages=packages) from error
+        raise launch_failure(f"{_output(log, 0)}\n{error}", java=_java(), packages=packages) from error
     _quieten(gateway.jvm, session.sparkContext)
     return session
 
@@ -144,7 +148,7 @@ def _own_interrupt() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def _said(log: Path, begun_at: int) -> str:
+def _output(log: Path, begun_at: int) -> str:
     with log.open("rb") as file:
         file.seek(max(begun_at, log.stat().st_size - _SAID_BYTES))
         return file.read().decode("utf-8", errors="replace")

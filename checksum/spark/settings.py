@@ -100,7 +100,7 @@ def connector(jars: Iterable[str], version: str) -> str | None:
     return f"org.apache.spark:{CONNECTOR}_{scala}:{version}"
 
 
-def told_to_java(environ: Mapping[str, str]) -> str:
+def java_options(environ: Mapping[str, str]) -> str:
     """Return the Java options of the environment and of spark-defaults.conf."""
     told = [environ.get(name, "") for name in _READ_BY_JAVA]
     home = environ.get("SPARK_HOME") or _pyspark()
@@ -128,7 +128,7 @@ def executor_options(extra: str, default: str) -> str:
 def spark_configuration(settings: SparkSettings, *, packages: str | None, told: str = "") -> dict[str, str]:
     """Return Spark's properties; the user's override ours, except those that the hashes depend on.
 
-    `told` are other Java options (told_to_java). Executors get theirs once Spark has read the user's
+    `told` are other Java options (java_options). Executors get theirs once Spark has read the user's
     (executor_options). Raises ConfigurationError for a property that would change the hashes.
     """
     wrong = sorted(key for key in settings.extra if any(key.startswith(ours) for ours in _OURS))

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from checksum.spark.settings import DRIVER_OPTIONS, collector, connector, told_to_java
+from checksum.spark.settings import DRIVER_OPTIONS, collector, connector, java_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ def submit_line(
     """
     words = ["spark-submit", "--master", master, "--driver-memory", driver_memory]
     # --driver-java-options would replace the user's options in spark-defaults.conf.
-    ours = collector(told_to_java(environ)) if master.startswith("local") else ""
+    ours = collector(java_options(environ)) if master.startswith("local") else ""
     words += ["--conf", f"{DRIVER_OPTIONS}={ours}"] if ours else []
     words += ["--packages", packages] if packages is not None else []
     return shlex.join([*words, "--conf", f"spark.pyspark.driver.python={python}", script, *arguments])

@@ -9,55 +9,57 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from checksum.compare.finding_words import time_text
+from checksum.compare.finding_text import time_text
 from fleet.verdicts.words import ended
 from mirrorwatch.check.sheet import FIRST
-from mirrorwatch.checksums.desk import FINDING, FINE, INCOMPLETE
-from mirrorwatch.checksums.results.outlets import NEVER, Telling
-from mirrorwatch.checksums.results.telling import Unheard
+from mirrorwatch.checksums.results.outlets import NEVER, Delivery
+from mirrorwatch.checksums.results.reporting import NotReported
+from mirrorwatch.checksums.session import FINDING, FINE, INCOMPLETE
 from mirrorwatch.web.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from checksum.book.book import RunRow
+    from checksum.history.history import RunRow
     from fleet.verdicts.flow import Flow
-    from mirrorwatch.checksums.desk import Desk
+    from mirrorwatch.checksums.session import Session
     from mirrorwatch.checksums.state import State
 
 _LISTS = ("findings", "not_read_again", "unsettled")
 
 
-def report_earlier(desk: Desk, untold: Sequence[RunRow]) -> list[dict[str, Any]]:
+def report_earlier(session: Session, unreported: Sequence[RunRow]) -> list[dict[str, Any]]:
     """Write the results that were not reported, and return their documents."""
-    return [_told(desk, one) for one in untold]
+    return [_reported(session, one) for one in unreported]
 
 
-def post_earlier(desk: Desk, state: State, flows: Iterable[Flow]) -> Telling:
+def post_earlier(session: Session, state: State, flows: Iterable[Flow]) -> Delivery:
     """Post earlier results to the service one by one, until it is unavailable.
 
     A result that the service refuses for good does not stop the others.
     """
     refused = False
-    for one in state.owed(flows) if desk.service is not None else ():
+    for one in state.unposted(flows) if session.service is not None else ():
         about = f"{one.flow}: the run that ended {time_text(one.ended_ms)}"
-        unheard = _tell_one(desk, one)
-        if unheard is None:
-            desk.sheet.say(f"{about} is posted to the service now; it was not at its end.", indent=0)
-        elif unheard.for_good:
-            desk.sheet.say(f"{about}: {ended(unheard.why)} {NEVER}", indent=0)
+        failed = _post_one(session, one)
+        if failed is None:
+            session.sheet.say(f"{about} is posted to the service now; it was not at its end.", indent=0)
+        elif failed.permanent:
+            session.sheet.say(f"{about}: {ended(failed.why)} {NEVER}", indent=0)
             refused = True
         else:
-            desk.sheet.say(f"{about}: {ended(unheard.why)} A later run with --post posts it.", indent=0)
-            return Telling(refused=refused, away=True)
-        state.heard([one.run])
-    return Telling(refused=refused)
+            session.sheet.say(f"{about}: {ended(failed.why)} A later run with --post posts it.", indent=0)
+            return Delivery(refused=refused, away=True)
+        state.mark_posted([one.run])
+    return Delivery(refused=refused)
 
 
-def repeat_finding(desk: Desk, one: RunRow) -> None:
+def repeat_finding(session: Session, one: RunRow) -> None:
     """Write that an earlier run found something, if the current run has nothing to find."""
     at, found = time_text(one.ended_ms), found_text(one)
-    desk.sheet.say(f"The run that ended {at} found {found}; each is reported once. No later run cleared it.")
+    session.sheet.say(
+        f"The run that ended {at} found {found}; each is reported once. No later run cleared it."
+    )
 
 
 def found_text(one: RunRow) -> str:
@@ -72,27 +74,29 @@ def found_text(one: RunRow) -> str:
     return f"no difference in {counted(one.source_records, 'record')}{missing}"
 
 
-def _tell_one(desk: Desk, one: RunRow) -> Unheard | None:
-    if one.document is None or desk.service is None:
-        return Unheard(f"its result ({one.run}) was not posted, and cannot be read any more", for_good=True)
-    return desk.service(one.document | {"status": one.status})
+def _post_one(session: Session, one: RunRow) -> NotReported | None:
+    if one.document is None or session.service is None:
+        return NotReported(
+            f"its result ({one.run}) was not posted, and cannot be read any more", permanent=True
+        )
+    return session.service(one.document | {"status": one.status})
 
 
-def _told(desk: Desk, one: RunRow) -> dict[str, Any]:
+def _reported(session: Session, one: RunRow) -> dict[str, Any]:
     document = one.document
     ended = time_text(one.ended_ms)
     if document is None:
         what = f"the result of the run that ended {ended} ({one.run})"
         failure = f"{what} was not reported, and cannot be read any more"
-        desk.sheet.heading(f"{one.flow}: {failure}")
+        session.sheet.heading(f"{one.flow}: {failure}")
         return {"flow": one.flow, "status": one.status, "failure": failure}
-    desk.sheet.heading(f"{one.flow}: the run that ended {ended} was not reported: {found_text(one)}")
+    session.sheet.heading(f"{one.flow}: the run that ended {ended} was not reported: {found_text(one)}")
     shown = [sentence for name in _LISTS for sentence in _sentences(document.get(name))]
     for sentence in shown[:FIRST]:
-        desk.sheet.say(sentence, hang=4)
+        session.sheet.say(sentence, hang=4)
     count = sum(_count(document.get(name)) for name in _LISTS)
     if count > FIRST:
-        desk.sheet.say(f"and {count - FIRST:,} more; --json FILE has more of them")
+        session.sheet.say(f"and {count - FIRST:,} more; --json FILE has more of them")
     return document | {"status": one.status}
 
 

@@ -22,7 +22,7 @@ from fleet.verdicts.words import MAX_ROWS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from checksum.book.entries import RunRow
+    from checksum.history.entries import RunRow
     from mirrorwatch.audits.run_document import DocumentBlock, DocumentFinding, RunDocument
 
 SHOWN_TOPICS = 3

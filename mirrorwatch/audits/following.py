@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from canary.report import Reporter
-    from checksum.book.book import ChecksumBook, Counted, RunRow
-    from checksum.book.entries import PackedRun
+    from checksum.history.entries import PackedRun
+    from checksum.history.history import ChecksumHistory, Counted, RunRow
     from fleet.verdicts.checksum_evidence import ChecksumEvidence
     from fleet.verdicts.flow import Flow
     from mirrorwatch.audits.flow_audit import FlowAudit, RunSummary
@@ -39,7 +39,7 @@ class ChecksumFollowing:
 
     def __init__(
         self,
-        book: ChecksumBook,
+        book: ChecksumHistory,
         flows: Iterable[Flow],
         *,
         keep_s: float,

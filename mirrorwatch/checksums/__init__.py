@@ -1,6 +1,6 @@
 """The checksum commands: plan, run, digest, compare, and counts.
 
-desk       what every checksum command needs: configuration, clients, clock, output
+session    what every checksum command needs: configuration, clients, clock, output
 flows      one command for each chosen flow, and the combined exit status
 plan       `mirrorwatch checksum plan`
 run        `mirrorwatch checksum run`
@@ -13,7 +13,7 @@ spark      Spark for one command
 log        Spark's log of a failed run
 pace       progress of reading one side: share, rate, time left
 progress   display of that progress
-leaving    exit soon after Ctrl-C
+interrupt  exit soon after Ctrl-C
 threads    threads for the store and for the heartbeat
 submit     `checksum run --print-submit`
 submitted  the script that spark-submit runs

@@ -11,14 +11,14 @@ from checksum.counts.document import NOTHING_ELSE, counts_document, difference_t
 from checksum.digest.cell_rows import Side, planned_partitions
 from checksum.inventory.connections import both_sides
 from checksum.plan.document import plan_id
-from checksum.run import still_there
-from checksum.second_look.second_look import log_starts
+from checksum.recheck.recheck import log_starts
+from checksum.run import check_topics
 from mirrorwatch.audits.earlier_runs import repeat_finding
 from mirrorwatch.check.sheet import FIRST
-from mirrorwatch.checksums.desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
 from mirrorwatch.checksums.flows import every_flow
-from mirrorwatch.checksums.plan import print_plan, tell_failure
+from mirrorwatch.checksums.plan import print_failure, print_plan
 from mirrorwatch.checksums.results.result import NOT_TAKEN_BACK, print_rest
+from mirrorwatch.checksums.session import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
 from mirrorwatch.web.texts import counted
 from runtime.process.loop import run_to_end
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from checksum.plan.shape import Plan
     from checksum.run import Silent
     from fleet.verdicts.flow import Flow
-    from mirrorwatch.checksums.desk import Chosen, Desk
     from mirrorwatch.checksums.pace import StageTasks
     from mirrorwatch.checksums.plan import Planned
     from mirrorwatch.checksums.progress import Reading
+    from mirrorwatch.checksums.session import Chosen, Session
     from mirrorwatch.checksums.state import State
 
 
@@ -62,11 +62,11 @@ class Spark(Protocol):
         ...
 
 
-def count_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
+def count_all(session: Session, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
     """Count the chosen flows, print where counts differ, and return the exit status."""
-    work = partial(_run, desk, spark)
+    work = partial(_run, session, spark)
     return every_flow(
-        desk,
+        session,
         chosen,
         work,
         conclude=_conclude,
@@ -76,73 +76,75 @@ def count_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | Non
     )
 
 
-def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str, Any], Exception | None]:
+def _run(
+    session: Session, spark: Spark, one: Planned, state: State
+) -> tuple[dict[str, Any], Exception | None]:
     """Count one flow; return its document, and the store's error or None."""
     plan, run = one.plan, one.run
     if plan is None or run is None:
-        return tell_failure(desk, one.flow, one.failure), None
-    print_plan(desk, plan, nothing_new=one.nothing_new)
+        return print_failure(session, one.flow, one.failure), None
+    print_plan(session, plan, nothing_new=one.nothing_new)
     run.planned(plan_id(plan))
     last = state.last_finding(one.flow) if not plan.topics else None
-    counts = count_flow(desk, one.flow, plan, spark)
+    counts = count_flow(session, one.flow, plan, spark)
     document = run.document(counts_document(counts))
     failure = run.finish(document, {}, counts.counted)
-    print_counts(desk, counts)
+    print_counts(session, counts)
     if last is not None:
-        repeat_finding(desk, last)
+        repeat_finding(session, last)
     return document, failure
 
 
-def _conclude(desk: Desk, status: int, *, compared: bool) -> None:
+def _conclude(session: Session, status: int, *, compared: bool) -> None:
     words = f"{_LAST_WORDS[status]} {NOTHING_ELSE}"
     nothing = f"No new records: nothing counted. {NOT_TAKEN_BACK}"
-    desk.sheet.heading("Result")
-    desk.sheet.say(words if compared or status != FINE else nothing)
+    session.sheet.heading("Result")
+    session.sheet.say(words if compared or status != FINE else nothing)
 
 
-def count_flow(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Counts:
+def count_flow(session: Session, flow: Flow, plan: Plan, spark: Spark) -> Counts:
     """Count both sides of a plan, then again where counts differ, and keep what both counts agree on.
 
     Raises UnavailableError if a cluster or Spark does not answer or a topic was re-created meanwhile, and
     RefusedError if a permission is missing.
     """
-    first = _look(desk, flow, plan, spark)
+    first = _look(session, flow, plan, spark)
     if not first.differences:
         return first
-    desk.sheet.say("Counts differ: counting these partitions again.")
-    return confirmed(first, _look(desk, flow, differing_only(plan, first), spark))
+    session.sheet.say("Counts differ: counting these partitions again.")
+    return confirmed(first, _look(session, flow, differing_only(plan, first), spark))
 
 
-def _look(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Counts:
+def _look(session: Session, flow: Flow, plan: Plan, spark: Spark) -> Counts:
     rows: dict[Side, list[BucketCount]] = {side: [] for side in Side}
     if plan.topics:
         for side in Side:
-            run_to_end(still_there(plan, side, desk.connects))
-        with desk.shown.reading(plan, tuple(Side), spark.stages) as shown:
+            run_to_end(check_topics(plan, side, session.connects))
+        with session.shown.reading(plan, tuple(Side), spark.stages) as shown:
             for side in Side:
-                rows[side] = _counted(desk, plan, side, spark, shown)
+                rows[side] = _counted(session, plan, side, spark, shown)
     return compared_counts(
         plan,
         rows[Side.SOURCE],
         rows[Side.TARGET],
-        starts=run_to_end(_starts(desk, flow, plan)) if plan.topics else {},
+        starts=run_to_end(_starts(session, flow, plan)) if plan.topics else {},
         exactly_once=flow.exactly_once,
     )
 
 
-def _counted(desk: Desk, plan: Plan, side: Side, spark: Spark, shown: Reading) -> list[BucketCount]:
+def _counted(session: Session, plan: Plan, side: Side, spark: Spark, shown: Reading) -> list[BucketCount]:
     rows: list[BucketCount] = []
     silent: tuple[Silent, ...] = ()
     for progress in spark.digests().count(plan, side):
         rows += progress.rows
         silent += progress.silent
         shown.at(side, progress)
-    run_to_end(still_there(plan, side, desk.connects, silent))
+    run_to_end(check_topics(plan, side, session.connects, silent))
     return rows
 
 
-async def _starts(desk: Desk, flow: Flow, plan: Plan) -> dict[tuple[str, int], LogStarts]:
-    async with both_sides(flow, desk.connects) as sides:
+async def _starts(session: Session, flow: Flow, plan: Plan) -> dict[tuple[str, int], LogStarts]:
+    async with both_sides(flow, session.connects) as sides:
         return await asyncio.to_thread(log_starts, plan, sides.readers)
 
 
@@ -160,10 +162,10 @@ def _is_well(topic: tuple[str, list[PartitionCounts]]) -> bool:
     return not any(one.differing for one in topic[1])
 
 
-def print_counts(desk: Desk, counts: Counts) -> None:
+def print_counts(session: Session, counts: Counts) -> None:
     """Print how many records both sides of a flow have, and where these counts differ."""
     plan, planned = counts.plan, planned_partitions(counts.plan)
-    sheet = desk.sheet
+    sheet = session.sheet
     sheet.heading(f"{plan.flow}: {_summary(counts)}")
     topics: dict[str, list[PartitionCounts]] = {}
     for one in counts.partitions:
@@ -182,23 +184,23 @@ def print_counts(desk: Desk, counts: Counts) -> None:
     if rows:
         columns = ["topic", "partitions", plan.source, plan.target, "buckets", "differing"]
         sheet.figures(columns, rows[:FIRST])
-        print_rest(desk, rows)
+        print_rest(session, rows)
     if counts.differences:
         sheet.heading(f"Counts that differ ({len(counts.differences):,})")
         for differing in counts.differences[:FIRST]:
             where = planned[differing.topic, differing.partition]
             sheet.say(difference_text(differing, plan, where), hang=4)
-        print_rest(desk, counts.differences)
+        print_rest(session, counts.differences)
     spoiled = [one for one in counts.partitions if one.not_compared]
     if spoiled or counts.left_out:
         sheet.heading("Not compared")
         for part in spoiled[:FIRST]:
             sheet.say(f"{part.topic} [{part.partition}]: {part.not_compared}", hang=4)
-        print_rest(desk, spoiled)
+        print_rest(session, spoiled)
         for left in counts.left_out[:FIRST]:
             at = left.topic if left.partition is None else f"{left.topic} [{left.partition}]"
             sheet.say(f"{at}: {counted(left.records, 'record')}: {left.why}", hang=4)
-        print_rest(desk, counts.left_out)
+        print_rest(session, counts.left_out)
 
 
 def _summary(counts: Counts) -> str:

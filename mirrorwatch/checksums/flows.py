@@ -14,9 +14,9 @@ from checksum.report.result_document import VERSION
 from fleet.errors import ConfigurationError, MirrorwatchError
 from fleet.verdicts.words import ended
 from mirrorwatch.audits.earlier_runs import post_earlier, report_earlier
-from mirrorwatch.checksums.desk import check_writable, lacking, worst
-from mirrorwatch.checksums.plan import Planned, plans_of, tell_failure
-from mirrorwatch.checksums.results.outlets import Telling, hand_over
+from mirrorwatch.checksums.plan import Planned, plans_of, print_failure
+from mirrorwatch.checksums.results.outlets import Delivery, deliver
+from mirrorwatch.checksums.session import check_writable, with_failed_output, worst
 from mirrorwatch.checksums.state import state_for
 from runtime.process.loop import run_to_end
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
-    from mirrorwatch.checksums.desk import Chosen, Desk
+    from mirrorwatch.checksums.session import Chosen, Session
     from mirrorwatch.checksums.state import State
 
     class Conclude(Protocol):
         """Prints the final lines."""
 
-        def __call__(self, desk: Desk, status: int, *, compared: bool) -> None:
+        def __call__(self, session: Session, status: int, *, compared: bool) -> None:
             """Print them; `compared` is whether anything was compared."""
             ...
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def every_flow(
-    desk: Desk,
+    session: Session,
     chosen: Chosen,
     work: Work,
     *,
@@ -53,62 +53,66 @@ def every_flow(
     `keep_log` keeps Spark's log if one flow fails and others continue.
     """
     check_writable(json_file)
-    with state_for(desk) as state:
+    with state_for(session) as state:
         if state.why_none:
-            desk.sheet.say(
+            session.sheet.say(
                 f"{state.why_none}: nothing is stored, so every run compares everything.", indent=0
             )
-        told = [] if counts_only else report_earlier(desk, state.untold(chosen.flows))
-        first = _tell_earlier(desk, chosen, state, told, json_file=json_file)
-        planned = _planned(desk, chosen, state, counts_only=counts_only, late=bool(told))
+        told = [] if counts_only else report_earlier(session, state.unreported(chosen.flows))
+        first = _report_earlier_runs(session, chosen, state, told, json_file=json_file)
+        planned = _planned(session, chosen, state, counts_only=counts_only, late=bool(told))
         alone = len(planned) == 1 and not told
-        planned = [_within_bounds(desk, one, alone=alone) for one in planned]
-        told += [_told(desk, one, partial(work, one, state), keep_log, alone=alone) for one in planned]
-        conclude(desk, worst(document["status"] for document in told), compared=any(map(_compared, told)))
+        planned = [_within_bounds(session, one, alone=alone) for one in planned]
+        told += [
+            _worked_on(session, one, partial(work, one, state), keep_log, alone=alone) for one in planned
+        ]
+        conclude(session, worst(document["status"] for document in told), compared=any(map(_compared, told)))
         for document in told:
             if "not_kept" in document:
                 end = "The result is printed above; the next run will find it again."
-                desk.sheet.say(f"{document['flow']}: {ended(document['not_kept'])} {end}")
-        status, last = _hand_over(desk, told, json_file=json_file, done=first.done)
-        state.tell(_runs_of(told))
-        state.heard(last.done)
+                session.sheet.say(f"{document['flow']}: {ended(document['not_kept'])} {end}")
+        status, last = _deliver(session, told, json_file=json_file, done=first.done)
+        state.mark_reported(_runs_of(told))
+        state.mark_posted(last.done)
         if first.away and not last.away:  # it is there now
-            last = last.joined(post_earlier(desk, state, chosen.flows))
-    return lacking(status) if first.refused or last.refused or last.away else status
+            last = last.joined(post_earlier(session, state, chosen.flows))
+    return with_failed_output(status) if first.refused or last.refused or last.away else status
 
 
-def _tell_earlier(
-    desk: Desk, chosen: Chosen, state: State, told: list[dict[str, Any]], *, json_file: Path | None
-) -> Telling:
+def _report_earlier_runs(
+    session: Session, chosen: Chosen, state: State, told: list[dict[str, Any]], *, json_file: Path | None
+) -> Delivery:
     """Report what earlier commands did not report, before this one can be interrupted too."""
-    late = Telling()
+    late = Delivery()
     if told:
-        state.owe(_runs_of(told))
-        _, late = _hand_over(desk, told, json_file=json_file)
-        state.heard(late.done)
-    return late if late.away else late.joined(post_earlier(desk, state, chosen.flows))
+        state.queue_for_posting(_runs_of(told))
+        _, late = _deliver(session, told, json_file=json_file)
+        state.mark_posted(late.done)
+    return late if late.away else late.joined(post_earlier(session, state, chosen.flows))
 
 
-def _hand_over(
-    desk: Desk, told: list[dict[str, Any]], *, json_file: Path | None, done: Collection[str] = ()
-) -> tuple[int, Telling]:
+def _deliver(
+    session: Session, told: list[dict[str, Any]], *, json_file: Path | None, done: Collection[str] = ()
+) -> tuple[int, Delivery]:
     status = worst(document["status"] for document in told)
     document = {"version": VERSION, "status": status, "runs": list(told)}
-    return hand_over(desk, json_file, document, status, done=done)
+    return deliver(session, json_file, document, status, done=done)
 
 
 def _runs_of(told: list[dict[str, Any]]) -> list[str]:
     return [document["run"] for document in told if "run" in document]
 
 
-def _planned(desk: Desk, chosen: Chosen, state: State, *, counts_only: bool, late: bool) -> list[Planned]:
+def _planned(
+    session: Session, chosen: Chosen, state: State, *, counts_only: bool, late: bool
+) -> list[Planned]:
     """Plan each flow; if an earlier run is reported too, return planning errors instead of raising them.
 
     Raised, they would hide that run, and every failing command would report it again.
     """
     begin = partial(state.begin, counts_only=counts_only)
     try:
-        return run_to_end(plans_of(desk, chosen, begin=begin))
+        return run_to_end(plans_of(session, chosen, begin=begin))
     except MirrorwatchError as error:
         if not late:
             raise
@@ -120,7 +124,7 @@ def _compared(document: Mapping[str, Any]) -> bool:
     return bool(document.get("partitions", {}).get("count"))
 
 
-def _within_bounds(desk: Desk, one: Planned, *, alone: bool) -> Planned:
+def _within_bounds(session: Session, one: Planned, *, alone: bool) -> Planned:
     """Return a planned flow, or its refusal if the plan reads more than `max_bytes`.
 
     Raises the refusal, a ConfigurationError, if the flow is alone.
@@ -128,7 +132,7 @@ def _within_bounds(desk: Desk, one: Planned, *, alone: bool) -> Planned:
     if one.plan is None:
         return one
     try:
-        desk.refuse_beyond(one.plan)
+        session.refuse_beyond(one.plan)
     except ConfigurationError as error:
         if alone:
             raise
@@ -138,8 +142,8 @@ def _within_bounds(desk: Desk, one: Planned, *, alone: bool) -> Planned:
     return one
 
 
-def _told(
-    desk: Desk,
+def _worked_on(
+    session: Session,
     one: Planned,
     work: Callable[[], tuple[dict[str, Any], Exception | None]],
     keep_log: Callable[[], object],
@@ -157,10 +161,13 @@ def _told(
             raise
         if one.run is not None:
             one.run.give_up()
-        document = tell_failure(desk, one.flow, error)
+        document = print_failure(session, one.flow, error)
         if not isinstance(error, ConfigurationError):
             keep_log()
         return document
     if failure is None:
         return document
-    return document | {"status": lacking(document["status"]), "not_kept": desk.sheet.clean(str(failure))}
+    return document | {
+        "status": with_failed_output(document["status"]),
+        "not_kept": session.sheet.clean(str(failure)),
+    }

@@ -1,7 +1,7 @@
 """Plans and digests of unfinished runs, stored next to the database, so that an interrupted run can resume.
 
     FOLDER/PLAN ID/asked.json     the question (flow and topics), topics without new records, and the basis of
-                                  the plan (checksum/plan/holding.py)
+                                  the plan (checksum/plan/validity.py)
     FOLDER/PLAN ID/plan.json      the plan; both files are complete or absent
     FOLDER/PLAN ID/source|target  digests, unless `--folder` names another place
 

@@ -19,7 +19,7 @@ from mirrorwatch.checksums.folder import folder_beside
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mirrorwatch.checksums.desk import Desk
+    from mirrorwatch.checksums.session import Session
 
 LOG = "spark.log"
 MOST_BYTES = 20_000_000
@@ -29,8 +29,8 @@ MOST_LOGS = 5  # the newest are kept
 class KeptLog:
     """Keeps the log of one command in one place, however often `keep` is called."""
 
-    def __init__(self, desk: Desk, log: Path) -> None:
-        self._desk = desk
+    def __init__(self, session: Session, log: Path) -> None:
+        self._session = session
         self._log = log
         self._kept: Path | None = None
 
@@ -49,7 +49,7 @@ class KeptLog:
                     place.unlink()
                 continue
             if self._kept is None:
-                self._desk.sheet.say(f"Spark's log is in {place}.", indent=0)
+                self._session.sheet.say(f"Spark's log is in {place}.", indent=0)
             self._kept = place
             return
 
@@ -57,9 +57,9 @@ class KeptLog:
         if self._kept is not None:
             yield self._kept
             return
-        at = datetime.fromtimestamp(self._desk.clock.wall_s(), UTC).strftime("%Y%m%dT%H%M%SZ")
+        at = datetime.fromtimestamp(self._session.clock.wall_s(), UTC).strftime("%Y%m%dT%H%M%SZ")
         with suppress(OSError):
-            folder = folder_beside(self._desk.config)
+            folder = folder_beside(self._session.config)
             if folder is not None:
                 folder.mkdir(exist_ok=True)
                 _make_room(folder)

@@ -13,19 +13,19 @@ from checksum.digest.cell_rows import Side
 from checksum.plan.building import beyond
 from checksum.plan.document import plan_id
 from checksum.plan.file import write_plan
-from checksum.plan.holding import basis, outdated
+from checksum.plan.plan_text import plan_lines
 from checksum.plan.planning import patterns_by_flow, plan_flow
-from checksum.plan.words import plan_lines
+from checksum.plan.validity import basis, outdated
 from checksum.report.result_document import MOST_TOPICS, VERSION, plan_document
 from checksum.run import changed_topic
 from fleet.errors import ConfigurationError, MirrorwatchError
-from mirrorwatch.checksums.desk import (
+from mirrorwatch.checksums.session import (
     BAD_CONFIGURATION,
     UNAVAILABLE,
     check_writable,
+    option_error,
     worst,
     write_json,
-    wrong,
 )
 from mirrorwatch.checksums.state import state_for
 from runtime.process.loop import run_to_end
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from checksum.plan.building import NamedIn
     from checksum.plan.shape import Plan
     from fleet.verdicts.flow import Flow
-    from mirrorwatch.checksums.desk import Chosen, Desk
     from mirrorwatch.checksums.folder import KeptPlan
+    from mirrorwatch.checksums.session import Chosen, Session
     from mirrorwatch.checksums.state import Run
 
 
@@ -59,42 +59,42 @@ class Planned:
     nothing_new: tuple[str, ...] = ()  # topics
 
 
-def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path | None) -> int:
+def make_plans(session: Session, chosen: Chosen, *, out: Path | None, json_file: Path | None) -> int:
     """Plan each flow, print the plans, and return the exit status."""
     check_writable(json_file)
     check_writable(out, "--out")
     if out is not None and len(chosen.flows) > 1:
-        raise wrong("--out", "cannot hold the plans of several flows; name one flow with --flow")
+        raise option_error("--out", "cannot hold the plans of several flows; name one flow with --flow")
     statuses, documents = [], []
-    with state_for(desk, only_if_made=True) as state:
+    with state_for(session, only_if_made=True) as state:
         if state.why_none:
-            desk.sheet.say(f"{state.why_none}: what earlier runs verified is unknown.", indent=0)
-        plans = run_to_end(plans_of(desk, chosen, begin=state.look))
+            session.sheet.say(f"{state.why_none}: what earlier runs verified is unknown.", indent=0)
+        plans = run_to_end(plans_of(session, chosen, begin=state.read_only))
     for planned in plans:
         plan = planned.plan
         if plan is None:
-            documents.append(tell_failure(desk, planned.flow, planned.failure))
+            documents.append(print_failure(session, planned.flow, planned.failure))
             statuses.append(documents[-1]["status"])
             continue
-        print_plan(desk, plan, nothing_new=planned.nothing_new)
+        print_plan(session, plan, nothing_new=planned.nothing_new)
         documents.append(plan_document(plan) | {"nothing_new": list(planned.nothing_new[:MOST_TOPICS])})
-        refusal = beyond(plan, max_bytes=desk.settings.max_bytes)
+        refusal = beyond(plan, max_bytes=session.settings.max_bytes)
         if refusal is not None:
-            desk.sheet.say(f"`checksum run` will refuse this: {refusal}")
+            session.sheet.say(f"`checksum run` will refuse this: {refusal}")
         if out is not None:
-            desk.sheet.say(f"Wrote plan {write_plan(out, plan)} to {out}.", indent=0)
+            session.sheet.say(f"Wrote plan {write_plan(out, plan)} to {out}.", indent=0)
     status = worst(statuses)
-    return write_json(desk, json_file, {"version": VERSION, "status": status, "plans": documents}, status)
+    return write_json(session, json_file, {"version": VERSION, "status": status, "plans": documents}, status)
 
 
 async def plans_of(
-    desk: Desk, chosen: Chosen, *, begin: Callable[[Flow], Run] | None = None
+    session: Session, chosen: Chosen, *, begin: Callable[[Flow], Run] | None = None
 ) -> list[Planned]:
     """Return the plan of each flow; `begin` starts its run, which may have the plan of an interrupted one.
 
     Raises ConfigurationError for topics that no flow replicates. With a single flow, raises its errors.
     """
-    patterns = await _patterns(desk, chosen)
+    patterns = await _patterns(session, chosen)
     found = []
     for flow in chosen.flows:
         wanted = patterns[flow.name]
@@ -104,7 +104,7 @@ async def plans_of(
         if wanted is not None and not wanted and len(chosen.flows) > 1:
             continue  # the named topics belong to other flows
         try:
-            found.append(await _begun(desk, flow, wanted, chosen.named_in, begin))
+            found.append(await _begun(session, flow, wanted, chosen.named_in, begin))
         except MirrorwatchError as error:
             if len(chosen.flows) == 1:
                 raise
@@ -112,69 +112,69 @@ async def plans_of(
     return found
 
 
-def print_plan(desk: Desk, plan: Plan, *, nothing_new: Sequence[str] = ()) -> None:
+def print_plan(session: Session, plan: Plan, *, nothing_new: Sequence[str] = ()) -> None:
     """Print what a plan reads; `nothing_new` are requested topics without new records."""
     first, *lines = plan_lines(
-        plan, plan_id=plan_id(plan), max_rate=desk.settings.max_rate, nothing_new=nothing_new
+        plan, plan_id=plan_id(plan), max_rate=session.settings.max_rate, nothing_new=nothing_new
     )
-    desk.sheet.heading(first)
+    session.sheet.heading(first)
     for line in lines:
-        desk.sheet.say(line.strip(), indent=len(line) - len(line.lstrip()) + 2, hang=6)
+        session.sheet.say(line.strip(), indent=len(line) - len(line.lstrip()) + 2, hang=6)
 
 
-def tell_failure(desk: Desk, flow: Flow, failure: MirrorwatchError | None) -> dict[str, Any]:
+def print_failure(session: Session, flow: Flow, failure: MirrorwatchError | None) -> dict[str, Any]:
     """Print why a flow was not compared, and return its document."""
-    desk.sheet.heading(f"{flow.name}: nothing compared")
-    desk.sheet.say(str(failure))
+    session.sheet.heading(f"{flow.name}: nothing compared")
+    session.sheet.say(str(failure))
     status = BAD_CONFIGURATION if isinstance(failure, ConfigurationError) else UNAVAILABLE
-    return {"flow": flow.name, "status": status, "failure": desk.sheet.clean(str(failure))}
+    return {"flow": flow.name, "status": status, "failure": session.sheet.clean(str(failure))}
 
 
 async def _begun(
-    desk: Desk,
+    session: Session,
     flow: Flow,
     patterns: Sequence[str] | None,
     named_in: NamedIn,
     begin: Callable[[Flow], Run] | None,
 ) -> Planned:
     if begin is None:
-        return await _planned(desk, flow, patterns, named_in, None)
+        return await _planned(session, flow, patterns, named_in, None)
     run = begin(flow)
     try:
-        return await _planned(desk, flow, patterns, named_in, run)
+        return await _planned(session, flow, patterns, named_in, run)
     except BaseException:
         run.give_up()
         raise
 
 
 async def _planned(
-    desk: Desk, flow: Flow, patterns: Sequence[str] | None, named_in: NamedIn, run: Run | None
+    session: Session, flow: Flow, patterns: Sequence[str] | None, named_in: NamedIn, run: Run | None
 ) -> Planned:
-    equal_offsets = desk.equal_offsets(flow)
+    equal_offsets = session.equal_offsets(flow)
     asked = {
         "flow": flow.name,
         "topics": None if patterns is None else sorted(patterns),
         "equal_offsets": equal_offsets,
     }
     if run is not None:
-        kept = await _kept(desk, flow, asked, run)
+        kept = await _kept(session, flow, asked, run)
         if kept is not None:
             return Planned(flow, kept.plan, run=run, asked=asked, resumed=True, nothing_new=kept.nothing_new)
     made = await plan_flow(
         flow,
-        desk.connects,
+        session.connects,
         patterns=patterns,
-        rules=desk.rules,
+        rules=session.rules,
         equal_offsets=equal_offsets,
-        clock=desk.clock,
+        clock=session.clock,
         before=run.before if run is not None else None,
         named_in=named_in,
-        patience=desk.patience(flow),
+        patience=session.patience(flow),
     )
     return Planned(flow, made.plan, run=run, asked=asked, nothing_new=made.nothing_new)
 
 
-async def _kept(desk: Desk, flow: Flow, asked: Mapping[str, Any], run: Run) -> KeptPlan | None:
+async def _kept(session: Session, flow: Flow, asked: Mapping[str, Any], run: Run) -> KeptPlan | None:
     """Return the plan of an interrupted run for the same question, if it is still valid.
 
     Deletes those that are not, with their digests.
@@ -182,27 +182,27 @@ async def _kept(desk: Desk, flow: Flow, asked: Mapping[str, Any], run: Run) -> K
     found: KeptPlan | None = None
     if run.plans is None:
         return None
-    for kept in run.plans.kept(flow.name, asked, now_ms=int(desk.clock.wall_s() * 1000)):
+    for kept in run.plans.kept(flow.name, asked, now_ms=int(session.clock.wall_s() * 1000)):
         plan = kept.plan
-        holds = not outdated(plan, flow, desk.rules) and kept.basis == basis(plan, run.before.verified)
-        if found is None and holds and not any([await _changed(desk, plan, side) for side in Side]):
+        holds = not outdated(plan, flow, session.rules) and kept.basis == basis(plan, run.before.verified)
+        if found is None and holds and not any([await _changed(session, plan, side) for side in Side]):
             found = kept
         else:
             run.plans.forget(plan)
     return found
 
 
-async def _changed(desk: Desk, plan: Plan, side: Side) -> str | None:
+async def _changed(session: Session, plan: Plan, side: Side) -> str | None:
     async with AsyncExitStack() as stack:
         alias = plan.source if side is Side.SOURCE else plan.target
-        return await changed_topic(plan, side, await desk.connects.admin(alias, stack))
+        return await changed_topic(plan, side, await session.connects.admin(alias, stack))
 
 
-async def _patterns(desk: Desk, chosen: Chosen) -> Mapping[str, list[str] | MirrorwatchError | None]:
+async def _patterns(session: Session, chosen: Chosen) -> Mapping[str, list[str] | MirrorwatchError | None]:
     if chosen.patterns is None:
         return {flow.name: None for flow in chosen.flows}
     if len(chosen.flows) == 1 or not chosen.patterns:
         return {flow.name: list(chosen.patterns) for flow in chosen.flows}
     return dict(
-        await patterns_by_flow(chosen.flows, desk.connects, chosen.patterns, named_in=chosen.named_in)
+        await patterns_by_flow(chosen.flows, session.connects, chosen.patterns, named_in=chosen.named_in)
     )

@@ -46,7 +46,7 @@ class Reading(Protocol):
         ...
 
 
-class Shows(Protocol):
+class ProgressDisplay(Protocol):
     """Displays readings; `Lines` or `Bars`."""
 
     def reading(self, plan: Plan, sides: Sequence[Side], stages: Stages) -> AbstractContextManager[Reading]:
@@ -220,7 +220,7 @@ def _figures_text(pace: Pace, offsets: float, now_ns: int, room: int) -> str:
     return text
 
 
-def shows_in(console: Console, clock: Clock) -> Shows | None:
+def shows_in(console: Console, clock: Clock) -> ProgressDisplay | None:
     """Return bars if the console can draw them, else None."""
     return Bars(console, clock) if console.is_terminal and not console.is_dumb_terminal else None
 

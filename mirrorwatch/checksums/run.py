@@ -6,24 +6,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checksum.book.counts import counts_of_cells
-from checksum.compare.audit import Audit
-from checksum.compare.finding_words import time_text
+from checksum.compare.finding_text import time_text
 from checksum.compare.joining import Known
-from checksum.compare.verdicts import result
+from checksum.compare.verdicts import Audit, result
 from checksum.counts.drawing import drawn_document, drawn_of_cells
 from checksum.digest.cell_rows import Side
+from checksum.history.counts import counts_of_cells
 from checksum.plan.document import plan_id
-from checksum.plan.holding import basis
-from checksum.plan.outdated import OutdatedPlanError
+from checksum.plan.shape import OutdatedPlanError
+from checksum.plan.validity import basis
 from checksum.plan.verified_to import verified_to
+from checksum.recheck.recheck import MOST_OFFSETS
 from checksum.report.result_document import run_document
-from checksum.run import SpoiledDigestError, conclude, still_there
-from checksum.second_look.second_look import MOST_OFFSETS
+from checksum.run import IncompleteDigestError, check_topics, conclude
 from fleet.errors import ConfigurationError
 from mirrorwatch.audits.earlier_runs import repeat_finding
 from mirrorwatch.checksums.flows import every_flow
-from mirrorwatch.checksums.plan import print_plan, tell_failure
+from mirrorwatch.checksums.plan import print_failure, print_plan
 from mirrorwatch.checksums.results.result import conclude_all, print_result
 from runtime.process.loop import run_to_end
 
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from checksum.book.book import Counted
     from checksum.counts.drawing import Drawn
+    from checksum.history.history import Counted
     from checksum.plan.shape import Plan
     from checksum.run import Digests, Silent
-    from mirrorwatch.checksums.desk import Chosen, Desk
     from mirrorwatch.checksums.pace import StageTasks
     from mirrorwatch.checksums.plan import Planned
     from mirrorwatch.checksums.progress import Reading
+    from mirrorwatch.checksums.session import Chosen, Session
     from mirrorwatch.checksums.state import Run, State
 
 
@@ -75,25 +74,29 @@ class Outcome:
     drawn: Sequence[Drawn] = ()
 
 
-def run_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
+def run_all(session: Session, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
     """Compare the chosen flows, print the results, and return the exit status."""
-    work = partial(_run, desk, spark)
-    return every_flow(desk, chosen, work, conclude=conclude_all, json_file=json_file, keep_log=spark.keep_log)
+    work = partial(_run, session, spark)
+    return every_flow(
+        session, chosen, work, conclude=conclude_all, json_file=json_file, keep_log=spark.keep_log
+    )
 
 
-def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str, Any], Exception | None]:
+def _run(
+    session: Session, spark: Spark, one: Planned, state: State
+) -> tuple[dict[str, Any], Exception | None]:
     """Compare one flow; return its document, and the store's error or None."""
     plan, run = one.plan, one.run
     if plan is None or run is None:
-        return tell_failure(desk, one.flow, one.failure), None
+        return print_failure(session, one.flow, one.failure), None
     if one.resumed:
         begun = f"{plan_id(plan)[:12]} of {time_text(plan.made_at_ms)}"
-        desk.sheet.say(f"{plan.flow}: resuming plan {begun}, which was interrupted.", indent=0)
-    print_plan(desk, plan, nothing_new=one.nothing_new)
+        session.sheet.say(f"{plan.flow}: resuming plan {begun}, which was interrupted.", indent=0)
+    print_plan(session, plan, nothing_new=one.nothing_new)
     if not plan.topics:  # no new records: Spark is not needed
         outcome = Outcome(Audit(plan, result(plan, {}, Known(()), exactly_once=one.flow.exactly_once)))
     else:
-        outcome = _audited(desk, one, plan, run, spark)
+        outcome = _audited(session, one, plan, run, spark)
     audit = outcome.audit
     verified = verified_to(
         audit.plan, audit.result, run.before.verified, at_ms=state.now_ms(), most_offsets=MOST_OFFSETS
@@ -105,36 +108,36 @@ def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str
     failure = run.finish(document, verified, outcome.counts)
     if failure is None and run.plans is not None:
         run.plans.forget(audit.plan)
-    print_result(desk, audit)
+    print_result(session, audit)
     if last is not None:
-        repeat_finding(desk, last)
+        repeat_finding(session, last)
     return document, failure
 
 
-def _audited(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> Outcome:
+def _audited(session: Session, one: Planned, plan: Plan, run: Run, spark: Spark) -> Outcome:
     again = plan
     try:
-        return _compared(desk, one, plan, run, spark)
+        return _compared(session, one, plan, run, spark)
     except OutdatedPlanError as error:
-        desk.sheet.say(f"{error}. Restarting with headers.")
+        session.sheet.say(f"{error}. Restarting with headers.")
         again = replace(plan, topics=tuple(replace(topic, headers=True) for topic in plan.topics))
-    except SpoiledDigestError:
+    except IncompleteDigestError:
         if run.plans is not None:
             run.plans.forget(plan)  # a resumed run would fail again
         raise
     except ConfigurationError as error:
         if not one.resumed:
             raise
-        desk.sheet.say(f"{error}. Restarting.")
+        session.sheet.say(f"{error}. Restarting.")
         # With a new plan id: `--folder` stores digests by plan id, and would return the same ones.
-        now_ms = int(desk.clock.wall_s() * 1000)
+        now_ms = int(session.clock.wall_s() * 1000)
         again = replace(plan, made_at_ms=max(now_ms, plan.made_at_ms + 1))
     if run.plans is not None:
         run.plans.forget(plan)
-    return _compared(desk, one, again, run, spark)
+    return _compared(session, one, again, run, spark)
 
 
-def _compared(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> Outcome:
+def _compared(session: Session, one: Planned, plan: Plan, run: Run, spark: Spark) -> Outcome:
     beside = None
     if run.plans is not None:
         based_on = basis(plan, run.before.verified)
@@ -142,20 +145,22 @@ def _compared(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> O
     run.planned(plan_id(plan))
     cells = {}
     for side in Side:
-        run_to_end(still_there(plan, side, desk.connects))
-    with desk.shown.reading(plan, tuple(Side), spark.stages) as shown:
+        run_to_end(check_topics(plan, side, session.connects))
+    with session.shown.reading(plan, tuple(Side), spark.stages) as shown:
         for side in Side:
             folder = spark.folder_of(plan, side, beside=beside)
-            read_side(desk, plan, side, folder=folder, digests=spark.digests(), shown=shown)
+            read_side(session, plan, side, folder=folder, digests=spark.digests(), shown=shown)
             cells[side] = spark.digests().cells(plan, side, folder)
-    audit = run_to_end(conclude(one.flow, plan, cells, desk.connects, pause=desk.pause))
+    audit = run_to_end(conclude(one.flow, plan, cells, session.connects, pause=session.pause))
     return Outcome(audit, counts_of_cells(plan, cells), drawn_of_cells(plan, cells, audit.result))
 
 
-def read_side(desk: Desk, plan: Plan, side: Side, *, folder: str, digests: Digests, shown: Reading) -> None:
+def read_side(
+    session: Session, plan: Plan, side: Side, *, folder: str, digests: Digests, shown: Reading
+) -> None:
     """Digest a side, show its progress, and check stretches without records with a consumer."""
     silent: tuple[Silent, ...] = ()
     for progress in digests.digest(plan, side, folder):
         silent += progress.silent
         shown.at(side, progress)
-    run_to_end(still_there(plan, side, desk.connects, silent))
+    run_to_end(check_topics(plan, side, session.connects, silent))

@@ -11,13 +11,13 @@ from checksum.plan.document import canonical
 from checksum.plan.file import read_plan
 from checksum.plan.places import places_of
 from checksum.report.result_document import VERSION, of_run, run_document
-from checksum.run import conclude, still_there
+from checksum.run import check_topics, conclude
 from fleet.errors import ConfigurationError, Problem
-from mirrorwatch.checksums.desk import FINE, check_writable
 from mirrorwatch.checksums.plan import print_plan
-from mirrorwatch.checksums.results.outlets import hand_over
+from mirrorwatch.checksums.results.outlets import deliver
 from mirrorwatch.checksums.results.result import conclude_all, print_result
 from mirrorwatch.checksums.run import read_side
+from mirrorwatch.checksums.session import FINE, check_writable
 from mirrorwatch.checksums.state import who
 from runtime.process.loop import run_to_end
 
@@ -26,43 +26,43 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from checksum.plan.shape import Plan
-    from mirrorwatch.checksums.desk import Desk
     from mirrorwatch.checksums.run import Spark
+    from mirrorwatch.checksums.session import Session
 
 
-def digest_side(desk: Desk, plan_file: Path, side: str, folder: str, *, spark: Spark) -> int:
+def digest_side(session: Session, plan_file: Path, side: str, folder: str, *, spark: Spark) -> int:
     """Digest one side of a plan into a folder, and return the exit status."""
     plan, identity = read_plan(plan_file)
-    desk.flow_of(plan, plan_file)
-    desk.refuse_beyond(plan)
+    session.flow_of(plan, plan_file)
+    session.refuse_beyond(plan)
     which = Side(side)
-    print_plan(desk, plan)
-    run_to_end(still_there(plan, which, desk.connects))
+    print_plan(session, plan)
+    run_to_end(check_topics(plan, which, session.connects))
     if plan.topics:
-        with desk.shown.reading(plan, (which,), spark.stages) as shown:
-            read_side(desk, plan, which, folder=folder, digests=spark.digests(), shown=shown)
-    desk.sheet.say(f"Wrote the {which}'s digest of plan {identity[:12]} to {folder}.", indent=0)
+        with session.shown.reading(plan, (which,), spark.stages) as shown:
+            read_side(session, plan, which, folder=folder, digests=spark.digests(), shown=shown)
+    session.sheet.say(f"Wrote the {which}'s digest of plan {identity[:12]} to {folder}.", indent=0)
     return FINE
 
 
 def compare_digests(
-    desk: Desk, plan_file: Path, source: str, target: str, *, spark: Spark, json_file: Path | None
+    session: Session, plan_file: Path, source: str, target: str, *, spark: Spark, json_file: Path | None
 ) -> int:
     """Compare the digests of both sides of a plan, and return the exit status."""
     check_writable(json_file)
     folders = {Side.SOURCE: source, Side.TARGET: target}
-    begun_ms = _now_ms(desk)
+    begun_ms = _now_ms(session)
     plan, _ = read_plan(plan_file)
-    flow = desk.flow_of(plan, plan_file)
+    flow = session.flow_of(plan, plan_file)
     _check_digests(plan, folders, spark)
     cells = {
         side: spark.digests().cells(plan, side, folder) if plan.topics else []
         for side, folder in folders.items()
     }
-    audit = run_to_end(conclude(flow, plan, cells, desk.connects, pause=desk.pause))
-    print_result(desk, audit)
+    audit = run_to_end(conclude(flow, plan, cells, session.connects, pause=session.pause))
+    print_result(session, audit)
     status = audit.result.status
-    conclude_all(desk, status, compared=bool(audit.result.partitions))
+    conclude_all(session, status, compared=bool(audit.result.partitions))
     counts = drawn_document(drawn_of_cells(plan, cells, audit.result), bucket_ms=plan.bucket_ms)
     found = run_document(audit) | {"counts": counts}
     told = of_run(
@@ -70,11 +70,11 @@ def compare_digests(
         # Derived from the result, so that a service stores it once.
         run=sha256(canonical(found)).hexdigest()[:32],
         begun_ms=begun_ms,
-        ended_ms=max(begun_ms, _now_ms(desk)),
+        ended_ms=max(begun_ms, _now_ms(session)),
         who=who(),
         counts_only=False,
     )
-    return hand_over(desk, json_file, {"version": VERSION, "status": status, "runs": [told]}, status)[0]
+    return deliver(session, json_file, {"version": VERSION, "status": status, "runs": [told]}, status)[0]
 
 
 def _check_digests(plan: Plan, folders: Mapping[Side, str], spark: Spark) -> None:
@@ -95,5 +95,5 @@ def _check_digests(plan: Plan, folders: Mapping[Side, str], spark: Spark) -> Non
         raise ConfigurationError(missing)
 
 
-def _now_ms(desk: Desk) -> int:
-    return int(desk.clock.wall_s() * 1000)
+def _now_ms(session: Session) -> int:
+    return int(session.clock.wall_s() * 1000)

@@ -18,11 +18,11 @@ from checksum.plan.document import plan_id
 from checksum.spark.paths import local_folder
 from checksum.spark.settings import SparkSettings, check_spark_home, pyspark_folder
 from fleet.errors import RefusedError, UnavailableError
-from mirrorwatch.checksums.desk import check_master, check_memory
-from mirrorwatch.checksums.leaving import leaving_soon
+from mirrorwatch.checksums.interrupt import exit_after_interrupt
 from mirrorwatch.checksums.log import LOG, KeptLog
 from mirrorwatch.checksums.pace import StageTasks
 from mirrorwatch.checksums.results.files import reason_of
+from mirrorwatch.checksums.session import check_master, check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from checksum.digest.cell_rows import Side
     from checksum.digest.spark_digests import SparkDigests
     from checksum.plan.shape import Plan
-    from mirrorwatch.checksums.desk import Desk
+    from mirrorwatch.checksums.session import Session
 
 
 class Spark:
@@ -41,7 +41,7 @@ class Spark:
 
     def __init__(
         self,
-        desk: Desk,
+        session: Session,
         stack: ExitStack,
         *,
         master: str,
@@ -50,10 +50,10 @@ class Spark:
         folder: str | None,
         kept: bool = False,
     ) -> None:
-        self._desk = desk
+        self._session = session
         self._stack = stack
         self._settings = SparkSettings(scratch / "spark", master=master, driver_memory=driver_memory)
-        self._log = KeptLog(desk, scratch / "spark" / LOG)
+        self._log = KeptLog(session, scratch / "spark" / LOG)
         self._folder = folder.rstrip("/") if folder is not None else None
         self._scratch = scratch / "digests"
         self._digests: SparkDigests | None = None
@@ -64,16 +64,16 @@ class Spark:
         if self._digests is None:
             from checksum.digest.spark_digests import Reach, spark_digests  # noqa: PLC0415 - it needs PySpark
 
-            desk = self._desk
-            self._desk.sheet.say("Starting Spark.", indent=0)
+            session = self._session
+            self._session.sheet.say("Starting Spark.", indent=0)
             reach = Reach(
-                _properties(desk),
-                str(desk.config.mm2_path or desk.config.path),
-                _beside(desk),
-                desk.settings.client_id,
-                desk.settings.max_rate,
+                _properties(session),
+                str(session.config.mm2_path or session.config.path),
+                _beside(session),
+                session.settings.client_id,
+                session.settings.max_rate,
             )
-            self._digests = self._stack.enter_context(spark_digests(self._settings, reach, desk.clock))
+            self._digests = self._stack.enter_context(spark_digests(self._settings, reach, session.clock))
         return self._digests
 
     def may_hold(self, folder: str) -> bool:
@@ -98,7 +98,7 @@ class Spark:
     def say_interrupted(self) -> None:
         """Print that the command was interrupted, and whether its progress is saved."""
         kept = " Progress is saved: run the same command again to continue." if self._kept else ""
-        self._desk.sheet.say(f"Interrupted.{kept}", indent=0)
+        self._session.sheet.say(f"Interrupted.{kept}", indent=0)
 
     def folder_of(self, plan: Plan, side: Side, *, beside: Path | None = None) -> str:
         """Return the folder of a side's digest: in `beside` unless `--folder` names another place.
@@ -113,7 +113,7 @@ class Spark:
 
 @contextmanager
 def spark_for(
-    desk: Desk,
+    session: Session,
     *,
     master: str,
     driver_memory: str,
@@ -130,8 +130,8 @@ def spark_for(
     check_memory(driver_memory)
     pyspark_folder()
     check_spark_home(os.environ)
-    for alias, properties in _properties(desk).items():
-        client_options(properties, cluster=alias, file=str(desk.config.path), folder=_beside(desk))
+    for alias, properties in _properties(session).items():
+        client_options(properties, cluster=alias, file=str(session.config.path), folder=_beside(session))
     if keeps:
         check_master(master, folder, option)
     scratch = _scratch()
@@ -139,7 +139,7 @@ def spark_for(
     try:
         with ExitStack() as stack:
             spark = Spark(
-                desk,
+                session,
                 stack,
                 master=master,
                 driver_memory=driver_memory,
@@ -147,7 +147,7 @@ def spark_for(
                 folder=folder,
                 kept=option == "--out",
             )
-            stack.enter_context(leaving_soon(scratch, say=spark.say_interrupted))
+            stack.enter_context(exit_after_interrupt(scratch, say=spark.say_interrupted))
             yield spark
     except (UnavailableError, RefusedError):
         if spark is not None:
@@ -167,12 +167,12 @@ def _may_be_folder(path: Path) -> bool:
         return False
 
 
-def _properties(desk: Desk) -> dict[str, dict[str, str]]:
-    return {alias: dict(desk.config.topology.cluster(alias).client) for alias in desk.config.clients}
+def _properties(session: Session) -> dict[str, dict[str, str]]:
+    return {alias: dict(session.config.topology.cluster(alias).client) for alias in session.config.clients}
 
 
-def _beside(desk: Desk) -> Path:
-    return (desk.config.mm2_path or desk.config.path).parent.absolute()
+def _beside(session: Session) -> Path:
+    return (session.config.mm2_path or session.config.path).parent.absolute()
 
 
 def _scratch() -> Path:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checksum.book.book import LEASE_S, ChecksumBook
+from checksum.history.history import LEASE_S, ChecksumHistory
 from checksum.plan.planning import Before
 from checksum.report.result_document import of_run
 from fleet.errors import ConfigurationError, MirrorwatchError, Problem, UnavailableError
@@ -24,7 +24,7 @@ from mirrorwatch.audits.flow_audit import newest_finding
 from mirrorwatch.checksums.folder import PlanFolder, folder_beside
 from mirrorwatch.checksums.results.files import reason_of
 from mirrorwatch.checksums.syncs import StoredSyncs
-from mirrorwatch.checksums.threads import AskingThread, Heart
+from mirrorwatch.checksums.threads import Heartbeat, StoreThread
 from mirrorwatch.service.store_parts import MIGRATIONS
 from runtime.store.store import Store
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
     from typing import TypeVar
 
-    from checksum.book.book import Counted, OpenRun, RunRow, VerifiedTo
-    from checksum.book.entries import Place
+    from checksum.history.entries import Place
+    from checksum.history.history import Counted, OpenRun, RunRow, VerifiedTo
     from fleet.verdicts.flow import Flow
-    from mirrorwatch.checksums.desk import Desk
+    from mirrorwatch.checksums.session import Session
 
     T = TypeVar("T")
 
@@ -47,12 +47,14 @@ MOST_RUNS = 1000  # of a flow that are searched for findings: a month, if hourly
 class State:
     """The stored state of one command's flows; without a store, `why_none` says why."""
 
-    def __init__(self, desk: Desk, store: Store | None, *, folder: Path | None, why_none: str = "") -> None:
+    def __init__(
+        self, session: Session, store: Store | None, *, folder: Path | None, why_none: str = ""
+    ) -> None:
         self.why_none = why_none
-        self._desk = desk
+        self._session = session
         self._store = store
         self._folder = folder
-        self._asking = AskingThread()
+        self._asking = StoreThread()
         self._runs: list[Run] = []
         self._late: set[str] = set()
 
@@ -73,33 +75,33 @@ class State:
         """
         if self._store is None:
             return Run(self, uuid.uuid4().hex, flow.name, self.now_ms(), counts_only=counts_only)
-        book = ChecksumBook(self._store)
-        silent = self._silent(book, flow)
+        book = ChecksumHistory(self._store)
+        dead = self._wait_for_heartbeat(book, flow)
         begun_ms = self.now_ms()
         begun = self.ask(
-            book.begin(flow.name, who=who(), now_ms=begun_ms, counts_only=counts_only, silent=silent)
+            book.begin(flow.name, who=who(), now_ms=begun_ms, counts_only=counts_only, dead=dead)
         )
         run = Run(self, begun, flow.name, begun_ms, book=book, counts_only=counts_only)
         self._runs.append(run)
         run.start()
         run.before = self.before(flow)
         if self._folder is not None and not counts_only:
-            run.plans = PlanFolder(self._folder, warn=self._desk.sheet.say)
+            run.plans = PlanFolder(self._folder, warn=self._session.sheet.say)
         return run
 
-    def _silent(self, book: ChecksumBook, flow: Flow) -> list[OpenRun]:
+    def _wait_for_heartbeat(self, book: ChecksumHistory, flow: Flow) -> list[OpenRun]:
         """Return the runs that send no heartbeat for LEASE_S while we wait."""
-        doubtful = self.ask(book.doubtful(flow.name, now_ms=self.now_ms()))
-        if doubtful:
-            self._desk.sheet.say(
-                f"{flow.name}: waiting {LEASE_S:g} s for a heartbeat of another run on {doubtful[0].who}. Its"
-                f" last one is {LEASE_S:g} s old or older, but the clocks of both machines may differ.",
+        maybe_dead = self.ask(book.maybe_dead(flow.name, now_ms=self.now_ms()))
+        if maybe_dead:
+            self._session.sheet.say(
+                f"{flow.name}: waiting {LEASE_S:g} s for a heartbeat of another run on {maybe_dead[0].who}."
+                f" Its last one is {LEASE_S:g} s old or older, but the clocks of both machines may differ.",
                 indent=0,
             )
-            self._desk.pause(LEASE_S)
-        return doubtful
+            self._session.pause(LEASE_S)
+        return maybe_dead
 
-    def look(self, flow: Flow) -> Run:
+    def read_only(self, flow: Flow) -> Run:
         """Return a run that reads the earlier state and writes nothing."""
         run = Run(self, "", flow.name, self.now_ms())
         run.before = self.before(flow)
@@ -114,7 +116,7 @@ class State:
         def read(function: Callable[..., Any]) -> Any:
             return self.ask(store.read(function))
 
-        verified = self.ask(ChecksumBook(store).verified(flow.name))
+        verified = self.ask(ChecksumHistory(store).verified(flow.name))
         return Before(verified, StoredSyncs(flow.name, read(partial(cursor_of, flow=flow.name)), read))
 
     def last_finding(self, flow: Flow) -> RunRow | None:
@@ -124,55 +126,55 @@ class State:
         """
         if self._store is None:
             return None
-        found = newest_finding(self.ask(ChecksumBook(self._store).runs(flow.name, limit=MOST_RUNS)))
+        found = newest_finding(self.ask(ChecksumHistory(self._store).runs(flow.name, limit=MOST_RUNS)))
         return None if found is None or found.run in self._late else found
 
-    def untold(self, flows: Iterable[Flow]) -> list[RunRow]:
+    def unreported(self, flows: Iterable[Flow]) -> list[RunRow]:
         """Return the finished runs of these flows that their commands did not report."""
         if self._store is None:
             return []
-        book = ChecksumBook(self._store)
-        found = [one for flow in flows for one in self.ask(book.untold(flow.name))]
+        book = ChecksumHistory(self._store)
+        found = [one for flow in flows for one in self.ask(book.unreported(flow.name))]
         self._late = {one.run for one in found}
         return found
 
-    def tell(self, runs: Iterable[str]) -> None:
-        """Mark these runs, and those that were `untold`, as reported.
+    def mark_reported(self, runs: Iterable[str]) -> None:
+        """Mark these runs, and those that were `unreported`, as reported.
 
         If this fails they are reported once more, which is better than never.
         """
         store, told = self._store, {*runs, *self._late}
         if store is not None and told:
-            _quietly(lambda: self.ask(ChecksumBook(store).tell(told)))
+            _ignoring_failure(lambda: self.ask(ChecksumHistory(store).mark_reported(told)))
 
-    def owe(self, runs: Collection[str]) -> None:
+    def queue_for_posting(self, runs: Collection[str]) -> None:
         """Queue these runs of earlier commands for the service, if there is one."""
         store = self._store
-        if store is not None and runs and self.tells_service:
-            _quietly(lambda: self.ask(ChecksumBook(store).owe(runs)))
+        if store is not None and runs and self.posts_results:
+            _ignoring_failure(lambda: self.ask(ChecksumHistory(store).queue_for_posting(runs)))
 
-    def owed(self, flows: Iterable[Flow]) -> Iterator[RunRow]:
+    def unposted(self, flows: Iterable[Flow]) -> Iterator[RunRow]:
         """Yield the runs of these flows that are queued for a service; each is read when it is needed.
 
         Stops if the store fails: the runs wait for the next command.
         """
         if self._store is None:
             return
-        book = ChecksumBook(self._store)
+        book = ChecksumHistory(self._store)
         try:
             for flow in flows:
-                for run in self.ask(book.owed(flow.name)):
-                    found = self.ask(book.run_to_tell(run))
+                for run in self.ask(book.unposted(flow.name)):
+                    found = self.ask(book.run_to_report(run))
                     if found is not None:
                         yield found
         except UnavailableError:
             return
 
-    def heard(self, runs: Collection[str]) -> None:
+    def mark_posted(self, runs: Collection[str]) -> None:
         """Remove these runs from the service's queue; if this fails they are reported once more."""
         store = self._store
         if store is not None and runs:
-            _quietly(lambda: self.ask(ChecksumBook(store).heard(runs)))
+            _ignoring_failure(lambda: self.ask(ChecksumHistory(store).mark_posted(runs)))
 
     def ask(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the store's thread, and wait for it."""
@@ -180,17 +182,17 @@ class State:
 
     def now_ms(self) -> int:
         """Return the current time, in epoch ms."""
-        return int(self._desk.clock.wall_s() * 1000)
+        return int(self._session.clock.wall_s() * 1000)
 
     @property
-    def tells_service(self) -> bool:
+    def posts_results(self) -> bool:
         """Return whether this command reports to a service."""
-        return self._desk.service is not None
+        return self._session.service is not None
 
     @property
     def keeps_ms(self) -> int:
         """Return how long runs are kept."""
-        return int(self._desk.config.store.keep.findings * 1000)
+        return int(self._session.config.store.keep.findings * 1000)
 
     def close(self) -> None:
         """Give up unfinished runs, and close the store."""
@@ -213,7 +215,7 @@ class Run:
         flow: str,
         begun_ms: int,
         *,
-        book: ChecksumBook | None = None,
+        book: ChecksumHistory | None = None,
         counts_only: bool = False,
     ) -> None:
         self.before = Before()
@@ -225,16 +227,16 @@ class Run:
         self._book = book
         self._counts_only = counts_only
         self._ended = book is None
-        self._heart = Heart(self._beat, every_s=HEART_S) if book is not None else None
+        self._heartbeat = Heartbeat(self._send_heartbeat, every_s=HEART_S) if book is not None else None
 
     def start(self) -> None:
         """Start the heartbeat."""
-        if self._heart is not None:
-            self._heart.start()
+        if self._heartbeat is not None:
+            self._heartbeat.start()
 
     def planned(self, plan_id: str) -> None:
         """Store the id of its plan, for other runs' messages; errors are ignored."""
-        self._beat(plan_id)
+        self._send_heartbeat(plan_id)
 
     def document(self, found: dict[str, Any]) -> dict[str, Any]:
         """Return its result with its own id and times; the run ends now."""
@@ -265,13 +267,13 @@ class Run:
                     document=document,
                     verified=verified,
                     counts=counts,
-                    owed=state.tells_service,
+                    unposted=state.posts_results,
                 )
             )
         except MirrorwatchError as error:
             return error
         self._ended = True
-        self._tidy(book)
+        self._clean_up(book)
         return None
 
     def give_up(self) -> None:
@@ -279,32 +281,32 @@ class Run:
         self._stop()
         if self._book is not None and not self._ended:
             self._ended = True
-            _quietly(lambda: self._state.ask(self._book.give_up(self._run)) if self._book else None)
+            _ignoring_failure(lambda: self._state.ask(self._book.give_up(self._run)) if self._book else None)
 
-    def _tidy(self, book: ChecksumBook) -> None:
+    def _clean_up(self, book: ChecksumHistory) -> None:
         now_ms = self._state.now_ms()
-        _quietly(lambda: self._state.ask(book.forget(now_ms - self._state.keeps_ms)))
+        _ignoring_failure(lambda: self._state.ask(book.forget(now_ms - self._state.keeps_ms)))
         plans = self.plans
         if plans is not None:
-            _quietly(lambda: plans.forget_old(now_ms, on=self._state.ask(book.flows_on(now_ms))))
+            _ignoring_failure(lambda: plans.forget_old(now_ms, on=self._state.ask(book.active_flows(now_ms))))
 
-    def _beat(self, plan: str | None = None) -> None:
+    def _send_heartbeat(self, plan: str | None = None) -> None:
         book, state = self._book, self._state
         if book is not None:
-            _quietly(lambda: state.ask(book.beat(self._run, state.now_ms(), plan=plan)))
+            _ignoring_failure(lambda: state.ask(book.send_heartbeat(self._run, state.now_ms(), plan=plan)))
 
     def _stop(self) -> None:
-        if self._heart is not None:
-            self._heart.stop()
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
 
 
 @contextmanager
-def state_for(desk: Desk, *, only_if_made: bool = False) -> Iterator[State]:
+def state_for(session: Session, *, only_if_made: bool = False) -> Iterator[State]:
     """Provide the stored state; unfinished runs are given up with the block.
 
     With `only_if_made`, no store is created. Raises UnavailableError if an existing one cannot be used.
     """
-    state = _state(desk, only_if_made=only_if_made)
+    state = _state(session, only_if_made=only_if_made)
     try:
         state.open(only_if_made=only_if_made)
         yield state
@@ -317,11 +319,11 @@ def who() -> str:
     return f"{socket.gethostname()}, process {os.getpid()}"
 
 
-def _state(desk: Desk, *, only_if_made: bool) -> State:
-    config = desk.config
+def _state(session: Session, *, only_if_made: bool) -> State:
+    config = session.config
     address = config.store.database_url(config.directory)
     if address.get_backend_name() != "sqlite":
-        return State(desk, _store(desk), folder=folder_beside(config))
+        return State(session, _store(session), folder=folder_beside(config))
     path = Path(address.database or "").absolute()
     try:
         there, folder_there = path.exists(), path.parent.exists()
@@ -329,22 +331,25 @@ def _state(desk: Desk, *, only_if_made: bool) -> State:
         sentence = f"cannot open {path}: {reason_of(error)}; name another file, or fix its permissions"
         raise ConfigurationError([Problem(str(config.path), "store.url", sentence)]) from error
     if only_if_made and not there:
-        return State(desk, None, folder=None)
+        return State(session, None, folder=None)
     for part in (path.parent, path) if there else (path.parent,):
         if not os.access(part, os.W_OK):
             why = "is not writable" if folder_there else "does not exist"
-            return State(desk, None, folder=None, why_none=f"{part} {why}")
-    return State(desk, _store(desk), folder=folder_beside(config))
+            return State(session, None, folder=None, why_none=f"{part} {why}")
+    return State(session, _store(session), folder=folder_beside(config))
 
 
-def _store(desk: Desk) -> Store:
-    config = desk.config
+def _store(session: Session) -> Store:
+    config = session.config
     return Store(
-        config.store.database_url(config.directory), migrations=MIGRATIONS, clock=desk.clock, limit_s=LIMIT_S
+        config.store.database_url(config.directory),
+        migrations=MIGRATIONS,
+        clock=session.clock,
+        limit_s=LIMIT_S,
     )
 
 
-def _quietly(work: Callable[[], object]) -> None:
+def _ignoring_failure(work: Callable[[], object]) -> None:
     """Do something whose failure does not matter: an error that matters is reported at the end."""
     try:
         work()

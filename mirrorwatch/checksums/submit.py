@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from checksum.spark.submit_line import packages_to_submit, submit_line
-from mirrorwatch.checksums.desk import FINE, check_master, check_memory
+from mirrorwatch.checksums.session import FINE, check_master, check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

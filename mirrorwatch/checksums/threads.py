@@ -13,7 +13,7 @@ T = TypeVar("T")
 END_S = 60.0
 
 
-class Heart:
+class Heartbeat:
     """Calls `beat` at a fixed interval on a thread, from `start` to `stop`."""
 
     def __init__(self, beat: Callable[[], object], *, every_s: float) -> None:
@@ -36,7 +36,7 @@ class Heart:
             self._beat()
 
 
-class AskingThread:
+class StoreThread:
     """An event loop on its own thread, from `start` to `end`."""
 
     def __init__(self) -> None:

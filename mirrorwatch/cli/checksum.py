@@ -16,7 +16,7 @@ from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, m
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mirrorwatch.checksums.desk import Desk
+    from mirrorwatch.checksums.session import Session
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 _CONFIG = click.argument("config", type=click.Path(path_type=Path))
@@ -117,9 +117,9 @@ def plan(
     """Show the offsets to compare, the size of each side, and what is left out and why."""
     from mirrorwatch.checksums.plan import make_plans  # noqa: PLC0415 - see the module's docstring
 
-    desk = _desk(context, config)
-    chosen = desk.chosen(flows, topics, everything=everything)
-    return make_plans(desk, chosen, out=out, json_file=json_file)
+    session = _session(context, config)
+    chosen = session.chosen(flows, topics, everything=everything)
+    return make_plans(session, chosen, out=out, json_file=json_file)
 
 
 @checksum.command("run", cls=ExplainingCommand, short_help="Compare both sides in one command.")
@@ -170,13 +170,13 @@ def run(
     from mirrorwatch.checksums.run import run_all  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
-    desk = _desk(context, config, page=page, post=post)
-    chosen = desk.chosen(flows, topics, everything=everything)
+    session = _session(context, config, page=page, post=post)
+    chosen = session.chosen(flows, topics, everything=everything)
     with spark_for(
-        desk, master=master, driver_memory=driver_memory, folder=folder, keeps=not counts_only
+        session, master=master, driver_memory=driver_memory, folder=folder, keeps=not counts_only
     ) as spark:
         work = count_all if counts_only else run_all
-        return work(desk, chosen, spark=spark, json_file=json_file)
+        return work(session, chosen, spark=spark, json_file=json_file)
 
 
 @checksum.command("digest", cls=ExplainingCommand, short_help="Read one side of a plan.")
@@ -206,9 +206,11 @@ def digest(
     from mirrorwatch.checksums.sites import digest_side  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
-    desk = _desk(context, config)
-    with spark_for(desk, master=master, driver_memory=driver_memory, folder=folder, option="--out") as spark:
-        return digest_side(desk, plan_file, side, folder, spark=spark)
+    session = _session(context, config)
+    with spark_for(
+        session, master=master, driver_memory=driver_memory, folder=folder, option="--out"
+    ) as spark:
+        return digest_side(session, plan_file, side, folder, spark=spark)
 
 
 @checksum.command("compare", cls=ExplainingCommand, short_help="Compare the digests of both sides.")
@@ -239,33 +241,35 @@ def compare(
     **_log: str,
 ) -> int:
     """Compare two digests of one plan. Differences are read again on both clusters."""
-    from mirrorwatch.checksums.desk import check_master  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksums.session import check_master  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.sites import compare_digests  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
-    desk = _desk(context, config, page=page, post=post)
+    session = _session(context, config, page=page, post=post)
     check_master(master, target, "--target")
     with spark_for(
-        desk, master=master, driver_memory=driver_memory, folder=source, option="--source"
+        session, master=master, driver_memory=driver_memory, folder=source, option="--source"
     ) as spark:
-        return compare_digests(desk, plan_file, source, target, spark=spark, json_file=json_file)
+        return compare_digests(session, plan_file, source, target, spark=spark, json_file=json_file)
 
 
-def _desk(context: click.Context, path: Path, *, page: Path | None = None, post: str | None = None) -> Desk:
-    from mirrorwatch.checksums.desk import make_desk  # noqa: PLC0415 - see the module's docstring
+def _session(
+    context: click.Context, path: Path, *, page: Path | None = None, post: str | None = None
+) -> Session:
     from mirrorwatch.checksums.progress import shows_in  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.results.outlets import outlets, service_at  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksums.session import make_session  # noqa: PLC0415 - see the module's docstring
 
     found = read_config(context, path)
     conclude_refusals_with(context, "No checksum made")
     log_if_asked(context)
     console = make_console()
-    desk = make_desk(found, console)
+    session = make_session(found, console)
     # Log lines on the same terminal would break progress bars.
     quiet = context.params["log_level"] == QUIET
     return replace(
-        desk,
-        shows=shows_in(console, desk.clock) if quiet else None,
+        session,
+        shows=shows_in(console, session.clock) if quiet else None,
         outlets=outlets(page),
         service=service_at(post, os.environ),
     )

@@ -16,7 +16,7 @@ from canary.persistence.bookkeeper import Bookkeeper
 from canary.persistence.leases import incarnations
 from canary.prober import Prober
 from canary.watch.watch import Instant
-from checksum.book.book import ChecksumBook
+from checksum.history.history import ChecksumHistory
 from checksum.report import page as report_page
 from fleet.series.catalogue import STORE_OPERATIONS
 from mirrorwatch.audits.following import ChecksumFollowing
@@ -151,7 +151,7 @@ class Service:
             config, clock=self._clock, random=SystemRandom(), reporter=self, tell=self._lagging.note_states
         )
         self._checksums = ChecksumFollowing(
-            ChecksumBook(self._store),
+            ChecksumHistory(self._store),
             config.topology.flows,
             keep_s=config.store.keep.findings,
             clock=self._clock,

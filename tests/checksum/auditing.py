@@ -9,7 +9,7 @@ from checksum.compare.decode import PartitionCells, decoded
 from checksum.compare.joining import Known, after_reading
 from checksum.compare.naming import named, to_pinpoint
 from checksum.digest.cell_rows import CellKey, CellRow, Side, planned_partitions
-from checksum.second_look.narrow import ReadBlock, differences
+from checksum.recheck.block_differences import ReadBlock, differences
 from tests.checksum.pretend_logs import Partition, digest, plan_of, read
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from checksum.plan.shape import (
     Run,
     TopicPlan,
 )
-from checksum.second_look.narrow import ReadRecord
+from checksum.recheck.block_differences import ReadRecord
 
 
 class Held(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checksum.compare.finding_words import time_text
+from checksum.compare.finding_text import time_text
 
 BEGUN_MS = 1_790_000_000_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from checksum.compare.finding_words import time_text
+from checksum.compare.finding_text import time_text
 
 BUCKET_MS = 900_000
 BEGIN_MS = 1_763_000_000_000 // BUCKET_MS * BUCKET_MS

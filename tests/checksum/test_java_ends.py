@@ -20,7 +20,7 @@ from checksum.plan.pacing import Stretch
 from checksum.plan.places import places_of
 from fleet.errors import UnavailableError
 from tests.checksum.pretend_logs import Held, Partition, plan_of
-from tests.checksum.second_look.test_narrow import content
+from tests.checksum.recheck.test_block_differences import content
 
 SENTENCE = "Spark's Java process ended; check whether it was killed, or this machine ran out of memory"
 # Rows come by a socket beside Py4J's own, whose end is Python's errors.

@@ -18,7 +18,7 @@ from checksum.digest.record_hash import Content
 from checksum.digest.spark_digests import SparkDigests
 from deploy.local import topics
 from deploy.local.properties import write_properties
-from mirrorwatch.checksums.desk import Desk
+from mirrorwatch.checksums.session import Session
 from mirrorwatch.cli.main import cli
 from tests.checksum_spark.logs import read_logs
 from tests.checksum_spark.small_mirror import Copy, originals, write, write_syncs
@@ -155,12 +155,12 @@ def audit(
 ) -> Outcome:  # fmt: skip
     """Run `mirrorwatch checksum run` in this process, with this session of Spark.
 
-    `before` is done before a side is digested: the plan is made by then, which waits for the mirror for `waits_s`
-    seconds at most.
+    `before` is done before a side is digested: the plan is made by then, which waits for the mirror for
+    `waits_s` seconds at most.
     """
     result = config.with_suffix(".result.json")
     result.unlink(missing_ok=True)
-    untouched, patience = SparkDigests.digest, Desk.patience
+    untouched, patience = SparkDigests.digest, Session.patience
 
     def digest(self, plan, side, folder):
         for act in (before or {}).get(side, ()):
@@ -170,8 +170,8 @@ def audit(
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checksum.digest.spark_digests.spark_session", lambda _: contextlib.nullcontext(spark))
-        patch.setattr("checksum.second_look.second_look.PAUSE_S", 0.5)
-        patch.setattr(Desk, "patience", lambda *of: replace(patience(*of), longest_s=waits_s))
+        patch.setattr("checksum.recheck.recheck.PAUSE_S", 0.5)
+        patch.setattr(Session, "patience", lambda *of: replace(patience(*of), longest_s=waits_s))
         patch.setattr(SparkDigests, "digest", digest)
         patch.setenv("COLUMNS", "200")
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

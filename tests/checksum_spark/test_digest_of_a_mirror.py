@@ -13,9 +13,17 @@ from checksum.digest.files import DigestFolder
 from checksum.digest.kafka_options import Cluster, client_options, reading_options
 from checksum.digest.side import SideDigest
 from checksum.plan.document import plan_id
-from checksum.plan.outdated import OutdatedPlanError
 from checksum.plan.places import places_of
-from checksum.plan.shape import READ_UNCOMMITTED, Anchored, OffsetRange, PartitionPlan, Plan, Run, TopicPlan
+from checksum.plan.shape import (
+    READ_UNCOMMITTED,
+    Anchored,
+    OffsetRange,
+    OutdatedPlanError,
+    PartitionPlan,
+    Plan,
+    Run,
+    TopicPlan,
+)
 from deploy.local.topics import create_topic
 from fleet.errors import ConfigurationError, UnavailableError
 from runtime.process.clock import SystemClock

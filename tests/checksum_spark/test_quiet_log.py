@@ -10,8 +10,7 @@ from checksum.digest.cell_rows import Side
 from checksum.digest.coverage import Stamp
 from checksum.digest.files import DigestFolder
 from checksum.plan.places import places_of
-from checksum.spark.errors import READING_ERRORS
-from checksum.spark.session import LOG_FILE
+from checksum.spark.session import LOG_FILE, READING_ERRORS
 from fleet.errors import ConfigurationError
 from tests.checksum.plan.test_places import partition, plan, topic
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from checksum.compare.finding_words import time_text
+from checksum.compare.finding_text import time_text
 from tests.eventually import eventually
 from tests.real.checksum.test_plan import DEADLINE_S, PARTITIONS, Stage
 

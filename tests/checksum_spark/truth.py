@@ -1,7 +1,7 @@
 """What became of each record, by a full read of both sides: nothing of this knows of digests, plans or hashes.
 
-Every record that a test writes carries a number in its key, its value or a header (`#17#`), so that it is known
-again whatever part of it a fault took away.
+Every record that a test writes carries a number in its key, its value or a header (`#17#`), so that it is
+known again whatever part of it a fault took away.
 """
 
 from __future__ import annotations

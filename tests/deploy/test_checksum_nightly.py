@@ -13,10 +13,10 @@ from itertools import accumulate
 import pytest
 import yaml
 
-from checksum.book.book import LEASE_S
+from checksum.history.history import LEASE_S
 from checksum.spark.settings import CONNECTOR, connector
 from deploy.local.pyspark import pins, version
-from mirrorwatch.checksums.leaving import INTERRUPTED
+from mirrorwatch.checksums.interrupt import INTERRUPTED
 from mirrorwatch.cli.checksum import checksum
 from tests.house.containerfile import instructions
 from tests.house.product_files import ROOT

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from checksum.book import rows as book_rows
-from checksum.book.book import ChecksumBook
 from checksum.digest.cell_rows import CellRow
+from checksum.history import rows as book_rows
+from checksum.history.history import ChecksumHistory
 from mirrorwatch.checksums.folder import PlanFolder
 from mirrorwatch.checksums.run import run_all
 from mirrorwatch.service.store_parts import MIGRATIONS
@@ -75,7 +75,7 @@ def kept_stage(folder, monkeypatch, mirrors=None, **more):
 
 
 def run(stage, *topics, json_file=None):
-    return run_all(stage.desk, stage.chosen(*topics), spark=stage, json_file=json_file)
+    return run_all(stage.session, stage.chosen(*topics), spark=stage, json_file=json_file)
 
 
 def book_of(folder, ask, name="mirrorwatch.db"):
@@ -85,7 +85,7 @@ def book_of(folder, ask, name="mirrorwatch.db"):
         store = Store(f"sqlite:///{folder / name}", migrations=MIGRATIONS)
         await store.open()
         try:
-            return await ask(ChecksumBook(store))
+            return await ask(ChecksumHistory(store))
         finally:
             await store.close()
 
@@ -135,9 +135,9 @@ def _main(folder, step):
             digest, last = stage.digests_made.digest, "source" if step == "planned" else "target"
             stage.digests_made.digest = lambda *asked: _die() if asked[1] == last else digest(*asked)
         elif step == "outlets":
-            object.__setattr__(stage.desk, "outlets", (_die,))
+            object.__setattr__(stage.session, "outlets", (_die,))
         elif step == "service":
-            object.__setattr__(stage.desk, "service", _die)
+            object.__setattr__(stage.session, "service", _die)
         elif step == "writing":
             patch.setattr(book_rows, "_write_verified", _die)
         else:

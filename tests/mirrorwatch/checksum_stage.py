@@ -14,7 +14,7 @@ from checksum.digest.cell_rows import Side, joined
 from checksum.digest.record_hash import Content
 from fleet.errors import UnavailableError
 from mirrorwatch.check.sheet import Sheet
-from mirrorwatch.checksums.desk import Desk
+from mirrorwatch.checksums.session import Session
 from mirrorwatch.configuration.reading import read_configuration
 from runtime.kafka.admin import TopicDescription
 from runtime.process.clock import SystemClock
@@ -155,7 +155,7 @@ class Stage:
         self.digests_made = PretendDigests(self)
         self.started = 0
         self.logs_kept = 0
-        self.desk = Desk(
+        self.session = Session(
             self.config,
             ChecksumConfig(**{"cells": 4, **settings}),
             Sheet(Console(file=self.file, width=100, color_system=None), Redactor()),
@@ -172,12 +172,12 @@ class Stage:
         return PretendSyncs(self.clusters.mirrors, self._syncs_seen)
 
     async def _sleep(self, for_s):
-        self.desk.clock.skipped_ns += int(for_s * 1e9)
+        self.session.clock.skipped_ns += int(for_s * 1e9)
         if self.while_waiting:
             self.while_waiting.pop(0)()
 
     def chosen(self, *topics, flows=()):
-        return self.desk.chosen(flows, topics, everything=not topics)
+        return self.session.chosen(flows, topics, everything=not topics)
 
     # --- what `checksum_spark.Spark` does
 

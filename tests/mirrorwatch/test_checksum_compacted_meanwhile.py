@@ -65,7 +65,7 @@ def test_meanwhile_it_ends_the_run_and_the_next_one_plans_anew(stage, tmp_path, 
 def test_between_the_looks_it_ends_the_run(stage):
     found = stage()
     found.clusters.mirrors["orders", 0].target.records[40] = MARKER
-    object.__setattr__(found.desk, "pause", lambda _seconds: compact(found, cleaned=60))
+    object.__setattr__(found.session, "pause", lambda _seconds: compact(found, cleaned=60))
     with pytest.raises(UnavailableError, match="became compacted after the plan was made"):
         run(found)
 

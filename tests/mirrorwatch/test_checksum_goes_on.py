@@ -10,7 +10,7 @@ from sqlite3 import connect
 
 import pytest
 
-from checksum.book.book import LEASE_S
+from checksum.history.history import LEASE_S
 from checksum.plan.document import plan_id
 from checksum.plan.shape import Plan
 from fleet.errors import ConfigurationError, UnavailableError
@@ -119,7 +119,7 @@ ELSEWHERE = '{"boot":"b","namespace":"n","pid":1,"began":"1"}'  # on another mac
 @pytest.mark.parametrize("signs", [False, True])
 def test_a_run_elsewhere_that_seems_silent_is_waited_for(stage, tmp_path, signs):
     found = stage({("orders", 0): mirrored()})
-    at_ms = int(found.desk.clock.wall_s() * 1000) - round(LEASE_S * 1500)  # or its clock is behind
+    at_ms = int(found.session.clock.wall_s() * 1000) - round(LEASE_S * 1500)  # or its clock is behind
 
     async def begin(book):
         return await book.begin("A->B", who="pod-1", now_ms=at_ms, counts_only=False, process=ELSEWHERE)
@@ -133,7 +133,7 @@ def test_a_run_elsewhere_that_seems_silent_is_waited_for(stage, tmp_path, signs)
             with closing(connect(tmp_path / "mirrorwatch.db")) as store, store:
                 store.execute("UPDATE checksum_open SET beaten_ms = beaten_ms + 15000")
 
-    object.__setattr__(found.desk, "pause", pause)
+    object.__setattr__(found.session, "pause", pause)
     if signs:
         with pytest.raises(UnavailableError, match=r"another checksum run is active since .* on pod-1"):
             run(found)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from checksum.compare.audit import Audit
-from checksum.compare.finding_words import time_text
+from checksum.compare.finding_text import time_text
 from checksum.compare.findings import Finding, Proof, ReadAgain, RecordVerdict
 from checksum.compare.retention import Unverified
-from checksum.compare.verdicts import PartitionResult, Result
+from checksum.compare.verdicts import Audit, PartitionResult, Result
 from checksum.plan.shape import LeftOut, OffsetRange, PartitionPlan, Plan, TopicPlan
 from checksum.report.result_document import of_run, run_document
 
@@ -35,7 +34,7 @@ def partition(topic="orders", number=0, *, offsets=100, hidden=0, **records):
     return PartitionResult(topic, number, counts, offsets, offsets, offsets, offsets - hidden, gone)
 
 
-def audit(partitions, *, findings, told, blocks, left_out, made_at_ms, unsettled=()):
+def audit(partitions, *, findings, expected, blocks, left_out, made_at_ms, unsettled=()):
     topics = {one.topic: [] for one in partitions}
     for one in partitions:
         span = OffsetRange(0, one.offsets)
@@ -59,7 +58,7 @@ def audit(partitions, *, findings, told, blocks, left_out, made_at_ms, unsettled
     gone = tuple(one for one in left_out if not one.later)
     open_blocks = tuple(blocks)
     result = Result(
-        tuple(findings), tuple(told), tuple(unsettled), open_blocks, open_blocks, tuple(partitions), gone
+        tuple(findings), tuple(expected), tuple(unsettled), open_blocks, open_blocks, tuple(partitions), gone
     )
     return Audit(plan, result)
 
@@ -69,7 +68,7 @@ def run(
     *,
     partitions=None,
     findings=(),
-    told=(),
+    expected=(),
     unsettled=(),
     blocks=(),
     left_out=(),
@@ -85,7 +84,7 @@ def run(
     made = audit(
         parts,
         findings=findings,
-        told=told,
+        expected=expected,
         unsettled=unsettled,
         blocks=blocks,
         left_out=left_out,

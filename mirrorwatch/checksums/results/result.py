@@ -6,67 +6,65 @@ from collections import Counter, defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from checksum.compare.causes import cause_of
-from checksum.compare.finding_words import finding_text, open_block_text
-from checksum.compare.findings import RecordVerdict, worst_first
+from checksum.compare.finding_text import finding_text, open_block_text
+from checksum.compare.findings import RecordVerdict, cause_of, worst_first
 from checksum.plan.document import plan_id
 from checksum.report.result_document import records_by_verdict
 from fleet.verdicts.vocabulary import Cause
 from mirrorwatch.check.sheet import FIRST, rest
-from mirrorwatch.checksums.desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
+from mirrorwatch.checksums.session import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
 from mirrorwatch.web.texts import counted, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from checksum.compare.audit import Audit
     from checksum.compare.findings import Finding
-    from checksum.compare.verdicts import PartitionResult, Result
-    from mirrorwatch.checksums.desk import Desk
+    from checksum.compare.verdicts import Audit, PartitionResult, Result
+    from mirrorwatch.checksums.session import Session
 
 NOT_TAKEN_BACK = "The findings of earlier runs still hold."
 _ALWAYS = (RecordVerdict.MATCH,)
 
 
-def print_result(desk: Desk, audit: Audit) -> None:
+def print_result(session: Session, audit: Audit) -> None:
     """Print the result of one flow."""
     found, plan = audit.result, audit.plan
-    desk.sheet.heading(f"{plan.flow}: {summary(found)} (plan {plan_id(plan)[:12]})")
-    _print_findings(desk, audit, "Findings", worst_first(found.findings))
-    _print_findings(desk, audit, "Expected under at-least-once, not a finding", found.told)
+    session.sheet.heading(f"{plan.flow}: {summary(found)} (plan {plan_id(plan)[:12]})")
+    _print_findings(session, audit, "Findings", worst_first(found.findings))
+    _print_findings(session, audit, "Expected under at-least-once, not a finding", found.expected)
     if found.open_blocks:
-        desk.sheet.heading("Unresolved differences")
+        session.sheet.heading("Unresolved differences")
         for block in found.open_blocks[:FIRST]:
-            desk.sheet.say(open_block_text(block, plan), hang=4)
-        print_rest(desk, found.open_blocks)
+            session.sheet.say(open_block_text(block, plan), hang=4)
+        print_rest(session, found.open_blocks)
     gone = [one for part in found.partitions for one in part.unverified]
     if gone or found.left_out or found.unsettled:
-        desk.sheet.heading("Not verified")
+        session.sheet.heading("Not verified")
         for one in gone[:FIRST]:
             where = f"{one.topic} [{one.partition}] {one.source.first} to {one.source.until - 1}"
-            desk.sheet.say(f"{where}: {one.why}", hang=4)
-        print_rest(desk, gone)
+            session.sheet.say(f"{where}: {one.why}", hang=4)
+        print_rest(session, gone)
         for left in found.left_out[:FIRST]:
             where = left.topic if left.partition is None else f"{left.topic} [{left.partition}]"
-            desk.sheet.say(f"{where}: {counted(left.records, 'record')}: {left.why}", hang=4)
-        print_rest(desk, found.left_out)
+            session.sheet.say(f"{where}: {counted(left.records, 'record')}: {left.why}", hang=4)
+        print_rest(session, found.left_out)
         for extra in found.unsettled[:FIRST]:
-            desk.sheet.say(finding_text(extra, plan), hang=4)
-        print_rest(desk, found.unsettled)
+            session.sheet.say(finding_text(extra, plan), hang=4)
+        print_rest(session, found.unsettled)
     if found.partitions:
-        _print_table(desk, found)
+        _print_table(session, found)
 
 
 def summary(found: Result) -> str:
     """Return one line: differences, records compared, and coverage."""
-    wrong = records_by_verdict(found)
+    option_error = records_by_verdict(found)
     compared = sum(one.source_records for one in found.partitions)
     if not found.partitions:
         return "no new records to compare" if found.coverage == 1 else "nothing could be compared"
     told = [
-        f"{wrong[verdict]:,} {verdict}"
+        f"{option_error[verdict]:,} {verdict}"
         for verdict in RecordVerdict
-        if wrong[verdict] and verdict not in _ALWAYS
+        if option_error[verdict] and verdict not in _ALWAYS
     ]
     verified = sum(one.verified for one in found.partitions)
     whole = sum(one.offsets for one in found.partitions) + sum(one.records for one in found.left_out)
@@ -76,7 +74,7 @@ def summary(found: Result) -> str:
     return f"{said} in {counted(compared, 'record')}; {share} of due offsets verified{waiting}"
 
 
-def conclude_all(desk: Desk, status: int, *, compared: bool) -> None:
+def conclude_all(session: Session, status: int, *, compared: bool) -> None:
     """Print the final lines; `compared` is whether anything was compared."""
     words = {
         FINE: "OK: the target holds every record that was compared.",
@@ -86,11 +84,11 @@ def conclude_all(desk: Desk, status: int, *, compared: bool) -> None:
         BAD_CONFIGURATION: "FAILED: invalid configuration or input; see the reason above.",
     }
     nothing = f"No new records: nothing compared. {NOT_TAKEN_BACK}"
-    desk.sheet.heading("Result")
-    desk.sheet.say(words.get(status, "") if compared or status != FINE else nothing)
+    session.sheet.heading("Result")
+    session.sheet.say(words.get(status, "") if compared or status != FINE else nothing)
 
 
-def _print_table(desk: Desk, found: Result) -> None:
+def _print_table(session: Session, found: Result) -> None:
     """Print a row for each topic, those with problems first; columns only for verdicts that occur."""
     by_topic: dict[str, list[PartitionResult]] = defaultdict(list)
     left_out: Counter[str] = Counter()
@@ -115,9 +113,9 @@ def _print_table(desk: Desk, found: Result) -> None:
         told = [counts[verdict] for verdict in shown]
         several = [*several[:FIRST], ["all topics", *_row(found.partitions, told, verified, whole)]]
     columns = ["topic", "partitions", "source", "target", *(str(verdict) for verdict in shown), "verified"]
-    desk.sheet.heading("By topic")
-    desk.sheet.figures(columns, several)
-    print_rest(desk, rows)
+    session.sheet.heading("By topic")
+    session.sheet.figures(columns, several)
+    print_rest(session, rows)
 
 
 def _row(parts: Sequence[PartitionResult], told: Sequence[int], verified: int, offsets: int) -> list[str]:
@@ -130,18 +128,18 @@ def _row(parts: Sequence[PartitionResult], told: Sequence[int], verified: int, o
     ]
 
 
-def _print_findings(desk: Desk, audit: Audit, title: str, findings: Sequence[Finding]) -> None:
+def _print_findings(session: Session, audit: Audit, title: str, findings: Sequence[Finding]) -> None:
     if not findings:
         return
-    desk.sheet.heading(f"{title} ({len(findings):,})")
+    session.sheet.heading(f"{title} ({len(findings):,})")
     for one in findings[:FIRST]:
         cause = cause_of(one)
         told = "" if cause is Cause.UNEXPLAINED else f" ({cause})"
-        desk.sheet.say(f"{one.verdict}: {finding_text(one, audit.plan)}{told}", hang=4)
-    print_rest(desk, findings)
+        session.sheet.say(f"{one.verdict}: {finding_text(one, audit.plan)}{told}", hang=4)
+    print_rest(session, findings)
 
 
-def print_rest(desk: Desk, many: Sequence[object]) -> None:
+def print_rest(session: Session, many: Sequence[object]) -> None:
     """Print how many entries of a long list are not shown."""
     if rest(many):
-        desk.sheet.say(f"{rest(many)}; --json FILE lists more")
+        session.sheet.say(f"{rest(many)}; --json FILE lists more")

@@ -6,13 +6,13 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from checksum.report.page import render
-from mirrorwatch.checksums.desk import write_text
+from mirrorwatch.checksums.session import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from mirrorwatch.checksums.desk import Desk
+    from mirrorwatch.checksums.session import Session
 
 _SHEETS = ("page.css", "report.css")
 
@@ -24,6 +24,6 @@ def page_of(document: Mapping[str, Any]) -> str:
     return render(document, sheet=sheet)
 
 
-def write_page(desk: Desk, path: Path, document: Mapping[str, Any]) -> int:
+def write_page(session: Session, path: Path, document: Mapping[str, Any]) -> int:
     """Write the page, and return the exit status."""
-    return write_text(desk, path, page_of(document))
+    return write_text(session, path, page_of(document))

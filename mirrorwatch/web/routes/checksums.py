@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp import hdrs, web
 
-from checksum.book.documents import packed_run
+from checksum.history.documents import packed_run
 from fleet.errors import MalformedError, UnavailableError
 from mirrorwatch.api.checksums import GET_CHECKSUM, POST_CHECKSUMS
 from mirrorwatch.api.operations import route
@@ -33,7 +33,7 @@ from runtime.process.allowance import Allowance
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from checksum.book.entries import PackedRun
+    from checksum.history.entries import PackedRun
     from mirrorwatch.audits.run_document import RunDocument
     from runtime.config.sections import HttpConfig
     from runtime.process.clock import Clock

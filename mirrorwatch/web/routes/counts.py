@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from checksum.book.entries import Counted
+    from checksum.history.entries import Counted
     from runtime.process.clock import Clock
 
 MOST_ROWS = 50_000  # a partition has one for each bucket

@@ -192,14 +192,14 @@ def test_where_all_is_well_the_ends_are_read_and_nothing_else():
     found, asked = read(searching(pairs), range(10_000))
     assert asked == [9999, 0]
     assert found.chains == (tuple(pairs),)
-    assert found.against is None
+    assert found.rejected is None
 
 
 def test_a_single_record_that_was_altered_costs_little():
     pairs = [Pair(at, at) for at in range(1000)]
     found, _ = read(searching(pairs), set(range(1000)) - {999, 0})
     assert (found.end, found.beginning) == (pairs[998], pairs[1])
-    assert found.against == (Pair(999, 999), Agreement.DIFFERENT)
+    assert found.rejected == (Pair(999, 999), Agreement.DIFFERENT)
 
 
 def test_no_search_reads_without_bound():

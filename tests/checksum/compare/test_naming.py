@@ -53,7 +53,7 @@ def test_a_loss_is_told_by_digests_alone():
     assert (lost.hash, lost.timestamp_ms) == (record_hash(content(30)), 1030)
     assert lost.source.first <= 30 < lost.source.until
     assert lost.target is None
-    assert audit.known.read_again == audit.known.look_ups == ()
+    assert audit.known.read_again == audit.known.lookups == ()
 
 
 def test_reading_pinpoints_what_digests_tell():
@@ -111,7 +111,7 @@ def test_records_that_went_to_another_partition_are_misrouted():
     assert (one.verdict, one.topic, one.partition, one.found_in) == (V.MISROUTED, "t", 0, ("u", 0))
     assert one.source.first <= 30 < one.source.until
     assert one.target.first <= 511 < one.target.until
-    assert audit.known.look_ups == ()
+    assert audit.known.lookups == ()
 
 
 def test_a_loss_is_not_told_while_another_partition_may_hold_the_record():
@@ -149,13 +149,13 @@ def test_a_second_copy_is_told_where_the_source_s_cell_holds_nothing_else():
     audit = audited({"t": [repeated]}, cells=64, bucket_ms=1)
     assert [(str(one.verdict), one.records) for one in audit.known.findings] == [("duplicated", 1)]
     assert audit.known.findings[0].target == at(530, 532)
-    assert audit.known.look_ups == ()
+    assert audit.known.lookups == ()
 
 
 def test_a_record_that_may_be_a_second_copy_is_looked_up():
     audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1000)
     (extra,) = audit.known.findings
-    (look_up,) = audit.known.look_ups
+    (look_up,) = audit.known.lookups
     assert extra.verdict is V.EXTRA
     assert look_up.finding is extra
     assert (look_up.hash, look_up.timestamp_ms, look_up.offsets) == (
@@ -167,7 +167,7 @@ def test_a_record_that_may_be_a_second_copy_is_looked_up():
 
 def test_a_record_that_the_compared_source_cannot_hold_is_looked_up_beyond_it():
     audit = audited({"t": [partition(after={30: [content(900)]})]}, cells=1, bucket_ms=100)
-    assert audit.known.look_ups[0].offsets is None
+    assert audit.known.lookups[0].offsets is None
 
 
 def test_other_order_within_a_run_is_read_and_told():
@@ -220,5 +220,5 @@ def test_a_compacted_topic_is_read_whole_where_it_differs():
 
 def test_nothing_is_said_of_a_mirror_that_did_its_work():
     audit = audited({"t": [partition(), partition(numbers=range(100, 160))]})
-    assert audit.known.findings == audit.known.read_again == audit.known.look_ups == ()
+    assert audit.known.findings == audit.known.read_again == audit.known.lookups == ()
     assert to_pinpoint(audit.cells) == []

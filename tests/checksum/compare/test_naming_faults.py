@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checksum.compare.findings import Held as Answer
+from checksum.compare.findings import LookupAnswer as Answer
 from checksum.compare.findings import RecordVerdict
 from checksum.compare.joining import answered
 from checksum.compare.naming import MOVED
@@ -141,7 +141,7 @@ def test_whatever_the_mirror_did_no_finding_is_false_and_no_difference_is_passed
     # What was asked for is read, and then every record is accounted for.
     known = audit.read()
     assert known.read_again == ()
-    findings = answered(known, [(one, answer(one, truth)) for one in known.look_ups]).findings
+    findings = answered(known, [(one, answer(one, truth)) for one in known.lookups]).findings
     for where in truth.source:
         assert accounted(findings, where) == (truth.lacking(where), truth.surplus(where))
     made = {one.target_hash for one in findings if one.verdict is V.ALTERED}

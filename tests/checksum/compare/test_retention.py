@@ -55,7 +55,7 @@ def test_blocks_that_reach_below_are_not_read():
 def test_extra_records_that_reach_below_are_neither_told_nor_looked_up():
     topics = {"t": [partition(after={5: [content(900)]})]}
     known, (gone,) = after(topics, {("t", 0): LogStarts(0, 501)}, bucket_ms=1, cells=1)
-    assert known.findings == known.look_ups == ()
+    assert known.findings == known.lookups == ()
     assert gone.source == OffsetRange(0, 20)
 
 

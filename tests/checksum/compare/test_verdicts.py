@@ -6,18 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from checksum.compare.causes import cause_of
 from checksum.compare.comparison import compared
-from checksum.compare.findings import Finding, Proof, RecordVerdict
-from checksum.compare.findings import Held as Answer
+from checksum.compare.findings import Finding, Proof, RecordVerdict, cause_of
+from checksum.compare.findings import LookupAnswer as Answer
 from checksum.compare.joining import Known, answered, settled
 from checksum.compare.retention import Unverified
 from checksum.compare.verdicts import FINDING, FINE, INCOMPLETE, confirmed, counts, result
 from checksum.digest.cell_rows import Side
 from checksum.digest.record_hash import Content
 from checksum.plan.shape import LeftOut, OffsetRange
-from checksum.second_look import look_ups
-from checksum.second_look.second_look import Readers, looked_twice
+from checksum.recheck import lookups
+from checksum.recheck.recheck import Readers, checked_twice
 from fleet.verdicts.vocabulary import Cause
 from tests.checksum.auditing import audited
 from tests.checksum.compare.test_naming import content, partition
@@ -40,7 +39,7 @@ def concluded(audit, known=None, **how):
 
 def test_a_healthy_mirror_matches_wholly():
     found = concluded(audited({"t": [partition(), partition(numbers=range(100, 160))]}))
-    assert (found.status, found.coverage, found.findings, found.told) == (FINE, 1.0, (), ())
+    assert (found.status, found.coverage, found.findings, found.expected) == (FINE, 1.0, (), ())
     for one in found.partitions:
         assert one.records == {V.MATCH: 60, V.UNVERIFIABLE: 0}
         assert (one.source_records, one.target_records, one.offsets, one.verified) == (60, 60, 60, 60)
@@ -51,7 +50,7 @@ def test_each_record_of_the_source_is_in_one_verdict():
     broken = partition(without=[5, 30], after={40: [content(40), content(900)]}, instead={9: changed})
     audit = audited({"t": [broken]}, cells=1, bucket_ms=1000)
     known = audit.read(pinpoint=True)
-    found = concluded(audit, answered(known, [(look_up, Answer.NO) for look_up in known.look_ups]))
+    found = concluded(audit, answered(known, [(look_up, Answer.NO) for look_up in known.lookups]))
     (one,) = found.partitions
     assert one.records == {
         V.LOST: 2,
@@ -127,7 +126,7 @@ def test_what_delivery_expects_changes_no_status(one, at_least_once, exactly_onc
 def test_what_is_expected_is_told_and_counted():
     audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1)
     found = concluded(audit)
-    assert [one.verdict for one in found.told] == [V.DUPLICATED]
+    assert [one.verdict for one in found.expected] == [V.DUPLICATED]
     assert (found.findings, found.status) == ((), FINE)
     assert found.partitions[0].records[V.DUPLICATED] == 1
     assert concluded(audit, exactly_once=True).status == FINDING
@@ -159,9 +158,9 @@ def test_an_extra_record_that_nobody_looked_up_may_be_a_second_copy(exactly_once
 )
 def test_what_the_source_tells_of_an_extra_record_decides(held, status):
     audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1000)
-    (look_up,) = audit.known.look_ups
+    (look_up,) = audit.known.lookups
     known = answered(audit.known, [(look_up, held)])
-    assert known.look_ups == ()
+    assert known.lookups == ()
     assert known.findings == (settled(look_up.finding, held),)
     assert concluded(audit, known).status == status
 
@@ -244,8 +243,8 @@ def test_equal_records_in_order_or_not_are_no_second_copies_in_another_look():
 
 
 def test_an_extra_record_stays_where_the_other_look_had_too_much_to_read(monkeypatch):
-    monkeypatch.setattr(look_ups, "MOST_RECORDS", 45)
-    monkeypatch.setattr("checksum.second_look.stretches.CHUNK_RECORDS", 10)
+    monkeypatch.setattr(lookups, "MOST_RECORDS", 45)
+    monkeypatch.setattr("checksum.recheck.stretches.CHUNK_RECORDS", 10)
     written = [Record(at, b"k", b"v%d" % at, 10 * at) for at in range(100)]
     by_hand = Record(999, b"k", b"by hand", 500)
     source, target = Log(list(written)), Log([*written[:50], by_hand, *written[50:]])
@@ -261,7 +260,7 @@ def test_an_extra_record_stays_where_the_other_look_had_too_much_to_read(monkeyp
     def written_meanwhile(_):
         source.records += [Record(100 + at, b"k", b"w%d" % at, 1000 + 10 * at) for at in range(60)]
 
-    known, _ = looked_twice(comparison, Readers(reader, there, reader, reader), pause=written_meanwhile)
+    known, _ = checked_twice(comparison, Readers(reader, there, reader, reader), pause=written_meanwhile)
     found = result(plan, comparison.cells, known, exactly_once=False)
     assert [(one.verdict, one.target) for one in found.unsettled] == [(V.UNVERIFIABLE, OffsetRange(50, 51))]
     assert found.status == INCOMPLETE

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checksum.book.entries import Counted
 from checksum.compare.retention import LogStarts
 from checksum.counts.counting import (
     BucketCount,
@@ -22,6 +21,7 @@ from checksum.counts.counting import (
 from checksum.counts.document import counts_document, difference_text, produced_and_mirrored
 from checksum.digest.cell_rows import planned_partitions
 from checksum.digest.record_hash import Content
+from checksum.history.entries import Counted
 from checksum.plan.shape import LeftOut
 from tests.checksum.pretend_logs import Held, Partition, plan_of
 

@@ -16,8 +16,8 @@ from checksum.plan.building import (
     refuse_beyond,
     without_partners,
 )
+from checksum.plan.plan_text import plan_lines
 from checksum.plan.shape import Anchored, LeftOut, OffsetRange, PartitionPlan, Run
-from checksum.plan.words import plan_lines
 from fleet.errors import ConfigurationError
 from fleet.mm2.filters import TopicFilter
 from fleet.verdicts.flow import Flow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.plan.due import Due, left_behind, may_leave_out, not_replicated
+from checksum.plan.due import Due, left_behind, may_drop_records, not_replicated
 from fleet.mm2.handling import Handling
 
 
@@ -41,7 +41,7 @@ def test_due_records_are_left_behind_only_where_the_mirror_went_on(
     ],
 )
 def test_a_mirror_may_leave_records_out_by_a_transform_or_where_it_skips_failures(handling, expected):
-    assert may_leave_out(handling) is expected
+    assert may_drop_records(handling) is expected
 
 
 @pytest.mark.parametrize(

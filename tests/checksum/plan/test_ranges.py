@@ -15,7 +15,7 @@ from checksum.plan.ranges import (
     beginnings_before,
     candidates,
     partition_ranges,
-    standing,
+    still_verified,
     tail_offset,
 )
 from checksum.plan.shape import Anchored, OffsetRange, Run
@@ -231,7 +231,7 @@ def test_a_topic_that_was_made_anew_is_not_continued():
     mirrored.write(400)
     mirrored.copy()  # the mirror stood at 250: it goes on there, and passes over 0 to 249 of the new log
     mirrored.flush()
-    same = standing(seen, source_id=mirrored.source_id, target_id=mirrored.target_id)
+    same = still_verified(seen, source_id=mirrored.source_id, target_id=mirrored.target_id)
     assert same is None
     plan, left, _ = mirrored.plan(verified=same)
     # Its first sync of the new log is that of offset 350. Of the new log the target may hold what it copied before,
@@ -249,7 +249,7 @@ def test_without_ids_a_topic_that_was_made_anew_shows_in_its_records():
     mirrored.flush()
     plan, left, anchors = mirrored.plan(ids=False)
     assert (plan.source, plan.target) == (OffsetRange(0, 400), OffsetRange(350, 400))
-    assert anchors.against is not None
+    assert anchors.rejected is not None
     # Three pairs of the old log are read, as one alone may hold an altered record.
     assert [pair.upstream for pair in anchors.before] == [101, 202, 249]
     assert plan.recreated == (350, 102)
@@ -308,10 +308,10 @@ def test_a_beginning_found_by_time_goes_before_the_syncs_and_never_behind_the_en
 
 def test_an_id_that_is_not_known_continues_nothing():
     seen = Verified(5, 5, "S", "T")
-    assert standing(seen, source_id="S", target_id="T") is seen
+    assert still_verified(seen, source_id="S", target_id="T") is seen
     for ids in ({"source_id": None, "target_id": "T"}, {"source_id": "S", "target_id": "U"}):
-        assert standing(seen, **ids) is None
-    assert standing(Verified(5, 5, None, None), source_id=None, target_id=None) is None
+        assert still_verified(seen, **ids) is None
+    assert still_verified(Verified(5, 5, None, None), source_id=None, target_id=None) is None
 
 
 def test_a_log_that_ends_before_what_was_compared_is_compared_anew():

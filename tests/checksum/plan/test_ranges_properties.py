@@ -151,4 +151,4 @@ def test_of_a_healthy_mirror_that_has_flushed_everything_is_compared(story):
     assert (plan.source.first, plan.source.until) == (0, mirrored.source.end)
     assert (plan.target.first, plan.target.until) == (0, mirrored.target.end)
     assert plan.anchored is Anchored.OFFSET_SYNCS
-    assert anchors.against is None
+    assert anchors.rejected is None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.book.entries import VerifiedTo
 from checksum.compare.findings import ReadAgain
 from checksum.compare.retention import Unverified
 from checksum.compare.verdicts import PartitionResult, Result
+from checksum.history.entries import VerifiedTo
 from checksum.plan.shape import LeftOut, OffsetRange, PartitionPlan, Plan, TopicPlan
 from checksum.plan.verified_to import MOST_HELD, verified_to
 

@@ -11,9 +11,9 @@ from checksum.spark.settings import (
     check_spark_home,
     connector,
     executor_options,
+    java_options,
     java_version,
     spark_configuration,
-    told_to_java,
 )
 from fleet.errors import ConfigurationError, UnavailableError
 
@@ -96,7 +96,7 @@ def test_what_spark_defaults_conf_gives_to_java_is_left_to_it():
 )
 def test_where_java_is_told_a_collector_already_ours_stays_away(tmp_path, environ, defaults):
     (tmp_path / "spark-defaults.conf").write_text(defaults)
-    told = told_to_java({**environ, "SPARK_CONF_DIR": str(tmp_path)})
+    told = java_options({**environ, "SPARK_CONF_DIR": str(tmp_path)})
     found = spark_configuration(SparkSettings(Path("/x"), "local"), packages=None, told=told)
     assert found["spark.driver.defaultJavaOptions"].startswith("-Duser.timezone=UTC ")
 
@@ -119,7 +119,7 @@ def test_options_that_are_no_driver_s_or_name_no_collector_keep_ours(tmp_path, d
     home = tmp_path / "conf"
     home.mkdir()
     (home / "spark-defaults.conf").write_text(defaults)
-    told = told_to_java({"SPARK_HOME": str(tmp_path)})
+    told = java_options({"SPARK_HOME": str(tmp_path)})
     found = spark_configuration(SparkSettings(Path("/x"), "local"), packages=None, told=told)
     assert found["spark.driver.defaultJavaOptions"].startswith("-XX:+UseParallelGC ")
 

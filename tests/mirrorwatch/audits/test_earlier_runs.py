@@ -7,11 +7,11 @@ from sqlite3 import connect
 
 import pytest
 
-from checksum.book.entries import RunRow
+from checksum.history.entries import RunRow
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.audits.earlier_runs import found_text
 from mirrorwatch.checksums.counts import count_all
-from mirrorwatch.checksums.results.telling import Unheard
+from mirrorwatch.checksums.results.reporting import NotReported
 from tests.checksum.pretend_mirror import Mirrored
 from tests.mirrorwatch.checksum_kept import LOST_AT, documents, kept_stage, killed_at, lossy, run
 from tests.mirrorwatch.checksum_stage import CONFIG
@@ -27,8 +27,8 @@ def stage(tmp_path, monkeypatch):
 def heard_by(stage, status=0):
     """Have an outlet take the documents that are told, and return the list of them."""
     heard = []
-    outlet = lambda _desk, document: heard.append(document) or status  # noqa: E731
-    object.__setattr__(stage.desk, "outlets", (outlet,))
+    outlet = lambda _session, document: heard.append(document) or status  # noqa: E731
+    object.__setattr__(stage.session, "outlets", (outlet,))
     return heard
 
 
@@ -173,7 +173,7 @@ def test_the_service_hears_of_it_also_where_the_next_run_reports_none(stage, tmp
 
     def telling():
         found = stage()
-        object.__setattr__(found.desk, "service", heard.append)
+        object.__setattr__(found.session, "service", heard.append)
         return found
 
     if step == "service":
@@ -187,11 +187,11 @@ def test_the_service_hears_of_it_also_where_the_next_run_reports_none(stage, tmp
 def test_a_service_that_is_away_then_is_owed_what_a_command_without_one_found(stage, tmp_path):
     killed_at(tmp_path, "written")
     found = stage()
-    object.__setattr__(found.desk, "service", lambda _document: Unheard("nobody is there"))
+    object.__setattr__(found.session, "service", lambda _document: NotReported("nobody is there"))
     assert run(found) == 1
     heard = []
     found = stage()
-    object.__setattr__(found.desk, "service", heard.append)
+    object.__setattr__(found.session, "service", heard.append)
     assert run(found) == 0
     assert [one["status"] for one in heard] == [1, 0, 0]
 
@@ -199,7 +199,7 @@ def test_a_service_that_is_away_then_is_owed_what_a_command_without_one_found(st
 def test_another_flow_s_run_does_not_report_it(stage, tmp_path):
     killed_at(tmp_path, "written")
     other = stage(config=TWO_FLOWS)
-    object.__setattr__(other, "chosen", lambda *_topics: other.desk.chosen(["A:C"], (), everything=True))
+    object.__setattr__(other, "chosen", lambda *_topics: other.session.chosen(["A:C"], (), everything=True))
     assert run(other) == 1
     assert "A->B" not in other.said
     assert run(stage()) == 1
@@ -208,7 +208,7 @@ def test_another_flow_s_run_does_not_report_it(stage, tmp_path):
 def test_a_count_leaves_it_to_the_next_run(stage, tmp_path):
     killed_at(tmp_path, "written")
     found = stage()
-    count_all(found.desk, found.chosen(), spark=found, json_file=None)
+    count_all(found.session, found.chosen(), spark=found, json_file=None)
     assert "was not reported" not in found.said
     assert run(stage()) == 1
 

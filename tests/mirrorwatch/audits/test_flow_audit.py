@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checksum.book.entries import RunRow
 from checksum.compare.findings import RecordVerdict
+from checksum.history.entries import RunRow
 from checksum.report.result_document import MOST_LEFT_OUT
 from fleet.verdicts.vocabulary import Cause, Verdict
 from fleet.verdicts.words import MAX_ROWS
@@ -48,7 +48,7 @@ def test_what_each_finding_makes_of_a_flow(verdict, means):
 
 
 def test_what_is_expected_of_at_least_once_is_no_evidence():
-    assert found(told=[finding(R.DUPLICATED), finding(R.EXTRA, aborted=True)]) == ()
+    assert found(expected=[finding(R.DUPLICATED), finding(R.EXTRA, aborted=True)]) == ()
     assert found(findings=[finding(R.UNVERIFIABLE)]) == ()
 
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from checksum.book.book import ChecksumBook, Counted
-from checksum.book.documents import packed_run
+from checksum.history.documents import packed_run
+from checksum.history.history import ChecksumHistory, Counted
 from fleet.errors import UnavailableError
 from fleet.verdicts.checksum import HOLD_FOUND_S, is_quiet
 from fleet.verdicts.flow import Flow
@@ -38,7 +38,7 @@ class StoppedError(Exception):
 
 class Scene:
     def __init__(self, store):
-        self.book = ChecksumBook(store)
+        self.book = ChecksumHistory(store)
         self.store = store
         self.clock = FakeClock(wall_s=NOW_AT)
         self.said = {}

@@ -18,7 +18,7 @@ from tests.mirrorwatch.told_runs import ENDED_AT, block, counted, finding, left,
 FULL = run(
     partitions=(partition(hidden=10, lost=1), partition("payments", 2)),
     findings=(finding(), finding(RecordVerdict.EXTRA, aborted=True, topic="payments", offset=5)),
-    told=(finding(RecordVerdict.DUPLICATED),),
+    expected=(finding(RecordVerdict.DUPLICATED),),
     blocks=(block(lacking=3),),
     left_out=(left(), left("payments", 1, later=True)),
     nothing_new=("quiet",),

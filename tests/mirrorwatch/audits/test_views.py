@@ -92,7 +92,10 @@ def test_the_document_of_a_flow_has_the_newest_run_and_null_without_one():
     checksum = view_of(
         run("old", ended_at=ENDED_AT - NIGHT_S, findings=[finding()]),
         run(
-            "new", ended_at=ENDED_AT, told=[finding(RecordVerdict.DUPLICATED)], partitions=[partition(lost=2)]
+            "new",
+            ended_at=ENDED_AT,
+            expected=[finding(RecordVerdict.DUPLICATED)],
+            partitions=[partition(lost=2)],
         ),
     )
     document = flow_document(shown(checksum)[0], WITHIN)["checksum"]
@@ -133,7 +136,7 @@ def test_the_page_has_a_block_with_the_newest_run_and_its_link(page):
 def test_findings_stand_out_and_so_do_those_of_nights_before(page):
     checksum = view_of(
         run("r1", ended_at=ENDED_AT - NIGHT_S, findings=[finding()]),
-        run("r2", ended_at=ENDED_AT, findings=[finding()], told=[finding(RecordVerdict.DUPLICATED)]),
+        run("r2", ended_at=ENDED_AT, findings=[finding()], expected=[finding(RecordVerdict.DUPLICATED)]),
     )
     text = page.fragment(shown(checksum)[1])
     assert "<strong>100 records of 1 topic compared, 100 % verified, 1 finding</strong>." in text

@@ -64,7 +64,7 @@ def stage(tmp_path, monkeypatch):
 
 
 def count(stage, *topics, json_file=None):
-    return count_all(stage.desk, stage.chosen(*topics), spark=stage, json_file=json_file)
+    return count_all(stage.session, stage.chosen(*topics), spark=stage, json_file=json_file)
 
 
 def test_equal_counts_are_fine_and_verify_nothing(stage):

@@ -37,7 +37,7 @@ def stage(tmp_path, monkeypatch):
 def test_one_flow_beyond_max_bytes_is_told_by_its_name_and_the_others_are_worked_on(stage, work):
     found = stage(work)
     path = found.folder / "result.json"
-    assert work(found.desk, found.chosen(), spark=found, json_file=path) == 2
+    assert work(found.session, found.chosen(), spark=found, json_file=path) == 2
     small, big = found.read_json(path)["runs"]
     assert (small["flow"], small["status"], small["findings"]["count"]) == ("A->B", 1, 1)
     assert (big["flow"], big["status"]) == ("A->C", 2)
@@ -59,19 +59,19 @@ def test_one_flow_whose_client_is_refused_is_told_and_the_others_are_worked_on(s
 
     found.connects.admin = refusing
     path = found.folder / "result.json"
-    assert work(found.desk, found.chosen(*topics), spark=found, json_file=path) == 2
+    assert work(found.session, found.chosen(*topics), spark=found, json_file=path) == 2
     assert [(one["flow"], one["status"]) for one in found.read_json(path)["runs"]] == [
         ("A->B", 1),
         ("A->C", 2),
     ]
     assert "A->C: nothing compared mm2.properties: C.ssl.truststore.location: is gone" in found.said
-    assert make_plans(found.desk, found.chosen(), out=None, json_file=None) == 2
+    assert make_plans(found.session, found.chosen(), out=None, json_file=None) == 2
 
 
 @pytest.mark.parametrize("work", [run_all, count_all])
 def test_a_run_that_is_refused_is_over(stage, work):
     first = stage(work)
-    assert work(first.desk, first.chosen(), spark=first, json_file=None) == 2
+    assert work(first.session, first.chosen(), spark=first, json_file=None) == 2
     alone = stage(work)
     with pytest.raises(ConfigurationError, match=TOO_MUCH):  # no run of the flow is on
-        work(alone.desk, alone.chosen(flows=["A:C"]), spark=alone, json_file=None)
+        work(alone.session, alone.chosen(flows=["A:C"]), spark=alone, json_file=None)

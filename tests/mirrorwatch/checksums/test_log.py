@@ -40,7 +40,7 @@ def no_room(*_given, **_named):
 
 
 def test_it_is_kept_beside_the_store_for_our_eyes_only(stage, log):
-    KeptLog(stage.desk, log).keep()
+    KeptLog(stage.session, log).keep()
     (kept,) = kept_beside(stage)
     assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == ("first", 0o600)
     assert f"Spark's log is in {kept}." in stage.said
@@ -48,7 +48,7 @@ def test_it_is_kept_beside_the_store_for_our_eyes_only(stage, log):
 
 
 def test_a_second_failure_keeps_the_longer_log_in_the_same_place_and_says_no_more(stage, log):
-    kept = KeptLog(stage.desk, log)
+    kept = KeptLog(stage.session, log)
     kept.keep()
     log.write_text("first and second")
     kept.keep()
@@ -59,7 +59,7 @@ def test_a_second_failure_keeps_the_longer_log_in_the_same_place_and_says_no_mor
 
 def test_of_a_long_log_the_end_is_kept(stage, log, monkeypatch):
     monkeypatch.setattr(checksum_log, "MOST_BYTES", 3)
-    KeptLog(stage.desk, log).keep()
+    KeptLog(stage.session, log).keep()
     assert kept_beside(stage)[0].read_text() == "rst"
 
 
@@ -68,7 +68,7 @@ def test_no_more_logs_are_kept_than_some(stage, log):
     folder.mkdir()
     for number in range(MOST_LOGS + 2):
         (folder / f"spark-2020010{number}T000000Z-1.log").write_text("old")
-    KeptLog(stage.desk, log).keep()
+    KeptLog(stage.session, log).keep()
     kept = kept_beside(stage)
     assert len(kept) == MOST_LOGS
     assert kept[0].name == "spark-20200103T000000Z-1.log"
@@ -77,7 +77,7 @@ def test_no_more_logs_are_kept_than_some(stage, log):
 
 def test_where_that_cannot_be_written_it_is_kept_in_the_temporary_folder(stage, log, tmp_path):
     (stage.folder / "checksum").write_text("a file")
-    KeptLog(stage.desk, log).keep()
+    KeptLog(stage.session, log).keep()
     (kept,) = (tmp_path / "tmp").glob("mirrorwatch-spark-*/spark.log")
     assert kept.read_text() == "first"
     assert str(kept) in stage.said
@@ -88,7 +88,7 @@ def test_where_java_said_nothing_nothing_is_kept(stage, log, said):
     log.unlink()
     if said is not None:
         log.write_text(said)
-    KeptLog(stage.desk, log).keep()
+    KeptLog(stage.session, log).keep()
     assert stage.said == ""
     assert kept_beside(stage) == []
 
@@ -98,7 +98,7 @@ def test_a_full_disk_hides_no_reason(stage, monkeypatch):
 
     def fail():
         with checksum_spark.spark_for(
-            stage.desk, master="local[1]", driver_memory="1g", folder=None
+            stage.session, master="local[1]", driver_memory="1g", folder=None
         ) as spark:
             spark._settings.folder.mkdir()
             (spark._settings.folder / "spark.log").write_text("x")
@@ -111,7 +111,7 @@ def test_a_full_disk_hides_no_reason(stage, monkeypatch):
 
 
 def test_the_log_of_a_flow_that_failed_while_others_went_on_is_kept(stage):
-    with checksum_spark.spark_for(stage.desk, master="local[1]", driver_memory="1g", folder=None) as spark:
+    with checksum_spark.spark_for(stage.session, master="local[1]", driver_memory="1g", folder=None) as spark:
         spark._settings.folder.mkdir()
         (spark._settings.folder / "spark.log").write_text("it failed")
         spark.keep_log()

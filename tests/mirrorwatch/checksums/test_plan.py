@@ -18,7 +18,7 @@ def stage(tmp_path, monkeypatch):
 
 
 def plan(stage, *topics, out=None, json_file=None):
-    return make_plans(stage.desk, stage.chosen(*topics), out=out, json_file=json_file)
+    return make_plans(stage.session, stage.chosen(*topics), out=out, json_file=json_file)
 
 
 def test_it_says_what_is_read_on_each_side_and_what_is_left_out(stage):
@@ -56,11 +56,11 @@ def test_the_settings_are_those_of_the_configuration(stage):
 def test_topics_of_the_configuration_are_planned_where_the_command_line_names_none(stage):
     found = stage({("orders", 0): mirrored(), ("audit", 0): mirrored()}, topics=["aud.*"])
     path = found.folder / "plan"
-    chosen = found.desk.chosen((), (), everything=False)
-    assert make_plans(found.desk, chosen, out=path, json_file=None) == 0
+    chosen = found.session.chosen((), (), everything=False)
+    assert make_plans(found.session, chosen, out=path, json_file=None) == 0
     assert [topic.topic for topic in read_plan(path)[0].topics] == ["audit"]
     with pytest.raises(ConfigurationError, match="cannot be combined with --topic; remove one of the two"):
-        found.desk.chosen((), ("orders",), everything=True)
+        found.session.chosen((), ("orders",), everything=True)
 
 
 @pytest.mark.parametrize("config", [CONFIG, TWO_FLOWS])
@@ -70,9 +70,9 @@ def test_a_topic_that_nobody_mirrors_is_told_where_it_was_named(stage, config):
         (("other",), "the command line: --topic: no topic on A matches 'other'"),
         ((), f"{found.config.path}: checksum.topics: no topic on A matches 'nope'"),
     ):
-        chosen = found.desk.chosen((), topics, everything=False)
+        chosen = found.session.chosen((), topics, everything=False)
         with pytest.raises(ConfigurationError) as refused:
-            make_plans(found.desk, chosen, out=None, json_file=None)
+            make_plans(found.session, chosen, out=None, json_file=None)
         assert str(refused.value).startswith(place)
 
 
@@ -94,8 +94,8 @@ def test_a_mirror_that_keeps_offsets_is_planned_by_equal_offsets(stage):
     one.pairs.clear()  # it writes none
     found = stage({("orders", 0): one}, config=config)
     path = found.folder / "plan"
-    chosen = found.desk.chosen(["A:B"], (), everything=True)
-    assert make_plans(found.desk, chosen, out=path, json_file=None) == 0
+    chosen = found.session.chosen(["A:B"], (), everything=True)
+    assert make_plans(found.session, chosen, out=path, json_file=None) == 0
     (topic,) = read_plan(path)[0].topics
     assert topic.partitions[0].anchored == "equal offsets"
 

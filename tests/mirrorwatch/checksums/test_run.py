@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.plan.outdated import OutdatedPlanError
+from checksum.plan.shape import OutdatedPlanError
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from mirrorwatch.checksums.run import run_all
 from runtime.kafka.admin import TopicDescription
@@ -38,7 +38,7 @@ def stage(tmp_path, monkeypatch):
 
 
 def run(stage, *topics, json_file=None, flows=()):
-    return run_all(stage.desk, stage.chosen(*topics, flows=flows), spark=stage, json_file=json_file)
+    return run_all(stage.session, stage.chosen(*topics, flows=flows), spark=stage, json_file=json_file)
 
 
 def findings(stage):
@@ -77,8 +77,8 @@ def test_a_lost_record_is_named_by_offset_and_time(stage):
     found = stage({("orders", 0): mirrored(), ("orders", 1): mirrored(drop_at=123)})
     at = "2026-09-21T14:13:20.868Z"  # 1,790,000,000,000 ms and 124 records at 7 ms
     assert findings(found) == (1, [("lost", "orders", 1, [123, 124], None, at)])
-    lacking = f"({at}) not found among the records compared on B"
-    assert f"lost: orders [1]: record at offset 123 on A {lacking}" in found.said
+    with_failed_output = f"({at}) not found among the records compared on B"
+    assert f"lost: orders [1]: record at offset 123 on A {with_failed_output}" in found.said
     assert found.pauses == [5.0]
 
 
@@ -122,14 +122,14 @@ def test_a_difference_that_one_look_alone_saw_is_none(stage):
         # The digests and the first look saw it; the second finds the record where it belongs.
         one.source.records[100] = MARKER
 
-    object.__setattr__(found.desk, "pause", heal)
+    object.__setattr__(found.session, "pause", heal)
     assert findings(found) == (0, [])
 
 
 def test_retention_during_the_run_is_no_difference(stage):
     one = mirrored(drop_at=20)
     found = stage({("orders", 0): one})
-    object.__setattr__(found.desk, "pause", lambda _seconds: one.expire(source=40))
+    object.__setattr__(found.session, "pause", lambda _seconds: one.expire(source=40))
     status, told = findings(found)
     assert (status, told) == (3, [])
     assert "retention deleted records during the comparison: the log now starts at 40 on A" in found.said
@@ -190,7 +190,7 @@ def test_topics_that_are_none_are_bad_configuration(stage, topics, sentence):
 def test_nothing_named_is_bad_configuration(stage):
     found = stage({("orders", 0): mirrored()})
     with pytest.raises(ConfigurationError, match="missing; name topics here or in checksum"):
-        found.desk.chosen((), (), everything=False)
+        found.session.chosen((), (), everything=False)
 
 
 def test_a_cluster_that_is_away_ends_it(stage):
@@ -258,7 +258,7 @@ def test_a_topic_that_was_made_anew_between_the_looks_ends_it(stage):
     found = stage({("orders", 0): mirrored(drop_at=10)})
     anew = TopicDescription("A.orders", "another", (1,))
     object.__setattr__(
-        found.desk, "pause", lambda _seconds: found.clusters.b.topics.__setitem__("A.orders", anew)
+        found.session, "pause", lambda _seconds: found.clusters.b.topics.__setitem__("A.orders", anew)
     )
     with pytest.raises(UnavailableError, match=r"A\.orders was re-created after the plan was made"):
         run(found)
@@ -352,7 +352,7 @@ def test_a_mistake_in_one_of_two_flows_leaves_the_other_and_is_status_2(stage, r
     found = stage({("orders", 0): mirrored(drop_at=10)}, config=TWO_FLOWS)
     refusing(found, refused)
     path, heard = found.folder / "result.json", []
-    object.__setattr__(found.desk, "outlets", (lambda _desk, document: heard.append(document) or 0,))
+    object.__setattr__(found.session, "outlets", (lambda _session, document: heard.append(document) or 0,))
     assert run(found, json_file=path) == 2
     document = found.read_json(path)
     assert [(one["flow"], one["status"]) for one in document["runs"]] == [

@@ -23,7 +23,7 @@ def stage(tmp_path, monkeypatch):
 
 def planned(stage):
     path = stage.folder / "plan"
-    assert make_plans(stage.desk, stage.chosen(), out=path, json_file=None) == 0
+    assert make_plans(stage.session, stage.chosen(), out=path, json_file=None) == 0
     return path
 
 
@@ -31,14 +31,14 @@ def test_both_sides_apart_find_what_one_run_finds(stage):
     found = stage({("orders", 0): mirrored(drop_at=17)})
     plan = planned(found)
     found.connects.away = {"B"}  # the source's site needs no more than its own cluster
-    assert digest_side(found.desk, plan, "source", "here", spark=found) == 0
+    assert digest_side(found.session, plan, "source", "here", spark=found) == 0
     found.connects.away = {"A"}
-    assert digest_side(found.desk, plan, "target", "there", spark=found) == 0
+    assert digest_side(found.session, plan, "target", "there", spark=found) == 0
     assert found.digests_made.asked == [("source", "here"), ("target", "there")]
     assert "Wrote the target's digest of plan " in found.said
     found.connects.away = set()
     path = found.folder / "result.json"
-    assert compare_digests(found.desk, plan, "here", "there", spark=found, json_file=path) == 1
+    assert compare_digests(found.session, plan, "here", "there", spark=found, json_file=path) == 1
     (run,) = found.read_json(path)["runs"]
     assert [one["source_offsets"] for one in run["findings"]["shown"]] == [[17, 18]]
 
@@ -46,8 +46,8 @@ def test_both_sides_apart_find_what_one_run_finds(stage):
 def test_an_empty_plan_needs_no_spark(stage):
     found = stage({("orders", 0): Mirrored()})
     plan = planned(found)
-    assert digest_side(found.desk, plan, "source", "here", spark=found) == 0
-    assert compare_digests(found.desk, plan, "here", "there", spark=found, json_file=None) == 0
+    assert digest_side(found.session, plan, "source", "here", spark=found) == 0
+    assert compare_digests(found.session, plan, "here", "there", spark=found, json_file=None) == 0
     assert found.started == 0
     assert "No new records: nothing compared." in found.said
 
@@ -56,7 +56,7 @@ def test_folders_without_a_digest_are_told_before_spark_starts(stage):
     found = stage({("orders", 0): mirrored()})
     plan = planned(found)
     with pytest.raises(ConfigurationError) as refused:
-        compare_digests(found.desk, plan, "/nope/s", "/nope/t", spark=found, json_file=None)
+        compare_digests(found.session, plan, "/nope/s", "/nope/t", spark=found, json_file=None)
     assert str(refused.value).splitlines() == [
         f"the command line: --{side}: no digest in /nope/{side[0]}; name the folder that `checksum digest"
         f" --side {side}` wrote to"
@@ -73,10 +73,10 @@ def test_a_side_of_which_nothing_is_to_be_read_has_no_files(stage):
     nothing = replace(partition, target=OffsetRange(200, 200), runs=(), segments=())
     plan.unlink()
     write_plan(plan, replace(whole, topics=(replace(whole.topics[0], partitions=(nothing,)),)))
-    assert digest_side(found.desk, plan, "source", "here", spark=found) == 0
+    assert digest_side(found.session, plan, "source", "here", spark=found) == 0
     found.digests_made.kept["nowhere"] = []
     found.may_hold = lambda folder: folder == "here"
-    compare_digests(found.desk, plan, "here", "nowhere", spark=found, json_file=None)
+    compare_digests(found.session, plan, "here", "nowhere", spark=found, json_file=None)
 
 
 def test_a_plan_of_another_flow_is_refused(stage):
@@ -84,7 +84,7 @@ def test_a_plan_of_another_flow_is_refused(stage):
     plan = planned(found)
     other = stage({("orders", 0): mirrored()}, config=TWO_FLOWS.replace("A->B", "B->A"))
     with pytest.raises(ConfigurationError, match=r"plan: flow: unknown flow A->B; add it to "):
-        digest_side(other.desk, plan, "source", "here", spark=other)
+        digest_side(other.session, plan, "source", "here", spark=other)
 
 
 def test_a_digest_keeps_max_bytes_too(stage):
@@ -94,38 +94,38 @@ def test_a_digest_keeps_max_bytes_too(stage):
     with pytest.raises(
         ConfigurationError, match=r"mirrorwatch.yaml: checksum.max_bytes: .* max_bytes \(10 B\)"
     ):
-        digest_side(poor.desk, plan, "source", "here", spark=poor)
+        digest_side(poor.session, plan, "source", "here", spark=poor)
 
 
 def test_a_cell_that_no_digest_can_hold_is_refused(stage):
     found = stage({("orders", 0): mirrored()})
     plan = planned(found)
     for side, folder in (("source", "here"), ("target", "there")):
-        digest_side(found.desk, plan, side, folder, spark=found)
+        digest_side(found.session, plan, side, folder, spark=found)
     kept = found.digests_made.kept
     kept["here"][0] = kept["here"][0]._replace(last_offset=10_000)
     with pytest.raises(ConfigurationError, match=r"offsets \d+ to 10000 outside .*; digest this side again"):
-        compare_digests(found.desk, plan, "here", "there", spark=found, json_file=None)
+        compare_digests(found.session, plan, "here", "there", spark=found, json_file=None)
 
 
 def test_a_cluster_that_is_away_when_it_is_compared_is_told(stage):
     found = stage({("orders", 0): mirrored()})
     plan = planned(found)
     for side, folder in (("source", "here"), ("target", "there")):
-        digest_side(found.desk, plan, side, folder, spark=found)
+        digest_side(found.session, plan, side, folder, spark=found)
     found.connects.away = {"A"}
     with pytest.raises(UnavailableError, match="cluster A"):
-        compare_digests(found.desk, plan, "here", "there", spark=found, json_file=None)
+        compare_digests(found.session, plan, "here", "there", spark=found, json_file=None)
 
 
 def test_the_same_comparison_is_one_run_however_often_it_is_told(stage):
     found = stage({("orders", 0): mirrored(drop_at=17)})
     plan = planned(found)
     for side, folder in (("source", "here"), ("target", "there")):
-        digest_side(found.desk, plan, side, folder, spark=found)
+        digest_side(found.session, plan, side, folder, spark=found)
     path, runs = found.folder / "result.json", []
     for _ in range(2):
-        assert compare_digests(found.desk, plan, "here", "there", spark=found, json_file=path) == 1
+        assert compare_digests(found.session, plan, "here", "there", spark=found, json_file=path) == 1
         runs += found.read_json(path)["runs"]
     assert runs[0]["run"] == runs[1]["run"]
     assert len(runs[0]["run"]) == 32

@@ -10,9 +10,9 @@ from sqlite3 import connect
 
 import pytest
 
-from checksum.book import rows as book_rows
-from checksum.book.book import ChecksumBook
 from checksum.digest.cell_rows import Side
+from checksum.history import rows as book_rows
+from checksum.history.history import ChecksumHistory
 from checksum.plan.file import read_plan
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksums import state as checksum_state
@@ -108,13 +108,13 @@ def test_a_finding_is_remembered_however_many_runs_had_nothing_new(stage, tmp_pa
 def test_the_plan_begins_where_all_is_verified_and_makes_no_store(stage, tmp_path):
     mirrors = {("orders", 0): lossy()}
     planned, out = stage(mirrors), tmp_path / "plan.json"
-    make_plans(planned.desk, planned.chosen(), out=out, json_file=None)
+    make_plans(planned.session, planned.chosen(), out=out, json_file=None)
     assert not (tmp_path / "mirrorwatch.db").exists()
     assert read_plan(out)[0].topics[0].partitions[0].source.first == 0
     run(stage(mirrors))
     grow(mirrors["orders", 0], 50)
     again = stage(mirrors)
-    make_plans(again.desk, again.chosen(), out=out, json_file=None)
+    make_plans(again.session, again.chosen(), out=out, json_file=None)
     assert read_plan(out)[0].topics[0].partitions[0].source.first == 200
     assert marks(tmp_path) == {("orders", 0): (200, 199)}
 
@@ -133,8 +133,8 @@ def test_what_was_verified_of_a_topic_that_was_made_anew_is_forgotten(stage, sid
 
 def test_a_second_run_is_refused_while_one_is_on(stage):
     first, second = stage(), stage()
-    with state_for(first.desk) as state:
-        state.begin(first.desk.config.topology.flows[0])
+    with state_for(first.session) as state:
+        state.begin(first.session.config.topology.flows[0])
         with pytest.raises(
             UnavailableError,
             match=r"flow A->B: another checksum run is active since \S+Z on .*, process \d+",
@@ -153,15 +153,15 @@ def test_a_run_gives_signs_of_life_while_it_works(stage, tmp_path, monkeypatch):
         beaten.set()
         return told
 
-    whole = ChecksumBook.beat
-    monkeypatch.setattr(ChecksumBook, "beat", beat)
+    whole = ChecksumHistory.send_heartbeat
+    monkeypatch.setattr(ChecksumHistory, "send_heartbeat", beat)
     found = stage()
 
     async def ask(book):
         return await book._store.read(partial(book_rows.open_runs, flow="A->B"))
 
-    with state_for(found.desk) as state:
-        state.begin(found.desk.flow("A:B"))
+    with state_for(found.session) as state:
+        state.begin(found.session.flow("A:B"))
         assert beaten.wait(20)
         (begun,) = book_of(tmp_path, ask)
         assert begun.beaten_ms >= begun.begun_ms + 1000
@@ -193,7 +193,7 @@ def test_digests_are_kept_where_the_command_line_says(stage, tmp_path):
         ("s3a://bucket/x/", plan, f"s3a://bucket/x/{plan.name[:12]}/source"),
     ):
         spark = Spark(
-            found.desk,
+            found.session,
             ExitStack(),
             master="local",
             driver_memory="1g",
@@ -213,8 +213,8 @@ TWO_FLOWS = CONFIG.replace("flows:", '  C: {bootstrap.servers: "c:1"}\nflows:\n 
 
 def test_where_one_of_two_flows_is_on_the_other_is_compared(stage, tmp_path):
     first, second = stage(config=TWO_FLOWS), stage(config=TWO_FLOWS)
-    with state_for(first.desk) as state:
-        state.begin(first.desk.flow("A:B"))
+    with state_for(first.session) as state:
+        state.begin(first.session.flow("A:B"))
         assert run(second) == 1
     assert "A->B: nothing compared flow A->B: another checksum run is active" in second.said
     assert (documents(tmp_path, "A->B"), told(documents(tmp_path, "A->C")[0])) == ([], LOST)
@@ -346,7 +346,7 @@ def test_a_store_that_cannot_be_written_is_left_alone(stage, tmp_path, monkeypat
     found, planned = stage(), stage()
     assert run(found) == 1
     assert f"{tmp_path} is not writable: nothing is stored, so every run" in found.said
-    make_plans(planned.desk, planned.chosen(), out=None, json_file=None)
+    make_plans(planned.session, planned.chosen(), out=None, json_file=None)
     assert f"{tmp_path} is not writable: what earlier runs verified is unknown." in planned.said
     assert len(documents(tmp_path)) == 1
 
@@ -416,7 +416,7 @@ def test_a_store_that_cannot_be_looked_at_is_a_mistake_of_the_configuration(stag
     with pytest.raises(ConfigurationError, match=r"store\.url: cannot open .*: file name too long"):
         run(found)
     with pytest.raises(ConfigurationError, match=r"store\.url: "):
-        make_plans(found.desk, found.chosen(), out=None, json_file=None)
+        make_plans(found.session, found.chosen(), out=None, json_file=None)
 
 
 def test_what_cannot_be_tidied_after_a_finding_is_a_warning(stage, tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from lagmon.syncs.id_tables import SeenId, write_ids
 from lagmon.syncs.queue import WaitingSync
 from lagmon.syncs.tables import cursor_of, write_syncs
 from mirrorwatch.checksums.syncs import StoredSyncs
-from mirrorwatch.checksums.threads import AskingThread
+from mirrorwatch.checksums.threads import StoreThread
 from mirrorwatch.service.store_parts import MIGRATIONS
 from runtime.kafka.admin import TopicDescription
 from runtime.store.store import Store
@@ -28,7 +28,7 @@ FLOW = "A->B"
 @pytest.fixture
 def stored(tmp_path):
     """Give the syncs of a store that holds these, asked from another thread as in a command."""
-    thread = AskingThread()
+    thread = StoreThread()
     thread.start()
     store = Store(f"sqlite:///{tmp_path / 'syncs.db'}", migrations=MIGRATIONS)
     thread.do(store.open())
@@ -86,9 +86,9 @@ def test_what_the_service_keeps_after_the_cursor_was_read_is_none_of_them(stored
 def planned(stage, kept):
     """Return the plan of the only flow, made with these pairs, and its only partition."""
     (flow,) = stage.config.topology.flows
-    details = {"rules": stage.desk.rules, "equal_offsets": False, "clock": stage.desk.clock}
+    details = {"rules": stage.session.rules, "equal_offsets": False, "clock": stage.session.clock}
     before = Before(syncs=kept)
-    made = asyncio.run(plan_flow(flow, stage.desk.connects, patterns=None, **details, before=before))
+    made = asyncio.run(plan_flow(flow, stage.session.connects, patterns=None, **details, before=before))
     (partition,) = made.plan.topics[0].partitions
     return made, partition
 
@@ -147,11 +147,11 @@ def test_the_topic_of_syncs_is_read_behind_what_is_kept(stored, tmp_path, monkey
     made = asyncio.run(
         plan_flow(
             flow,
-            stage.desk.connects,
+            stage.session.connects,
             patterns=None,
-            rules=stage.desk.rules,
+            rules=stage.session.rules,
             equal_offsets=False,
-            clock=stage.desk.clock,
+            clock=stage.session.clock,
             before=Before(syncs=kept),
         )
     )

@@ -144,7 +144,7 @@ def test_what_a_plan_is_asked_for_is_passed_on(typed, config, monkeypatch):
     asked = []
     monkeypatch.setattr(
         "mirrorwatch.checksums.plan.make_plans",
-        lambda _desk, chosen, **more: asked.append((chosen, more)) or 3,
+        lambda _session, chosen, **more: asked.append((chosen, more)) or 3,
     )
     status, _ = typed(
         "plan", config, "--flow", "A:B", "--topic", "x", "--topic", "y", "--out", "o", "--json", "j"
@@ -158,7 +158,7 @@ def test_what_a_plan_is_asked_for_is_passed_on(typed, config, monkeypatch):
 def test_what_a_run_is_asked_for_is_passed_on(typed, config, monkeypatch, installed):
     asked = []
 
-    def run(_desk, chosen, *, spark, json_file):
+    def run(_session, chosen, *, spark, json_file):
         asked.append((chosen.patterns, spark, json_file))
         return 1
 
@@ -180,7 +180,7 @@ def test_scratch_goes_and_what_java_shown_stays_where_it_helps(tmp_path, monkeyp
 
     def fail():
         with checksum_spark.spark_for(
-            stage.desk, master="local[1]", driver_memory="1g", folder=None
+            stage.session, master="local[1]", driver_memory="1g", folder=None
         ) as spark:
             log = spark._settings.folder / "spark.log"
             log.parent.mkdir()
@@ -202,10 +202,10 @@ def test_digests_of_a_run_are_kept_by_plan_and_side_where_a_folder_is_named(tmp_
     stage = Stage(tmp_path, {("orders", 0): mirrored()}, monkeypatch)
     plan = stage.clusters.plan()
     with checksum_spark.spark_for(
-        stage.desk, master="yarn", driver_memory="1g", folder="s3a://there/"
+        stage.session, master="yarn", driver_memory="1g", folder="s3a://there/"
     ) as spark:
         assert spark.folder_of(plan, Side.TARGET) == f"s3a://there/{plan_id(plan)[:12]}/target"
-    with checksum_spark.spark_for(stage.desk, master="local", driver_memory="1g", folder=None) as spark:
+    with checksum_spark.spark_for(stage.session, master="local", driver_memory="1g", folder=None) as spark:
         assert spark.folder_of(plan, Side.SOURCE).endswith(f"/digests/{plan_id(plan)[:12]}/source")
 
 
@@ -213,7 +213,7 @@ def test_counts_only_and_page_are_passed_on(typed, config, monkeypatch, installe
     asked = []
     monkeypatch.setattr(
         "mirrorwatch.checksums.counts.count_all",
-        lambda desk, _chosen, **more: asked.append((len(desk.outlets), more["json_file"])) or 3,
+        lambda session, _chosen, **more: asked.append((len(session.outlets), more["json_file"])) or 3,
     )
     page = tmp_path / "page.html"
     # Counts are written to no folder, so that none is asked for.
@@ -278,7 +278,7 @@ def test_whether_a_digest_may_be_in_a_folder_is_known_of_this_machine_s(tmp_path
         (tmp_path / part).mkdir(parents=True)
     ring = tmp_path / "ring"
     ring.symlink_to(ring)
-    with checksum_spark.spark_for(stage.desk, master="local", driver_memory="1g", folder=None) as spark:
+    with checksum_spark.spark_for(stage.session, master="local", driver_memory="1g", folder=None) as spark:
         asked = ("begun", f"file:{tmp_path}/whole", "other", "none", "x" * 500, "a\0b", "ring", "begun/x/y")
         assert [one for one in asked if spark.may_hold(one)] == ["begun", f"file:{tmp_path}/whole"]
         assert spark.may_hold("hdfs://there/none")  # only Spark can tell

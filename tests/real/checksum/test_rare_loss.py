@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from checksum.compare.finding_words import time_text
+from checksum.compare.finding_text import time_text
 from deploy.local import topics
 from tests.checksum_spark.logs import log_ends, read_logs
 from tests.eventually import eventually

@@ -8,8 +8,7 @@ from collections import Counter
 
 import pytest
 
-from checksum.compare.causes import cause_of
-from checksum.compare.findings import RecordVerdict
+from checksum.compare.findings import RecordVerdict, cause_of
 from checksum.digest.cell_rows import Side, joined
 from checksum.digest.record_hash import Content
 from checksum.inventory.connections import Wire

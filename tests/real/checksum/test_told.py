@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from checksum.book.book import ChecksumBook
-from checksum.book.documents import packed_run
+from checksum.history.documents import packed_run
+from checksum.history.history import ChecksumHistory
 from fleet.errors import UnavailableError
-from mirrorwatch.checksums.results.telling import TOKEN, NotTakenError, tell
+from mirrorwatch.checksums.results.reporting import TOKEN, RunRejectedError, tell
 from mirrorwatch.service.store_parts import MIGRATIONS
 from runtime.store.store import Store
 from tests.databases import address_of
@@ -63,7 +63,7 @@ async def keep(address, document):
     store = Store(address, migrations=MIGRATIONS)
     await store.open()
     try:
-        await ChecksumBook(store).take(packed_run(document), now_ms=int(time.time() * 1000))
+        await ChecksumHistory(store).take(packed_run(document), now_ms=int(time.time() * 1000))
     finally:
         await store.close()
 
@@ -81,10 +81,11 @@ def test_a_run_is_told_shown_and_remembered(service, address):
     assert (status, answer["detail"]) == (400, "the document: invalid checksum run; not JSON")
     with pytest.raises(UnavailableError, match="rejects the token in MIRRORWATCH_TOKEN"):
         asyncio.run(tell(service.url, night, {TOKEN: "auditors"}))
-    with pytest.raises(NotTakenError, match=r"HTTP 404: unknown flow 'A->C'"):
+    with pytest.raises(RunRejectedError, match=r"HTTP 404: unknown flow 'A->C'"):
         asyncio.run(tell(service.url, night | {"flow": "A->C"}, {TOKEN: OURS}))
     with pytest.raises(
-        NotTakenError, match=r"HTTP 400: the document: invalid checksum run; status: must be a whole number"
+        RunRejectedError,
+        match=r"HTTP 400: the document: invalid checksum run; status: must be a whole number",
     ):
         asyncio.run(tell(service.url, night | {"status": 9}, {TOKEN: OURS}))
     assert numbers(service) == ({}, None, None)

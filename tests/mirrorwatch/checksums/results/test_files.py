@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.errors import ConfigurationError
-from mirrorwatch.checksums.desk import check_writable
 from mirrorwatch.checksums.results import files as checksum_files
 from mirrorwatch.checksums.results.files import replace_file, why_not_writable
+from mirrorwatch.checksums.session import check_writable
 
 
 def test_a_file_is_made_as_others_are_and_written_anew_as_it_is(tmp_path):

@@ -8,15 +8,15 @@ from sqlite3 import connect
 
 import pytest
 
-from checksum.book.book import ChecksumBook
+from checksum.history.history import ChecksumHistory
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksums import flows as checksum_flows
 from mirrorwatch.checksums.counts import count_all
-from mirrorwatch.checksums.desk import write_json
 from mirrorwatch.checksums.results import outlets as checksum_outlets
-from mirrorwatch.checksums.results.outlets import Telling, hand_over, outlets, service_at
-from mirrorwatch.checksums.results.telling import NotTakenError, Unheard
+from mirrorwatch.checksums.results.outlets import Delivery, deliver, outlets, service_at
+from mirrorwatch.checksums.results.reporting import NotReported, RunRejectedError
 from mirrorwatch.checksums.run import run_all
+from mirrorwatch.checksums.session import write_json
 from tests.mirrorwatch.checksum_stage import Stage
 from tests.mirrorwatch.checksums.test_counts import PretendCounting
 from tests.mirrorwatch.checksums.test_run import TWO_FLOWS, mirrored
@@ -30,8 +30,8 @@ TOKEN = {"MIRRORWATCH_TOKEN": "sesame"}
 def stage(tmp_path, monkeypatch):
     def made(*, page=None, url=None, drop_at=None):
         found = Stage(tmp_path, {("orders", 0): mirrored(drop_at=drop_at)}, monkeypatch)
-        object.__setattr__(found.desk, "outlets", outlets(page))
-        object.__setattr__(found.desk, "service", service_at(url, TOKEN))
+        object.__setattr__(found.session, "outlets", outlets(page))
+        object.__setattr__(found.session, "service", service_at(url, TOKEN))
         return found
 
     return made
@@ -52,7 +52,7 @@ def told(monkeypatch):
 
 
 def run(stage):
-    return run_all(stage.desk, stage.chosen(), spark=stage, json_file=None)
+    return run_all(stage.session, stage.chosen(), spark=stage, json_file=None)
 
 
 def test_the_page_shows_what_was_found(stage, tmp_path):
@@ -94,7 +94,7 @@ def test_a_service_that_cannot_be_told_is_the_last_line_and_hides_nothing(stage,
 def test_a_flow_that_was_not_compared_is_none_to_tell_of(stage, told):
     found = stage(url=URL)
     document = {"version": 1, "status": 4, "runs": [{"flow": "A->C", "status": 4, "failure": "away"}]}
-    assert hand_over(found.desk, None, document, 4) == (4, Telling())
+    assert deliver(found.session, None, document, 4) == (4, Delivery())
     assert told[0] == []
 
 
@@ -122,10 +122,10 @@ def test_a_run_that_cannot_be_told_leaves_the_others(stage, told, monkeypatch):
     monkeypatch.setattr(checksum_outlets, "tell", tell)
     runs = [{"flow": flow, "run": flow, "status": 0} for flow in ("A->B", "A->C", "B->A")]
     told = {"version": 1, "status": 0, "runs": runs}
-    assert hand_over(found.desk, None, told, 0) == (4, Telling(frozenset({"A->C"}), away=True))
+    assert deliver(found.session, None, told, 0) == (4, Delivery(frozenset({"A->C"}), away=True))
     assert heard == ["A->B", "A->C", "B->A"]
-    object.__setattr__(found.desk, "service", lambda _run: Unheard("is it running?"))
-    hand_over(found.desk, None, told, 0, done={"B->A"})
+    object.__setattr__(found.session, "service", lambda _run: NotReported("is it running?"))
+    deliver(found.session, None, told, 0, done={"B->A"})
     assert "A->C: is it running? The result is printed above." in found.said
     assert "A->B: no flow A->B there. The result is printed above." in found.said
     assert "B->A: no flow B->A there. The result is printed above." in found.said
@@ -191,7 +191,7 @@ def test_a_run_that_is_refused_for_good_keeps_the_service_from_no_other(stage, t
 
     async def tell(_url, document, _environ):
         if document["run"] == first:
-            raise NotTakenError("HTTP 400: version is 0, and this service reads 1")
+            raise RunRejectedError("HTTP 400: version is 0, and this service reads 1")
         heard.append(document["run"])
 
     found = stage(url=URL, drop_at=10)
@@ -213,7 +213,7 @@ def test_a_flow_that_the_service_has_not_keeps_it_from_no_other_flow(tmp_path, t
 
     def made():
         found = Stage(tmp_path, {("orders", 0): mirrored(drop_at=10)}, monkeypatch, config=TWO_FLOWS)
-        object.__setattr__(found.desk, "service", service_at(URL, TOKEN))
+        object.__setattr__(found.session, "service", service_at(URL, TOKEN))
         return found
 
     assert run(made()) == 1
@@ -221,7 +221,7 @@ def test_a_flow_that_the_service_has_not_keeps_it_from_no_other_flow(tmp_path, t
 
     async def tell(_url, document, _environ):
         if document["flow"] == "A->C":
-            raise NotTakenError("HTTP 404: there is no flow 'A->C' here")
+            raise RunRejectedError("HTTP 404: there is no flow 'A->C' here")
         heard.append(document["run"])
 
     heard.clear()
@@ -253,7 +253,7 @@ def test_of_what_is_owed_one_document_is_read_at_a_time(stage, told, monkeypatch
     for _ in range(3):
         run(stage(url=URL))
     came = []
-    read = ChecksumBook.run_to_tell
+    read = ChecksumHistory.run_to_report
 
     async def reading(book, asked):
         came.append("read")
@@ -262,7 +262,7 @@ def test_of_what_is_owed_one_document_is_read_at_a_time(stage, told, monkeypatch
     async def tell(_url, _document, _environ):
         came.append("told")
 
-    monkeypatch.setattr(ChecksumBook, "run_to_tell", reading)
+    monkeypatch.setattr(ChecksumHistory, "run_to_report", reading)
     run(stage(url=URL))
     assert came == ["read"]  # nobody is there, and no other one is looked for
     came.clear()
@@ -292,7 +292,7 @@ def test_a_count_that_was_killed_before_it_told_the_service_is_told_by_the_next_
     found = stage(url=URL)
     found.digests_made = PretendCounting(found)
     with pytest.raises(KeyboardInterrupt):
-        count_all(found.desk, found.chosen(), spark=found, json_file=None)
+        count_all(found.session, found.chosen(), spark=found, json_file=None)
     errors.clear()
     assert run(stage()) == 0
     heard.clear()
@@ -310,5 +310,5 @@ def test_what_is_lacking_somewhere_is_4_but_for_a_finding_and_a_mistake(
         path = tmp_path / "there"
         path.mkdir()
     else:
-        object.__setattr__(found.desk, "outlets", (lambda *_told: 4, lambda *_told: 0))
-    assert write_json(found.desk, path, {"runs": []}, status) == expected
+        object.__setattr__(found.session, "outlets", (lambda *_told: 4, lambda *_told: 0))
+    assert write_json(found.session, path, {"runs": []}, status) == expected

@@ -8,14 +8,13 @@ import re
 import pytest
 from rich.console import Console
 
-from checksum.compare.audit import Audit
 from checksum.compare.findings import RecordVerdict
-from checksum.compare.verdicts import PartitionResult, Result
+from checksum.compare.verdicts import Audit, PartitionResult, Result
 from checksum.plan.shape import LeftOut
 from checksum.report.result_document import run_document
 from mirrorwatch.check.sheet import FIRST, Sheet
-from mirrorwatch.checksums.desk import Desk
 from mirrorwatch.checksums.results.result import print_result
+from mirrorwatch.checksums.session import Session
 from runtime.process.logs import Redactor
 from tests.checksum.pretend_logs import plan_of
 from tests.mirrorwatch.told_runs import audit, finding
@@ -32,9 +31,9 @@ def part(topic, number, records=100, *, lost=0, verified=None):
 def said():
     def write(*parts, left_out=()):
         file = io.StringIO()
-        desk = Desk(None, None, Sheet(Console(file=file, width=100), Redactor()), None, None, None)
+        session = Session(None, None, Sheet(Console(file=file, width=100), Redactor()), None, None, None)
         found = Result((), (), (), (), (), parts, tuple(left_out))
-        print_result(desk, Audit(plan_of({}), found))
+        print_result(session, Audit(plan_of({}), found))
         lines = file.getvalue().splitlines()
         begin = lines.index("By topic") if "By topic" in lines else len(lines)
         return [re.split(r"  +", line.strip()) for line in lines[begin + 1 :]]
@@ -86,14 +85,14 @@ def test_nothing_to_compare_has_no_table(said):
 @pytest.mark.parametrize("unverified", [0, 1])
 def test_records_that_nobody_could_look_up_stand_under_what_is_not_verified(unverified):
     file = io.StringIO()
-    desk = Desk(None, None, Sheet(Console(file=file, width=300), Redactor()), None, None, None)
+    session = Session(None, None, Sheet(Console(file=file, width=300), Redactor()), None, None, None)
     unsettled = [
         finding(RecordVerdict.UNVERIFIABLE, source=None, offset=at, number=at) for at in range(FIRST + 3)
     ]
     left_out = [LeftOut("gone", None, 50, "B has no such topic")] * unverified
     print_result(
-        desk,
-        audit([], findings=(), told=(), unsettled=unsettled, blocks=(), left_out=left_out, made_at_ms=0),
+        session,
+        audit([], findings=(), expected=(), unsettled=unsettled, blocks=(), left_out=left_out, made_at_ms=0),
     )
     said = [line.strip() for line in file.getvalue().splitlines()]
     begin = said.index("Not verified")
@@ -106,15 +105,15 @@ def test_records_that_nobody_could_look_up_stand_under_what_is_not_verified(unve
 
 def test_the_worst_findings_stand_first_whatever_their_topics_are():
     file = io.StringIO()
-    desk = Desk(None, None, Sheet(Console(file=file, width=300), Redactor()), None, None, None)
+    session = Session(None, None, Sheet(Console(file=file, width=300), Redactor()), None, None, None)
     order = (RecordVerdict.EXTRA, RecordVerdict.ALTERED, RecordVerdict.MISROUTED, RecordVerdict.LOST)
     several = [
         finding(verdict, topic=f"{place}-{verdict}", offset=at, found_in=("x", 0))
         for place, verdict in zip("abcd", order, strict=True)
         for at in range(11)
     ]
-    found = audit([], findings=several, told=(), blocks=(), left_out=(), made_at_ms=0)
-    print_result(desk, found)
+    found = audit([], findings=several, expected=(), blocks=(), left_out=(), made_at_ms=0)
+    print_result(session, found)
     shown = [
         line.split(":")[0].strip()
         for line in file.getvalue().splitlines()

@@ -16,8 +16,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checksum.book.book import ChecksumBook
-from checksum.book.documents import unpacked
+from checksum.history.documents import unpacked
+from checksum.history.history import ChecksumHistory
 from checksum.report.page import render
 from fleet.errors import MalformedError, UnavailableError
 from fleet.verdicts.flow import Flow
@@ -420,7 +420,7 @@ async def test_a_document_that_is_nested_too_deep_is_no_run(tmp_path, depth):
     await store.open()
     reporter = SimpleNamespace(problem=lambda *_told: None, settled=lambda *_told: None)
     kept = ChecksumFollowing(
-        ChecksumBook(store), [Flow("A", "B")], keep_s=4e7, clock=FakeClock(), reporter=reporter
+        ChecksumHistory(store), [Flow("A", "B")], keep_s=4e7, clock=FakeClock(), reporter=reporter
     )
     body = json.dumps(run("r1") | {"x": 0}).replace('"x": 0', '"x": ' + "[" * depth + "]" * depth)
     app = application()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from checksum.book.entries import Counted
+from checksum.history.entries import Counted
 from fleet.errors import UnavailableError
 from mirrorwatch.web.routes import counts as routes_counts
 from mirrorwatch.web.routes.counts import counts_routes
