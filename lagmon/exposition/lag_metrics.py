@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lagmon.cluster.state import ClusterLag
     from lagmon.exposition.commits import CommitMetrics
     from lagmon.exposition.format import Form
-    from lagmon.exposition.mirrors import MirrorTelling, Sights
+    from lagmon.exposition.mirrors import FlowSnapshots, MirrorSeries
     from lagmon.groups.view import GroupView
 
 
@@ -32,7 +32,7 @@ class LagMetrics:
         *,
         per_partition: bool,
         max_series: int,
-        mirrors: MirrorTelling | None = None,
+        mirrors: MirrorSeries | None = None,
         commits: CommitMetrics | None = None,
     ) -> None:
         self._clusters = dict(clusters)
@@ -67,7 +67,7 @@ class LagMetrics:
         self._free: list[int] = []
 
     def tell(
-        self, views: Mapping[str, GroupView], form: Form, *, flows: Sights | None = None
+        self, views: Mapping[str, GroupView], form: Form, *, flows: FlowSnapshots | None = None
     ) -> Iterator[bytes]:
         """Return the text of all families in pieces; `views` are the verdicts on each cluster's groups.
 

@@ -15,8 +15,8 @@ from lagmon.exposition.family import Family
 from lagmon.groups.rules.words import How
 from lagmon.ingest.faults import let_through
 from lagmon.logs.time_lag import LagKind, written
-from lagmon.mirrors.headroom.of_slot import room_of
-from lagmon.mirrors.headroom.room import LONGEST_S
+from lagmon.mirrors.headroom.estimate import LONGEST_S
+from lagmon.mirrors.headroom.partition import headroom_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.verdict import MirrorVerdict
 
-    Sights = Mapping[str, tuple[FlowSnapshot, MirrorVerdict]]
+    FlowSnapshots = Mapping[str, tuple[FlowSnapshot, MirrorVerdict]]
     Labels = tuple[str, ...]
 
 _BY_TOPIC = (
@@ -82,7 +82,7 @@ class _Rows:
                 family.put(row, new)
 
 
-class MirrorTelling:
+class MirrorSeries:
     """Keeps the labels of the series of flows between scrapes.
 
     `wrong` is called with the error of a bug at a flow, which then has no series but its status.
@@ -102,7 +102,7 @@ class MirrorTelling:
         self._by_flow = _Rows([series.REPLICATION_STATUS])
         self._by_topic = _Rows(_BY_TOPIC, max_series=max_series)
         self._by_partition = _Rows(_BY_PARTITION, max_series=max_series)
-        self._remade = _Rows([series.TOPIC_RECREATED_TOTAL], max_series=max_series)
+        self._recreated = _Rows([series.TOPIC_RECREATED_TOTAL], max_series=max_series)
 
     @property
     def families(self) -> list[Family]:
@@ -112,16 +112,16 @@ class MirrorTelling:
             *self._by_flow.families,
             *self._by_topic.families,
             *partitions,
-            *self._remade.families,
+            *self._recreated.families,
         ]
 
-    def values(self, sights: Sights) -> dict[Family, NDArray[np.generic]]:
+    def values(self, snapshots: FlowSnapshots) -> dict[Family, NDArray[np.generic]]:
         """Return the values of every family."""
         status: dict[Labels, Sequence[float]] = {}
         topics: dict[Labels, Sequence[float]] = {}
         partitions: dict[Labels, Sequence[float]] = {}
-        remade: dict[Labels, Sequence[float]] = {}
-        for name, (found, verdict) in sights.items():
+        recreated: dict[Labels, Sequence[float]] = {}
+        for name, (found, verdict) in snapshots.items():
             flow = self._flows[name]
             labels = name, flow.order.flow.source, flow.order.flow.target
             status[labels] = (int(verdict.status),)
@@ -134,25 +134,25 @@ class MirrorTelling:
             topics |= {(*labels, topic): values for topic, values in of_topics.items()}
             # At 0 from the first id on, so that an increase is seen.
             for key, count in (dict.fromkeys(flow.topics.ids, 0) | flow.topics.recreated_total).items():
-                remade[*labels, *key] = (count,)
+                recreated[*labels, *key] = (count,)
             for topic, number, values in of_partitions:
                 partitions[*labels, topic, str(number)] = values
         told = self._by_flow.values(status, [np.int64])
         told |= self._by_topic.values(topics, _TOPIC_KINDS)
         if self._per_partition:
             told |= self._by_partition.values(partitions, [np.int64, np.float64, np.int64])
-        return told | self._remade.values(remade, [np.int64])
+        return told | self._recreated.values(recreated, [np.int64])
 
 
 def _topics(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, tuple[float, ...]]:
     """Return lag in records and seconds, both ends, and overtaken records, by topic."""
-    sight = found.sight
+    partitions = found.partitions
     lag: dict[str, int] = defaultdict(lambda: -1)
     seconds: dict[str, float] = defaultdict(lambda: -1.0)
     for topic, _, slot in flow.windows.slots():
-        if slot < len(sight.used) and sight.lag[slot] >= 0:
-            lag[topic] = max(0, lag[topic]) + int(sight.lag[slot])
-            seconds[topic] = max(seconds[topic], float(sight.lag_s[slot]))
+        if slot < len(partitions.used) and partitions.lag[slot] >= 0:
+            lag[topic] = max(0, lag[topic]) + int(partitions.lag[slot])
+            seconds[topic] = max(seconds[topic], float(partitions.lag_s[slot]))
     soonest = _soonest(flow, found)
     told: dict[str, tuple[float, ...]] = {}
     for topic in {*lag, *flow.topics.remote}:
@@ -174,25 +174,27 @@ def _soonest(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, float]:
 
     A topic is left out if the soonest is only a bound: a series cannot show that.
     """
-    sight, moving = found.sight, flow.starts.moving
+    partitions, moving = found.partitions, flow.starts.moving
     slots = [
         (topic, slot)
         for topic, partition, slot in flow.windows.slots()
-        if slot < len(sight.used)
-        and sight.used[slot]
+        if slot < len(partitions.used)
+        and partitions.used[slot]
         and (flow.retention_ms.get(topic, -1) >= 0 or (topic, partition) in moving)
     ]
     if not slots:
         return {}
     at = [slot for _, slot in slots]
-    produced_ms, kinds = written(flow.source.heads, sight.places[at], sight.next_record[at])
+    produced_ms, kinds = written(flow.source.heads, partitions.places[at], partitions.next_record[at])
     soonest: dict[str, tuple[float, bool]] = {}
     for (topic, slot), written_ms, kind in zip(slots, produced_ms.tolist(), kinds.tolist(), strict=True):
-        if written_ms < 0 and not sight.deleted[slot]:
+        if written_ms < 0 and not partitions.deleted[slot]:
             continue  # there is nothing to copy: nothing can be overtaken
-        if flow.windows.name(slot) in moving or sight.deleted[slot]:
-            room = room_of(flow, found.sight, slot, written_ms, LagKind(kind))
-            seconds, is_bound = (None, False) if room is None else (room.seconds, room.how is How.AT_MOST)
+        if flow.windows.name(slot) in moving or partitions.deleted[slot]:
+            headroom = headroom_of(flow, found.partitions, slot, written_ms, LagKind(kind))
+            seconds, is_bound = (
+                (None, False) if headroom is None else (headroom.seconds, headroom.how is How.AT_MOST)
+            )
         else:
             seconds = max(0, flow.retention_ms[topic] - max(0, found.now_ms - written_ms)) / 1000
             is_bound = kind == LagKind.AT_LEAST and seconds > 0
@@ -207,11 +209,13 @@ def _sum(ends: NDArray[np.int64]) -> int:
 
 
 def _partitions(flow: MirrorFlow, found: FlowSnapshot) -> list[tuple[str, int, tuple[float, ...]]]:
-    sight = found.sight
+    partitions = found.partitions
     told: list[tuple[str, int, tuple[float, ...]]] = []
     for topic, partition, slot in flow.windows.slots():
-        if slot < len(sight.used) and sight.used[slot]:
-            start = int(flow.source.heads.start[sight.places[slot]])
-            room = max(0, int(sight.next_record[slot]) - start) if start >= 0 else -1
-            told.append((topic, partition, (int(sight.lag[slot]), float(sight.lag_s[slot]), room)))
+        if slot < len(partitions.used) and partitions.used[slot]:
+            start = int(flow.source.heads.start[partitions.places[slot]])
+            headroom = max(0, int(partitions.next_record[slot]) - start) if start >= 0 else -1
+            told.append(
+                (topic, partition, (int(partitions.lag[slot]), float(partitions.lag_s[slot]), headroom))
+            )
     return told

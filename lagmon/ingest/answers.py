@@ -58,7 +58,7 @@ class Answers:
             {watch.alias: watch.lag for watch in watches},
             per_partition=orders.per_partition,
             max_series=orders.max_series,
-            mirrors=mirrors.telling(orders) if mirrors is not None else None,
+            mirrors=mirrors.series(orders) if mirrors is not None else None,
             commits=CommitMetrics(self._watches),
         )
         self._mirrors = mirrors
@@ -175,7 +175,7 @@ class Answers:
         if self._mirrors is None:
             pieces: Iterable[bytes] = self._telling.tell(views, form)
         else:
-            with self._mirrors.held_as_seen() as flows:  # the text is made later, as of now
+            with self._mirrors.locked_snapshots() as flows:  # the text is made later, as of now
                 pieces = self._telling.tell(views, form, flows=flows)
         if not question.get("gzip"):
             return Answer({}, pieces)

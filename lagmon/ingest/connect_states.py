@@ -20,7 +20,7 @@ def take_states(flows: Mapping[str, MirrorFlow], told: Mapping[str, Any]) -> Non
     for name, flow in flows.items():
         one = told["flows"].get(name)
         if one is None:
-            flow.states.forget_look()
+            flow.states.forget_rest()
             continue
         if not flow.order.connector:  # its order may lack the name, which sentences need
             flow.states.connector = one["connector"]
@@ -28,4 +28,4 @@ def take_states(flows: Mapping[str, MirrorFlow], told: Mapping[str, Any]) -> Non
             Trouble(task, state, since_ms, trace, Start.SEEN if is_seen else Start.BEFORE)
             for task, state, trace, since_ms, is_seen in one["states"]
         ]
-        flow.states.look(troubles, told["at_ms"])
+        flow.states.take_rest(troubles, told["at_ms"])

@@ -16,6 +16,6 @@ snapshot     a flow at one instant
 standstill   which partitions of a flow are stalled, and why
 verdict      the verdict on a flow, its cause if the evidence gives one, and the sentence
 words        sentences about a mirror, by the source of its progress
-unseen       the answer for a flow whose judgement failed with a bug of Mirrorwatch
+failed_flow  the snapshot and verdict of a flow whose judgement failed with a bug of Mirrorwatch
 answers      documents about flows
 """

@@ -16,7 +16,7 @@ from lagmon.mirrors.detectors.recreated.unlisted import UnlistedTopics
 from lagmon.mirrors.detectors.registry import Detectors
 from lagmon.mirrors.headroom.soonest import Soonest
 from lagmon.mirrors.partitions import tails as mirror_tails
-from lagmon.mirrors.partitions.sight import LOOK_MS, MirrorPace, Sides, see
+from lagmon.mirrors.partitions.snapshot import POLL_MS, MirrorPace, Sides, see
 from lagmon.mirrors.snapshot import FlowSnapshot
 from lagmon.mirrors.view import FlowView
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from lagmon.mirrors.answers.findings import MirrorFinding
     from lagmon.mirrors.metadata.topics import Missing
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
 
 LIST_AGAIN_MS = 8_000  # between two requested topic lists: the next poll is 10 s later
 LONGEST_FLUSH_MS = 86_400_000  # Kafka Connect takes any number; beyond this it is "never"
@@ -52,39 +52,39 @@ class MirrorFlow(FlowView):
 
     def see(self, now_ms: int) -> FlowSnapshot:
         """Judge every partition, and let every detector observe."""
-        sight = self._look(now_ms)
-        missing = self._missing(sight, now_ms, self.refresh_ms + 2 * sight.stopped_after_ms)
+        partitions = self._partitions(now_ms)
+        missing = self._missing(partitions, now_ms, self.refresh_ms + 2 * partitions.stopped_after_ms)
         for detector in self.detectors:
-            detector.observe(self, sight)
+            detector.observe(self, partitions)
         findings = [one for detector in self.detectors for one in detector.findings(self, now_ms)]
         explained = {topic for detector in self.detectors for topic in detector.explained(self)}
         missing = [one for one in missing if one.code != "not_mirrored" or one.topic not in explained]
-        return self._snapshot(sight, missing, findings)
+        return self._snapshot(partitions, missing, findings)
 
     def _snapshot(
-        self, sight: MirrorSight, missing: list[Missing], findings: list[MirrorFinding]
+        self, partitions: PartitionsSnapshot, missing: list[Missing], findings: list[MirrorFinding]
     ) -> FlowSnapshot:
         known = self.detectors
         return FlowSnapshot(
-            sight.now_ms,
+            partitions.now_ms,
             self.read_to_ms,
-            sight,
+            partitions,
             tuple(missing),
             overtaken=known.retention.known,
             findings=tuple(findings),
-            undecided=tuple(known.recreated.undecided(sight)),
+            undecided=tuple(known.recreated.undecided(partitions)),
             rewinds=known.rewinds.steps,
             uncounted=known.retention.uncounted,
-            stood=known.retention.waiting,
-            held=mirror_held.held(self, sight),
+            before_deleted=known.retention.waiting,
+            held=mirror_held.held(self, partitions),
             unwatched=known.unwatched.topics,
             emptied=known.retention.emptied,
             repeats=known.repeats.known,
-            fell_with_source=known.cuts.fell_with_copy(self, sight),
+            fell_with_source=known.cuts.fell_with_source(self, partitions),
             restarted=known.rewinds.replays.sentence(self),
         )
 
-    def _look(self, now_ms: int) -> MirrorSight:
+    def _partitions(self, now_ms: int) -> PartitionsSnapshot:
         self._follow_topics(now_ms)
         if self.when_read is not None and self.read_to_ms >= 0:
             self.when_read(self)
@@ -94,7 +94,7 @@ class MirrorFlow(FlowView):
         self.detectors.recreated.forget_offsets(self)
         places, target_places = self._find_places()
         tails = mirror_tails.read(self, places, self._pace(), now_ms)
-        sight = see(
+        partitions = see(
             self.windows,
             Sides(
                 self.source.heads,
@@ -108,10 +108,10 @@ class MirrorFlow(FlowView):
             self._pace(),
             now_ms=now_ms,
         )
-        self.starts.note(self.windows, sight, self.source.heads.start)
-        self.distance.note(self, sight)
-        self.transactions.note(self, sight)
-        return sight
+        self.starts.note(self.windows, partitions, self.source.heads.start)
+        self.distance.note(self, partitions)
+        self.transactions.note(self, partitions)
+        return partitions
 
     def note_ids(self, alias: str, ids: Mapping[str, str], now_ms: int) -> None:
         """Take in ids of topics of one cluster, by their names there.
@@ -123,16 +123,16 @@ class MirrorFlow(FlowView):
         for topic, remote in self.topics.remote.items():
             if alias == self.order.flow.source and topic in ids:
                 known_ms = self.topics.ids_at_ms.get((topic, "source"), -1)
-                remade = self.topics.note_id(topic, "source", ids[topic], now_ms)
-                self.unlisted.note_id(self, topic, is_another=remade is not None)
-                if remade is not None:
+                recreated = self.topics.note_id(topic, "source", ids[topic], now_ms)
+                self.unlisted.note_id(self, topic, is_another=recreated is not None)
+                if recreated is not None:
                     source[topic] = known_ms
             if alias == self.order.flow.target and remote in ids:
                 known_ms = self.topics.ids_at_ms.get((topic, "target"), -1)
                 if self.topics.note_id(topic, "target", ids[remote], now_ms) is not None:
                     target[topic] = known_ms
         if source or target:  # all at once: each call searches all that is known
-            self.windows.begin_anew(source)
+            self.windows.note_recreated(source)
             self._forget((source | target).__contains__)
             self.transactions.forget(source.__contains__)
         for topic, known_ms in source.items():
@@ -150,13 +150,13 @@ class MirrorFlow(FlowView):
         flow, progress = self.order.flow, self.order.progress
         flush_ms = min(int(flow.offset_flush_interval_s * 1000), LONGEST_FLUSH_MS)
         return MirrorPace(
-            flush_ms if progress.commits else LOOK_MS,
+            flush_ms if progress.commits else POLL_MS,
             self.read_to_ms,
             self.committed_only,
             tails=progress.is_mirror_maker,
             commits=progress.commits,
             least_ms=self.source.policy.stopped_after_ms if self.asks_groups else 0,
-            floor_ms=flush_ms if self.order.flush_is_said else 0,
+            floor_ms=flush_ms if self.order.flush_is_configured else 0,
         )
 
     def _follow_topics(self, now_ms: int) -> None:
@@ -194,19 +194,21 @@ class MirrorFlow(FlowView):
 
     def _recreated(self, count: int) -> NDArray[np.int64]:
         found = np.full(count, -1, np.int64)
-        newest = {topic: at_ms for (topic, side), at_ms in self.topics.remade_ms.items() if side == "source"}
+        newest = {
+            topic: at_ms for (topic, side), at_ms in self.topics.recreated_ms.items() if side == "source"
+        }
         if newest:
             for topic, _, slot in self.windows.slots():
-                remade_ms = newest.get(topic, -1)
-                found[slot] = remade_ms if remade_ms > self.windows.confirmed_ms(slot) else -1
+                recreated_ms = newest.get(topic, -1)
+                found[slot] = recreated_ms if recreated_ms > self.windows.confirmed_ms(slot) else -1
         return found
 
-    def _missing(self, sight: MirrorSight, now_ms: int, patience_ms: int) -> list[Missing]:
+    def _missing(self, partitions: PartitionsSnapshot, now_ms: int, patience_ms: int) -> list[Missing]:
         """Return what is missing, and request a list of the target's topics if that helps."""
         self.target.list_awaited.discard(self.order.name)
         if self.read_to_ms < 0 or not self.source.topics or not self.target.topics:
             return []
-        self.beginnings.note(self, now_ms=now_ms, patience_ms=patience_ms)
+        self.first_offsets.note(self, now_ms=now_ms, patience_ms=patience_ms)
         with_offset = Counter(topic for topic, _, _ in self.windows.slots())
         waiting = [(topic, number) for topic, number, records in self.partitions_without() if records > 0]
         listed_ms = self.source.listed_ms, self.target.listed_ms
@@ -219,8 +221,8 @@ class MirrorFlow(FlowView):
             now_ms=now_ms,
             patience_ms=patience_ms,
         )
-        slack_ms = sight.cadence_ms + LOOK_MS  # until a replicated record shows in an offset
-        overdue = np.flatnonzero(sight.used & (now_ms - sight.behind_since_ms > slack_ms))
+        slack_ms = partitions.cadence_ms + POLL_MS  # until a replicated record shows in an offset
+        overdue = np.flatnonzero(partitions.used & (now_ms - partitions.behind_since_ms > slack_ms))
         moved_ms = int(self.windows.moved_ms[overdue].max()) + slack_ms if len(overdue) else -1
         awaits = self.topics.awaits_list(missing, now_ms=now_ms, patience_ms=patience_ms, moved_ms=moved_ms)
         if awaits and now_ms - self.target.listed_ms >= LIST_AGAIN_MS:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from lagmon.mirrors.answers.findings import MirrorFinding
     from lagmon.mirrors.detectors.left_out.held import Held
-    from lagmon.mirrors.detectors.recreated.followed import Remade
+    from lagmon.mirrors.detectors.recreated.followed import RecreatedTopic
     from lagmon.mirrors.detectors.retention.overtaken import Overtaken
     from lagmon.mirrors.detectors.rewinds.repeats import Repeat
     from lagmon.mirrors.detectors.rewinds.steps import Step
     from lagmon.mirrors.metadata.topics import Missing
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
 
     Slots = NDArray[np.intp]
 
@@ -30,16 +30,16 @@ class FlowSnapshot:
 
     now_ms: int
     read_to_ms: int
-    sight: MirrorSight
+    partitions: PartitionsSnapshot
     missing: tuple[Missing, ...]
     overtaken: tuple[Overtaken, ...]
     findings: tuple[MirrorFinding, ...] = ()
-    undecided: tuple[Remade, ...] = ()  # re-created source topics, not decided yet
+    undecided: tuple[RecreatedTopic, ...] = ()  # re-created source topics, not decided yet
     rewinds: Mapping[tuple[str, int], Step] = field(default_factory=dict)
     uncounted: Mapping[tuple[str, int], Overtaken] = field(
         default_factory=dict
     )  # of those overtaken: may still change
-    stood: frozenset[int] = frozenset()  # stalled slots whose next records are deleted
+    before_deleted: frozenset[int] = frozenset()  # stalled slots whose next records are deleted
     held: tuple[Held, ...] = ()  # partitions blocked by an open transaction
     unwatched: tuple[str, ...] = ()  # topics replicated against the configuration
     emptied: Slots = field(default_factory=lambda: np.zeros(0, np.intp))  # slots: see retention/emptied.py

@@ -30,9 +30,9 @@ from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors import words as mirror_words
-from lagmon.mirrors.partitions.sight import LOOK_MS, STALE_MS, STOPPED
-from lagmon.mirrors.partitions.tails import RESTING_LOOKS
-from lagmon.mirrors.tasks.carriers import carriers, may_carry, passed_over, reached
+from lagmon.mirrors.partitions.snapshot import POLL_MS, STALE_MS, STOPPED
+from lagmon.mirrors.partitions.tails import IDLE_POLLS
+from lagmon.mirrors.tasks.assigned_tasks import assigned_tasks, may_be_assigned, passed_over, reached
 from lagmon.mirrors.tasks.states import FAILED, UNASSIGNED, Start
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ SEEN_LATE_MS = 120_000  # how long a pause may last before a poll of Connect fin
 
 
 @dataclass(frozen=True, slots=True)
-class _Standstill:
+class _Stall:
     """What is stalled; `since_ms`, `records` (to replicate) and `moved_ms` are by partition, as `slots`."""
 
     slots: Slots
@@ -66,31 +66,31 @@ class _Standstill:
     slack_ms: int  # after an instant, until an offset shows what was replicated since
 
     @property
-    def begun_ms(self) -> int:
+    def started_ms(self) -> int:
         """Return since when the first of them is stalled."""
         return int(self.since_ms.min())
 
     @property
     def ended_ms(self) -> int:
         """Return since when the last of those that moved after the first one is stalled."""
-        moved_on = self.moved_ms > self.begun_ms + self.slack_ms
-        return int(self.since_ms[moved_on].max(initial=self.begun_ms))
+        moved_on = self.moved_ms > self.started_ms + self.slack_ms
+        return int(self.since_ms[moved_on].max(initial=self.started_ms))
 
     @property
-    def is_whole(self) -> bool:
+    def is_all_stalled(self) -> bool:
         """Return whether nothing of the flow has moved since."""
         return self.newest_ms <= self.ended_ms + self.slack_ms
 
 
-def standing(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
+def stalled_slots(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
     """Return the stalled partitions: with records to replicate, and an offset that does not change."""
-    stopped = np.isin(found.sight.rows.reason[used], STOPPED) & ~found.sight.not_committing[used]
-    return used[stopped | np.isin(used, list(found.stood)) | _left(flow, found, used)]
+    stopped = np.isin(found.partitions.rows.reason[used], STOPPED) & ~found.partitions.not_committing[used]
+    return used[stopped | np.isin(used, list(found.before_deleted)) | _left(flow, found, used)]
 
 
 def is_read(found: FlowSnapshot) -> bool:
     """Return whether offsets are read to the present: then a missing one was not written."""
-    return found.now_ms - found.read_to_ms <= max(STALE_MS, found.sight.stopped_after_ms)
+    return found.now_ms - found.read_to_ms <= max(STALE_MS, found.partitions.stopped_after_ms)
 
 
 def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
@@ -104,28 +104,28 @@ def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
     failed = [one for one in flow.states.in_state(FAILED) if one.task is not None]
     if not failed or not len(used) or not is_read(found):
         return used[:0]
-    sight = found.sight
-    heads, places, slack_ms = flow.source.heads, sight.places[used], _slack_ms(flow, found)
+    partitions = found.partitions
+    heads, places, slack_ms = flow.source.heads, partitions.places[used], _slack_ms(flow, found)
     moved_ms = flow.windows.moved_ms[used]
-    waits = flow.readable_ends[places] > sight.known_to[used]
+    waits = flow.readable_ends[places] > partitions.known_to[used]
     left = np.zeros(len(used), np.bool_)
     starts_ms = [one.at_ms for one in failed if one.start is not Start.BEFORE]
     if starts_ms:
         since_ms = max(starts_ms)
-        moving = since_ms - moved_ms <= slack_ms + sight.cadence_ms
+        moving = since_ms - moved_ms <= slack_ms + partitions.cadence_ms
         left = (moved_ms <= since_ms + slack_ms) & (waits | (moving & (heads.sampled_ms[places] <= since_ms)))
     if len(starts_ms) < len(failed):
-        left |= waits & (found.now_ms - sight.behind_since_ms[used] > slack_ms)
+        left |= waits & (found.now_ms - partitions.behind_since_ms[used] > slack_ms)
     # The offset of a re-created topic belongs to its old log; an unread log may have no record.
-    unsure = np.isin(sight.rows.reason[used], (Reason.RECREATED, Reason.UNREAD))
-    found_left: Slots = used[left & ~unsure & ~sight.not_committing[used]]
-    known = carriers(flow, found_left, slack_ms)
-    return found_left[may_carry(flow, found_left, known, {one.task for one in failed})]
+    unsure = np.isin(partitions.rows.reason[used], (Reason.RECREATED, Reason.UNREAD))
+    found_left: Slots = used[left & ~unsure & ~partitions.not_committing[used]]
+    known = assigned_tasks(flow, found_left, slack_ms)
+    return found_left[may_be_assigned(flow, found_left, known, {one.task for one in failed})]
 
 
 def failed_sentence(flow: FlowView, found: FlowSnapshot, left: Slots) -> str:
     """Return which task has failed, and what waits for it as far as polled."""
-    waits = flow.readable_ends[found.sight.places[left]] - found.sight.known_to[left]
+    waits = flow.readable_ends[found.partitions.places[left]] - found.partitions.known_to[left]
     said, some = mirror_words.failed(flow.states), waits > 0
     if not some.any():
         return said
@@ -134,80 +134,80 @@ def failed_sentence(flow: FlowView, found: FlowSnapshot, left: Slots) -> str:
     return f"{said} Lag {count_text(records, 'record')} on {count_text(count, 'partition')} of {topics}."
 
 
-def why(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> tuple[Cause, str]:
+def why(flow: FlowView, found: FlowSnapshot, used: Slots, stalled: Slots) -> tuple[Cause, str]:
     """Return why these partitions, of all used ones, do not move, and its sentence."""
-    still = _of(flow, found, used, stands)
-    count, records = len(stands), int(still.records.sum())
+    stall = _of(flow, found, used, stalled)
+    count, records = len(stalled), int(stall.records.sum())
     said = (
-        f"No progress for {duration_text((found.now_ms - still.begun_ms) / 1000)} on"
-        f" {count_text(count, 'partition')} of {_topics(still.topics)} (since "
-        f"{instant_text(still.begun_ms)}),"
+        f"No progress for {duration_text((found.now_ms - stall.started_ms) / 1000)} on"
+        f" {count_text(count, 'partition')} of {_topics(stall.topics)} (since "
+        f"{instant_text(stall.started_ms)}),"
         f" lag {count_text(records, 'record')}"
     )
-    if _failed_explains(flow, still):
+    if _failed_explains(flow, stall):
         return Cause.TASK_FAILED, f"{said}. {mirror_words.failed(flow.states)}"
-    if halted_before(flow, still.ended_ms + still.slack_ms) is not None:
+    if halted_before(flow, stall.ended_ms + stall.slack_ms) is not None:
         return Cause.PAUSED, f"{said}. {flow.states.halted_sentence()}"
-    lacking = _lacking(flow, found, still)
+    lacking = _lacking(flow, found, stall)
     for one, explains in lacking:
         if explains:
             return Cause(one.code), f"{said}. {one.sentence} Its task waits for that with all its partitions."
     harmless = [f"{one.sentence} The mirror moved since, so that is not why." for one, _ in lacking[:1]]
-    return _why_running(flow, found, still, said, harmless)
+    return _why_running(flow, found, stall, said, harmless)
 
 
 def _why_running(
-    flow: FlowView, found: FlowSnapshot, still: _Standstill, said: str, harmless: Sequence[str]
+    flow: FlowView, found: FlowSnapshot, stall: _Stall, said: str, harmless: Sequence[str]
 ) -> tuple[Cause, str]:
     """Return why they do not move if no failure, pause or missing topic explains it."""
     unassigned = flow.states.sentence(UNASSIGNED)
-    if still.is_whole:
-        newest = instant_text(still.newest_ms)
+    if stall.is_all_stalled:
+        newest = instant_text(stall.newest_ms)
         told = f"{said}. No other partition moves: the mirror's newest offset is from {newest}."
-        if flow.order.flow.handling.drops and _are_tails(flow, found, still):
+        if flow.order.flow.handling.drops and _are_tails(flow, found, stall):
             told += f" {mirror_words.down_or_dropped(flow.order)}"
         return Cause.MIRROR_DOWN, " ".join([told, *filter(None, [unassigned]), *harmless])
     told = f"{said}. Other partitions of the flow move."
-    known = carriers(flow, still.slots, still.slack_ms)
+    known = assigned_tasks(flow, stall.slots, stall.slack_ms)
     if known is not None:
-        told += f" {_who_carries(flow, still, known)}"
+        told += f" {_assignment(flow, stall, known)}"
         if not known:
             return Cause.NOT_MIRRORED, told
     tasks = {one.task for one in flow.states.in_state(UNASSIGNED)}
-    if unassigned and may_carry(flow, still.slots, known, tasks).any():
+    if unassigned and may_be_assigned(flow, stall.slots, known, tasks).any():
         return Cause.TASK_FAILED, f"{told} {unassigned}"
-    since_ms, drops = int(still.since_ms.max()), flow.order.flow.handling.drops
+    since_ms, drops = int(stall.since_ms.max()), flow.order.flow.handling.drops
     if known is not None and passed_over(
-        flow, found.sight, still.slots, since_ms=since_ms, slack_ms=still.slack_ms, known=known
+        flow, found.partitions, stall.slots, since_ms=since_ms, slack_ms=stall.slack_ms, known=known
     ):
-        told += f" {mirror_words.passed_over(flow.order, len({*known.values()}), len(still.slots))}"
+        told += f" {mirror_words.passed_over(flow.order, len({*known.values()}), len(stall.slots))}"
         return Cause.FILTERED if drops else Cause.UNEXPLAINED, told
-    if drops and _are_tails(flow, found, still):
+    if drops and _are_tails(flow, found, stall):
         return Cause.FILTERED, f"{told} {mirror_words.dropped_tails(flow.order)}"
     return Cause.TASK_STUCK, " ".join([told, *harmless])
 
 
-def _who_carries(flow: FlowView, still: _Standstill, known: Mapping[Place, int]) -> str:
-    connector, count = flow.assignments.connector, len(still.slots)
+def _assignment(flow: FlowView, stall: _Stall, known: Mapping[Place, int]) -> str:
+    connector, count = flow.assignments.connector, len(stall.slots)
     if not known:
-        return mirror_words.uncarried(flow.order, connector, count, flow.assignments.dealt_ms)
-    return mirror_words.carried(connector, sorted({*known.values()}), partitions=len(known), of=count)
+        return mirror_words.unassigned(flow.order, connector, count, flow.assignments.dealt_ms)
+    return mirror_words.assigned(connector, sorted({*known.values()}), partitions=len(known), of=count)
 
 
-def _are_tails(flow: FlowView, found: FlowSnapshot, still: _Standstill) -> bool:
+def _are_tails(flow: FlowView, found: FlowSnapshot, stall: _Stall) -> bool:
     """Return whether only the last records of idle logs wait: with a hung task others would wait too."""
-    rest = flow.source.heads.stood(RESTING_LOOKS)[found.sight.places[still.slots]]
-    return bool(rest.all()) and reached(flow, found.sight, still.slots)
+    rest = flow.source.heads.stood(IDLE_POLLS)[found.partitions.places[stall.slots]]
+    return bool(rest.all()) and reached(flow, found.partitions, stall.slots)
 
 
-def _of(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> _Standstill:
-    each = np.array([_since_and_records(flow, found, slot) for slot in stands.tolist()], np.int64)
-    return _Standstill(
-        stands,
-        frozenset(flow.windows.name(slot)[0] for slot in stands.tolist()),
+def _of(flow: FlowView, found: FlowSnapshot, used: Slots, stalled: Slots) -> _Stall:
+    each = np.array([_since_and_records(flow, found, slot) for slot in stalled.tolist()], np.int64)
+    return _Stall(
+        stalled,
+        frozenset(flow.windows.name(slot)[0] for slot in stalled.tolist()),
         each[:, 0],
         each[:, 1],
-        flow.windows.moved_ms[stands],
+        flow.windows.moved_ms[stalled],
         int(flow.windows.moved_ms[used].max()),
         _slack_ms(flow, found),
     )
@@ -215,35 +215,35 @@ def _of(flow: FlowView, found: FlowSnapshot, used: Slots, stands: Slots) -> _Sta
 
 def _slack_ms(flow: FlowView, found: FlowSnapshot) -> int:
     # Progress by target ends needs a poll of both logs, which may be the next but one.
-    looks = 1 if flow.order.progress.resumes else 2
-    return found.sight.cadence_ms + looks * LOOK_MS
+    polls = 1 if flow.order.progress.resumes else 2
+    return found.partitions.cadence_ms + polls * POLL_MS
 
 
 def _left(flow: FlowView, found: FlowSnapshot, used: Slots) -> Flags:
     """Return which partitions have a new log with records that the mirror has had time to read."""
-    left: Flags = found.sight.rows.reason[used] == Reason.RECREATED
+    left: Flags = found.partitions.rows.reason[used] == Reason.RECREATED
     for at in np.flatnonzero(left).tolist():
         since_ms, records = _since_and_records(flow, found, int(used[at]))
-        left[at] = records > 0 and found.now_ms - since_ms > found.sight.stopped_after_ms
+        left[at] = records > 0 and found.now_ms - since_ms > found.partitions.stopped_after_ms
     return left
 
 
 def _since_and_records(flow: FlowView, found: FlowSnapshot, slot: int) -> tuple[int, int]:
     """Return since when a partition is stalled, and its records to replicate: all of a new log."""
-    sight, heads = found.sight, flow.source.heads
-    if sight.rows.reason[slot] == Reason.DELETED_UNREAD:
-        return int(sight.behind_since_ms[slot]), int(sight.lag[slot])
-    if sight.rows.reason[slot] != Reason.RECREATED:
-        return int(sight.rows.since_ms[slot]), int(sight.lag[slot])
-    topic, place = flow.windows.name(slot)[0], int(sight.places[slot])
-    remade_ms = flow.topics.remade_ms.get((topic, "source"), found.now_ms)
-    return remade_ms, int(heads.end[place]) - max(0, int(heads.start[place]))
+    partitions, heads = found.partitions, flow.source.heads
+    if partitions.rows.reason[slot] == Reason.DELETED_UNREAD:
+        return int(partitions.behind_since_ms[slot]), int(partitions.lag[slot])
+    if partitions.rows.reason[slot] != Reason.RECREATED:
+        return int(partitions.rows.since_ms[slot]), int(partitions.lag[slot])
+    topic, place = flow.windows.name(slot)[0], int(partitions.places[slot])
+    recreated_ms = flow.topics.recreated_ms.get((topic, "source"), found.now_ms)
+    return recreated_ms, int(heads.end[place]) - max(0, int(heads.start[place]))
 
 
 # --- explanations
 
 
-def _failed_explains(flow: FlowView, still: _Standstill) -> bool:
+def _failed_explains(flow: FlowView, stall: _Stall) -> bool:
     """Return whether a FAILED task may explain the stall.
 
     It does not if another task is assigned to the partitions, or if they have moved since. At the REST
@@ -253,12 +253,12 @@ def _failed_explains(flow: FlowView, still: _Standstill) -> bool:
     failed = flow.states.in_state(FAILED)
     if not failed:
         return False
-    known = carriers(flow, still.slots, still.slack_ms)
-    moved_ms = still.moved_ms[may_carry(flow, still.slots, known, {one.task for one in failed})]
+    known = assigned_tasks(flow, stall.slots, stall.slack_ms)
+    moved_ms = stall.moved_ms[may_be_assigned(flow, stall.slots, known, {one.task for one in failed})]
     written_ms = [one.at_ms for one in failed if one.start is Start.WRITTEN]
     if len(written_ms) < len(failed):
         return bool(len(moved_ms))
-    return bool((moved_ms <= max(written_ms) + still.slack_ms).any())
+    return bool((moved_ms <= max(written_ms) + stall.slack_ms).any())
 
 
 def halted_before(flow: FlowView, at_ms: int) -> Trouble | None:
@@ -269,35 +269,35 @@ def halted_before(flow: FlowView, at_ms: int) -> Trouble | None:
     return one if one.at_ms <= at_ms + SEEN_LATE_MS else None
 
 
-def _lacking(flow: FlowView, found: FlowSnapshot, still: _Standstill) -> list[tuple[Missing, bool]]:
+def _lacking(flow: FlowView, found: FlowSnapshot, stall: _Stall) -> list[tuple[Missing, bool]]:
     """Return what the target lacks of the stalled topics, and whether that explains the stall.
 
     Explanations come first. A task that meets a missing partition stalls with all its partitions (mm2.md). So
     these must have stalled when there was a record for that partition: the topic's own partitions, or all
     stalled ones if nothing of the flow moves. Partitions that moved after that have another reason.
     """
-    lacking = [one for one in found.missing if one.code != Cause.NOT_MIRRORED and one.topic in still.topics]
+    lacking = [one for one in found.missing if one.code != Cause.NOT_MIRRORED and one.topic in stall.topics]
     if not lacking:
         return []
     own: dict[str, list[int]] = {}
-    for at, slot in enumerate(still.slots.tolist()):
+    for at, slot in enumerate(stall.slots.tolist()):
         own.setdefault(flow.windows.name(slot)[0], []).append(at)
     waiting_ms = {one.topic: one.since_ms for one in found.missing if one.code == Cause.NOT_MIRRORED}
     told: list[tuple[Missing, bool]] = []
     for one in lacking:
-        since_ms = _met_since(flow, still, one, own[one.topic], waiting_ms.get(one.topic))
-        if since_ms is None or _is_made(flow, one, still.slack_ms):
+        since_ms = _met_since(flow, stall, one, own[one.topic], waiting_ms.get(one.topic))
+        if since_ms is None or _is_made(flow, one, stall.slack_ms):
             continue
-        moved_ms = still.moved_ms if still.is_whole else still.moved_ms[own[one.topic]]
+        moved_ms = stall.moved_ms if stall.is_all_stalled else stall.moved_ms[own[one.topic]]
         newest_ms = int(moved_ms.max())
-        if one.seen_ms > newest_ms + still.slack_ms:  # else the mirror may have created it since
-            told.append((one, newest_ms <= since_ms + still.slack_ms))
+        if one.seen_ms > newest_ms + stall.slack_ms:  # else the mirror may have created it since
+            told.append((one, newest_ms <= since_ms + stall.slack_ms))
     codes = (Cause.TOPIC_MISSING, Cause.PARTITION_MISSING)
     return sorted(told, key=lambda each: (not each[1], codes.index(Cause(each[0].code)), each[0].since_ms))
 
 
 def _met_since(
-    flow: FlowView, still: _Standstill, one: Missing, own: list[int], waiting_ms: int | None
+    flow: FlowView, stall: _Stall, one: Missing, own: list[int], waiting_ms: int | None
 ) -> int | None:
     """Return since when records wait for what is missing, None if none do: then no task meets it.
 
@@ -305,7 +305,7 @@ def _met_since(
     offset.
     """
     there = flow.target.topics.get(flow.topics.remote.get(one.topic, ""), 0)
-    since_ms = [int(still.since_ms[at]) for at in own if flow.windows.name(int(still.slots[at]))[1] >= there]
+    since_ms = [int(stall.since_ms[at]) for at in own if flow.windows.name(int(stall.slots[at]))[1] >= there]
     since_ms += [] if waiting_ms is None else [waiting_ms]
     return max(one.since_ms, min(since_ms)) if since_ms else None
 

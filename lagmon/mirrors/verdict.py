@@ -42,7 +42,7 @@ from lagmon.mirrors.detectors.left_out import unread as mirror_unread
 from lagmon.mirrors.detectors.retention import emptied as mirror_emptied
 from lagmon.mirrors.detectors.rewinds.rewinds import is_same_topic
 from lagmon.mirrors.detectors.rewinds.steps import Rewound
-from lagmon.mirrors.partitions.sight import LOOK_MS
+from lagmon.mirrors.partitions.snapshot import POLL_MS
 from lagmon.mirrors.tasks.states import FAILED
 
 if TYPE_CHECKING:
@@ -77,64 +77,66 @@ class MirrorVerdict:
 
 def judge_flow(flow: MirrorFlow, found: FlowSnapshot) -> MirrorVerdict:
     """Judge a flow by its partitions and topics."""
-    sight = found.sight
-    used = np.flatnonzero(sight.used)
-    status = sight.rows.status
-    order = np.lexsort((used, -sight.lag[used], -_RANKS[status[used]]))
-    known = sight.lag[used] >= 0
-    status_told, verdict, cause, sentence = _with_away(flow, _decide(flow, found, used, used[order]))
+    partitions = found.partitions
+    used = np.flatnonzero(partitions.used)
+    status = partitions.rows.status
+    order = np.lexsort((used, -partitions.lag[used], -_RANKS[status[used]]))
+    known = partitions.lag[used] >= 0
+    status_told, verdict, cause, sentence = _with_unreachable(flow, _decide(flow, found, used, used[order]))
     standstill = None
     if cause is Cause.OVERTAKEN:
-        stands = np.union1d(_overtaken(flow, found, used), mirror_standstill.standing(flow, found, used))
-        now_by, why = mirror_standstill.why(flow, found, used, stands)
+        stalled = np.union1d(
+            _overtaken(flow, found, used), mirror_standstill.stalled_slots(flow, found, used)
+        )
+        now_by, why = mirror_standstill.why(flow, found, used, stalled)
         standstill = now_by, _with_facts(flow, found, f"{why} {sentence}")
     return MirrorVerdict(
         status_told,
         verdict,
         cause,
         _with_facts(flow, found, sentence),
-        int(sight.lag[used][known].sum()) if known.any() else -1,
-        float(sight.lag_s[used].max(initial=-1.0)),
-        int(np.count_nonzero(~known | (sight.rows.reason[used] == Reason.UNREAD))),
+        int(partitions.lag[used][known].sum()) if known.any() else -1,
+        float(partitions.lag_s[used].max(initial=-1.0)),
+        int(np.count_nonzero(~known | (partitions.rows.reason[used] == Reason.UNREAD))),
         used[order][_RANKS[status[used[order]]] > RANK[Status.OK]],
         standstill,
     )
 
 
 def _with_facts(flow: MirrorFlow, found: FlowSnapshot, sentence: str) -> str:
-    beside = mirror_facts.beside(flow, found, said=sentence)
-    return f"{sentence} {beside}" if beside else sentence
+    other_facts = mirror_facts.other_facts(flow, found, said=sentence)
+    return f"{sentence} {other_facts}" if other_facts else sentence
 
 
-_Told = tuple[Status, Verdict, Cause | None, str]
+_Decision = tuple[Status, Verdict, Cause | None, str]
 
 
 def _decide(
     flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
-) -> _Told:
-    sight = found.sight
+) -> _Decision:
+    partitions = found.partitions
     not_known = _not_known(flow, found)
     if not_known:
         return Status.UNKNOWN, Verdict.UNKNOWN, None, not_known
-    reason = sight.rows.reason
+    reason = partitions.rows.reason
     gone = _deleted_unread(found, used)
     lost = [flow.windows.name(slot) for slot in _overtaken(flow, found, used).tolist()]
     if lost:
         told = mirror_words.overtaken(flow.order, [found.uncounted[name] for name in sorted(lost)])
         return Status.ERR, Verdict.STALLED, Cause.OVERTAKEN, told
-    stands = mirror_standstill.standing(flow, found, used)
-    if len(stands):
-        worst = Status.STALL if (reason[stands] == Reason.STALLED).all() else Status.STOP
-        cause, told = mirror_standstill.why(flow, found, used, stands)
+    stalled = mirror_standstill.stalled_slots(flow, found, used)
+    if len(stalled):
+        worst = Status.STALL if (reason[stalled] == Reason.STALLED).all() else Status.STOP
+        cause, told = mirror_standstill.why(flow, found, used, stalled)
         if len(gone):
             told += " " + mirror_words.perhaps_overtaken(
-                flow.order, int(sight.deleted[gone].sum()), len(gone)
+                flow.order, int(partitions.deleted[gone].sum()), len(gone)
             )
         return worst, Verdict.STALLED, cause, told
     return _decide_waiting(flow, found, used) or _decide_milder(flow, found, used, worst_first)
 
 
-def _decide_waiting(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) -> _Told | None:
+def _decide_waiting(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) -> _Decision | None:
     """Return the decision for records that wait though no partition is known to be stalled."""
     left = mirror_standstill.left_by_failed(flow, found, used)
     if len(left):
@@ -150,8 +152,10 @@ def _decide_waiting(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp
 
 
 def _deleted_unread(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.intp]:
-    sight = found.sight
-    gone: NDArray[np.bool_] = (sight.rows.reason[used] == Reason.DELETED_UNREAD) & (sight.deleted[used] > 0)
+    partitions = found.partitions
+    gone: NDArray[np.bool_] = (partitions.rows.reason[used] == Reason.DELETED_UNREAD) & (
+        partitions.deleted[used] > 0
+    )
     slots: NDArray[np.intp] = used[gone]
     return slots
 
@@ -162,7 +166,7 @@ def _overtaken(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) ->
     return np.array([slot for slot in slots if flow.windows.name(slot) in found.uncounted], np.intp)
 
 
-def _with_away(flow: MirrorFlow, told: _Told) -> _Told:
+def _with_unreachable(flow: MirrorFlow, told: _Decision) -> _Decision:
     """Name the clusters that do not answer or refuse access, if that is why nothing is known."""
     status, verdict, cause, sentence = told
     if verdict is not Verdict.UNKNOWN or cause is not None:
@@ -217,11 +221,11 @@ def _why_waiting(flow: MirrorFlow, waiting: Sequence[Missing]) -> tuple[Cause, s
 
 def _decide_milder(
     flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
-) -> _Told:
-    sight, reason = found.sight, found.sight.rows.reason
+) -> _Decision:
+    partitions, reason = found.partitions, found.partitions.rows.reason
     back = used[reason[used] == Reason.REWOUND]
     behind = used[reason[used] == Reason.GROWING]
-    idle = used[sight.not_committing[used] | _passed_unsaid(found, used)]
+    idle = used[partitions.not_committing[used] | _passed_deleted(found, used)]
     if not flow.order.progress.commits:
         idle = idle[:0]  # there are no offsets to write
         same = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)]
@@ -238,7 +242,7 @@ def _decide_milder(
     if open_steps:
         return Status.UNKNOWN, Verdict.UNKNOWN, None, _row(flow, found, open_steps[0])
     if len(behind):
-        slot = behind[np.argmax(sight.lag[behind])]
+        slot = behind[np.argmax(partitions.lag[behind])]
         return Status.WARN, Verdict.LATE, None, _row(flow, found, int(slot))
     if len(idle):
         return Status.UNKNOWN, Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING, _uncommitted(flow, idle)
@@ -254,30 +258,30 @@ def _repeats(flow: MirrorFlow, slot: int, step: Step) -> bool:
 
 def _decide_rest(
     flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
-) -> _Told:
+) -> _Decision:
     if not len(used):
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_words.nothing(flow)
-    emptied = used[np.isin(used, found.emptied) & (found.sight.lag[used] == 0)]
+    emptied = used[np.isin(used, found.emptied) & (found.partitions.lag[used] == 0)]
     if len(emptied):
-        return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_emptied.sentence(flow, found.sight, emptied)
-    unknown = worst_first[found.sight.rows.status[worst_first] == Status.UNKNOWN]
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_emptied.sentence(flow, found.partitions, emptied)
+    unknown = worst_first[found.partitions.rows.status[worst_first] == Status.UNKNOWN]
     if len(unknown):  # the first may be one that lost nothing
-        others = unknown[found.sight.rows.reason[unknown] != Reason.UNREAD]
+        others = unknown[found.partitions.rows.reason[unknown] != Reason.UNREAD]
         if not len(others):
-            return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_unread.sentence(flow, found.sight)
+            return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_unread.sentence(flow, found.partitions)
         told = _row(flow, found, int(others[0]))
-        if flow.problem and found.sight.rows.reason[others[0]] == Reason.COMMITS_STALE:
+        if flow.problem and found.partitions.rows.reason[others[0]] == Reason.COMMITS_STALE:
             told += f" {flow.problem}"
         return Status.UNKNOWN, Verdict.UNKNOWN, None, told
     return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
 
 
-def _passed_unsaid(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _passed_deleted(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return which partitions have an offset before the log start, of a mirror that replicated on."""
-    sight = found.sight
+    partitions = found.partitions
     known_ms = min(found.now_ms, found.read_to_ms)
-    stands = known_ms - sight.behind_since_ms[used] > 2 * sight.cadence_ms + LOOK_MS
-    passed: NDArray[np.bool_] = stands & (sight.rows.reason[used] == Reason.DELETED_UNREAD)
+    stalled = known_ms - partitions.behind_since_ms[used] > 2 * partitions.cadence_ms + POLL_MS
+    passed: NDArray[np.bool_] = stalled & (partitions.rows.reason[used] == Reason.DELETED_UNREAD)
     return passed & ~np.isin(used, found.emptied)
 
 
@@ -300,11 +304,11 @@ def _row(flow: MirrorFlow, found: FlowSnapshot, slot: int) -> str:
 
 def row_sentence(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     """Return the reason of a partition's verdict."""
-    sight = found.sight
+    partitions = found.partitions
     told = mirror_words.row(flow, found, slot)
-    if sight.rows.reason[slot] == Reason.UNREAD and mirror_unread.is_refused(flow, slot):
+    if partitions.rows.reason[slot] == Reason.UNREAD and mirror_unread.is_refused(flow, slot):
         told += " " + mirror_unread.missing_permission({flow.windows.name(slot)[0]}, flow.order.flow.source)
-    tail = int(sight.tail[slot])
+    tail = int(partitions.tail[slot])
     if tail:
         holds = "holds" if tail == 1 else "hold"
         told += (
@@ -312,17 +316,17 @@ def row_sentence(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
             " aborted or compacted records."
         )
     lost = found.uncounted.get(flow.windows.name(slot))
-    if lost is not None and lost.copied_most and sight.rows.reason[slot] == Reason.DELETED_UNREAD:
+    if lost is not None and lost.copied_most and partitions.rows.reason[slot] == Reason.DELETED_UNREAD:
         is_known = "is" if lost.most == 1 else "are"
         told += (
             f" {between_text(lost.copied, lost.copied_most).capitalize()} of them had reached"
             f" {flow.order.flow.target}: {between_text(lost.records, lost.most)} {is_known} known to be lost."
         )
     step = found.rewinds.get(flow.windows.name(slot))
-    if step is not None and sight.rows.reason[slot] == Reason.REWOUND:
+    if step is not None and partitions.rows.reason[slot] == Reason.REWOUND:
         told += mirror_words.rewound(step)
     if slot in found.fell_with_source:
         told += mirror_words.LOST_WITH_SOURCE
-    if sight.not_committing[slot]:
+    if partitions.not_committing[slot]:
         told += " The log end on the target still advances."
     return told

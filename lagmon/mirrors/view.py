@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from fleet.quantity import Bounds
 from lagmon.mirrors.facts import FlowFacts
-from lagmon.mirrors.headroom.starts import StartLooks
+from lagmon.mirrors.headroom.starts import LogStarts
 from lagmon.mirrors.partitions.transactions import OpenTransactions
-from lagmon.mirrors.progress.beginnings import Beginnings
+from lagmon.mirrors.progress.first_offsets import FirstOffsets
 from lagmon.mirrors.target_ends.distance import DistanceBounds
 
 
@@ -19,9 +19,9 @@ from lagmon.mirrors.target_ends.distance import DistanceBounds
 class FlowView(FlowFacts):
     """The facts of one flow, and what its logs have shown so far."""
 
-    starts: StartLooks = field(default_factory=StartLooks)
+    starts: LogStarts = field(default_factory=LogStarts)
     distance: DistanceBounds = field(default_factory=DistanceBounds)
-    beginnings: Beginnings = field(default_factory=Beginnings)
+    first_offsets: FirstOffsets = field(default_factory=FirstOffsets)
     transactions: OpenTransactions = field(default_factory=OpenTransactions)
 
     @property
@@ -33,7 +33,7 @@ class FlowView(FlowFacts):
         """Return topic, partition and record count of each partition of the flow without an offset."""
         ends, found = self.readable_ends, []
         for topic, partition, place in self.places_without():
-            first, end = self.beginnings.first(self, (topic, partition), place), int(ends[place])
+            first, end = self.first_offsets.first(self, (topic, partition), place), int(ends[place])
             found.append((topic, partition, max(0, end - first) if end >= 0 else -1))
         return found
 

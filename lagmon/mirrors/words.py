@@ -82,10 +82,10 @@ def nothing(flow: FlowView) -> str:
 
 def well(flow: FlowView, found: FlowSnapshot, used: NDArray[np.intp]) -> str:
     """Return what is to be said where all is well."""
-    sight = found.sight
-    lag = sight.lag[used]
+    partitions = found.partitions
+    lag = partitions.lag[used]
     behind = count_text(int(lag[lag >= 0].sum()), "record")
-    every = duration_text(sight.cadence_ms / 1000)
+    every = duration_text(partitions.cadence_ms / 1000)
     age = duration_text(max(0, found.now_ms - found.read_to_ms) / 1000)
     match flow.order.lag_from:
         case "group":
@@ -147,7 +147,7 @@ def failed(states: MirrorStates) -> str:
     return f"{said} Its partitions do not move until it is restarted." if said else ""
 
 
-def carried(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -> str:
+def assigned(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -> str:
     """Return which tasks carry what stands, so many partitions of so many."""
     who = names(tuple(map(str, tasks)), "task", "tasks")
     them = ("It is" if of == 1 else "They are") if partitions == of else f"{partitions:,} of them are"
@@ -189,7 +189,7 @@ def down_or_dropped(order: MirrorOrder) -> str:
     )
 
 
-def uncarried(order: MirrorOrder, connector: str, partitions: int, dealt_ms: int) -> str:
+def unassigned(order: MirrorOrder, connector: str, partitions: int, dealt_ms: int) -> str:
     """Return that no task carries what stands."""
     it = "it" if partitions == 1 else "them"
     return (
@@ -225,7 +225,7 @@ def rewound(step: Step) -> str:
 
 def row(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     """Return why a partition's verdict was given: what reads here is the mirror, not a group."""
-    order, rows = flow.order, found.sight.rows
+    order, rows = flow.order, found.partitions.rows
     if not order.progress.commits and rows.reason[slot] == Reason.BEYOND_END:
         return _ahead(flow, found, slot)
     if flow.asks_groups:  # then nothing tells when a group committed
@@ -260,7 +260,7 @@ _OF_LOOKS = (
 
 
 def _ahead(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
-    order, rows = flow.order.flow, found.sight.rows
+    order, rows = flow.order.flow, found.partitions.rows
     facts = rows.facts(slot)
     more = count_text(facts.offset - facts.before, "record")
     return (

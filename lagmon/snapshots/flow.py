@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Since = tuple[tuple[str, str | None], int]  # verdict and cause, and since when
 
 _MOST_RECREATIONS = 100
-_MOST_TOLD_BY = 20
+_MOST_KEY_PARTS = 20
 _SIDES = ("source", "target")
 
 
@@ -65,7 +65,7 @@ class KeptFlow:
     losses: KeptLosses
     rests: dict[tuple[str, int], tuple[int, int]]  # quiet tails: the next offset, and up to where they reach
     confirmed: dict[tuple[str, int], int]  # when an offset was known to be of the log that was there
-    told_by: tuple[str, ...] = ()  # () of an earlier program
+    progress_key: tuple[str, ...] = ()  # () of an earlier program
     holding: KeptHolding = field(default_factory=KeptHolding)
 
 
@@ -87,7 +87,7 @@ class CopiedFlow:
     offsets: list[int]
     rests: list[int]
     confirmed: dict[tuple[str, int], int]
-    told_by: tuple[str, ...]
+    progress_key: tuple[str, ...]
     holding: KeptHolding
 
     @classmethod
@@ -110,12 +110,12 @@ class CopiedFlow:
             windows.next_offset[slots].tolist(),
             windows.rest[slots].tolist(),
             windows.confirmed(),
-            told_by(flow.order),
+            progress_key(flow.order),
             KeptHolding.of(flow),
         )
 
 
-def told_by(order: MirrorOrder) -> tuple[str, ...]:
+def progress_key(order: MirrorOrder) -> tuple[str, ...]:
     """Return what identifies a flow in addition to its clusters: its offsets, and its target names."""
     policy = order.flow.policy
     offsets = order.lag_from, order.offsets_cluster, order.offsets_topic, order.connector, order.group
@@ -145,7 +145,7 @@ def frame_of(copied: CopiedFlow, *, cluster_ids: tuple[str, str], now_ms: int, t
                 for name, offset, rest in zip(copied.resting, copied.offsets, copied.rests, strict=True)
             ],
             "confirmed": [(*name, at_ms) for name, at_ms in copied.confirmed.items()],
-            "told_by": copied.told_by,
+            "told_by": copied.progress_key,
             "holding": holding_document(copied.holding),
         }
     )
@@ -198,31 +198,31 @@ def read_flow(payload: bytes) -> KeptFlow:
             (short_text(topic), number(partition, least=0, most=MOST_ROWS)): instant(at_ms)
             for topic, partition, at_ms in table({"confirmed": []} | found, "confirmed", 3)
         },
-        tuple(short_text(one) for one in rows(found.get("told_by", []), most=_MOST_TOLD_BY)),
+        tuple(short_text(one) for one in rows(found.get("told_by", []), most=_MOST_KEY_PARTS)),
         read_holding(_part(found, "holding")) if "holding" in found else KeptHolding(),
     )
 
 
-def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
+def restore(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
     """Restore what was kept of a flow; under its locks. Ids that were read meanwhile are compared.
 
     Return whether it is trusted: not if the flow has other progress now, or other target topics.
     """
-    if kept.told_by and kept.told_by != told_by(flow.order):
+    if kept.progress_key and kept.progress_key != progress_key(flow.order):
         return False
     topics, order = flow.topics, flow.order.flow
     read, read_ms = dict(topics.ids), dict(topics.ids_at_ms)
     topics.ids |= {key: one for key, (one, _) in kept.ids.items()}
     topics.ids_at_ms |= {key: at_ms for key, (_, at_ms) in kept.ids.items()}
     topics.recreations = [*kept.recreations, *topics.recreations][-_MOST_RECREATIONS:]
-    topics.remade_ms = {(one.topic, one.side): one.at_ms for one in kept.recreations} | topics.remade_ms
+    topics.recreated_ms = {(one.topic, one.side): one.at_ms for one in kept.recreations} | topics.recreated_ms
     topics.recreated_total = kept.recreated_total | topics.recreated_total
     topics.missing_since = kept.missing_since | topics.missing_since
     flow.detectors.retention.total.update(kept.overtaken_total)
     flow.detectors.retention.settled.extendleft(reversed(kept.settled))
     flow.retention_ms = kept.retention_ms | flow.retention_ms
     # Before ids are compared: of what was removed with the old one.
-    flow.detectors.recreated.ends.take_up(kept.losses.ends)
+    flow.detectors.recreated.ends.restore(kept.losses.ends)
     for (topic, side), topic_id in read.items():
         if topics.ids[topic, side] == topic_id:
             topics.ids_at_ms[topic, side] = read_ms[topic, side]
@@ -230,43 +230,43 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
             alias = order.source if side == "source" else order.target
             name = topic if side == "source" else topics.remote.get(topic, "")
             flow.note_ids(alias, {name: topic_id}, now_ms)
-    flow.detectors.filtered.take_up(kept.holding.filtered)
-    flow.when_read = partial(_take_up_windows, kept=kept)
+    flow.detectors.filtered.restore(kept.holding.filtered)
+    flow.when_read = partial(_restore_windows, kept=kept)
     return True
 
 
-def _take_up_windows(flow: MirrorFlow, kept: KeptFlow) -> None:
+def _restore_windows(flow: MirrorFlow, kept: KeptFlow) -> None:
     """Have the windows, read anew, tell what they told before: nothing of older logs, and quiet tails."""
     windows = flow.windows
     # Not before: without an offset it would seem that the mirror has passed them.
-    flow.detectors.retention.take_up(flow, kept.overtaken)
+    flow.detectors.retention.restore(flow, kept.overtaken)
     losses = kept.losses
-    flow.detectors.recreated.take_up(losses.copies, losses.passed_over, losses.sent_to, losses.undecided)
-    flow.detectors.rewinds.take_up(kept.holding.again)
-    flow.detectors.repeats.take_up(kept.holding.repeats)
-    flow.detectors.retimed.take_up(flow, kept.holding.stamped)
-    remade = {one.topic: one.at_ms for one in kept.recreations if one.side == "source"}
-    windows.begin_anew({one.topic for one in losses.undecided})
+    flow.detectors.recreated.restore(losses.copies, losses.passed_over, losses.sent_to, losses.undecided)
+    flow.detectors.rewinds.restore(kept.holding.again)
+    flow.detectors.repeats.restore(kept.holding.repeats)
+    flow.detectors.retimed.restore(flow, kept.holding.stamped)
+    recreated = {one.topic: one.at_ms for one in kept.recreations if one.side == "source"}
+    windows.note_recreated({one.topic for one in losses.undecided})
     for topic, partition, slot in list(windows.slots()):
-        if topic in remade:
-            _leave_older_log(flow, slot, remade[topic])
+        if topic in recreated:
+            _leave_older_log(flow, slot, recreated[topic])
         confirmed_ms = kept.confirmed.get((topic, partition), -1)
-        if confirmed_ms >= remade.get(topic, 0):
+        if confirmed_ms >= recreated.get(topic, 0):
             windows.confirm(slot, confirmed_ms)
         offset, rest = kept.rests.get((topic, partition), (-1, -1))
         if windows.next_offset[slot] == offset and rest > offset:
             windows.settle(np.array([slot]), np.array([rest]))
 
 
-def _leave_older_log(flow: MirrorFlow, slot: int, remade_ms: int) -> None:
+def _leave_older_log(flow: MirrorFlow, slot: int, recreated_ms: int) -> None:
     """Forget the offsets before the fall that a re-created topic caused: that is no step back."""
     rings, filled = flow.windows.rings, int(flow.windows.rings.filled[slot])
     first = rings.length - filled
     offsets, times = (array[slot, first:].tolist() for array in (rings.offset, rings.committed_ms))
-    falls = [at for at in range(1, filled) if offsets[at] < offsets[at - 1] and times[at - 1] <= remade_ms]
+    falls = [at for at in range(1, filled) if offsets[at] < offsets[at - 1] and times[at - 1] <= recreated_ms]
     if falls:
         flow.windows.keep_newest(slot, filled - falls[-1])
-        flow.windows.confirm(slot, remade_ms)
+        flow.windows.confirm(slot, recreated_ms)
 
 
 def _part(found: Mapping[str, Any], name: str) -> dict[str, Any]:

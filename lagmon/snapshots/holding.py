@@ -59,8 +59,8 @@ def read_holding(document: Mapping[str, Any]) -> KeptHolding:
     """Return what was kept; raises MalformedError, in words, for anything else."""
     since_ms, told = {}, set()
     for topic, *seen in table(document, "filtered", 3):
-        since_ms[short_text(topic)], is_told = numbers(seen, count=2, least=0, most=MOST_LONG)
-        if is_told:
+        since_ms[short_text(topic)], is_connect = numbers(seen, count=2, least=0, most=MOST_LONG)
+        if is_connect:
             told.add(short_text(topic))
     return KeptHolding(
         KeptFiltered(since_ms, frozenset(told)),

@@ -10,8 +10,8 @@ import numpy as np
 from fleet.errors import MalformedError
 from fleet.verdicts.vocabulary import Cause
 from lagmon.mirrors.answers.findings import MirrorFinding
-from lagmon.mirrors.detectors.recreated.followed import Remade
-from lagmon.mirrors.detectors.recreated.passage import Base
+from lagmon.mirrors.detectors.recreated.followed import RecreatedTopic
+from lagmon.mirrors.detectors.recreated.outcome import Base
 from lagmon.mirrors.target_ends.ends import Held
 from lagmon.snapshots.reading import MOST_LONG, MOST_ROWS, instant, number, numbers, rows, table, text
 
@@ -34,7 +34,7 @@ class KeptLosses:
     passed_over: list[MirrorFinding] = field(default_factory=list)
     sent_to: dict[tuple[str, int], int] = field(default_factory=dict)
     ends: dict[str, Held] = field(default_factory=dict)
-    undecided: list[Remade] = field(default_factory=list)  # of an earlier program none
+    undecided: list[RecreatedTopic] = field(default_factory=list)  # of an earlier program none
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class CopiedLosses:
     copies: list[MirrorFinding]
     passed_over: list[MirrorFinding]
     sent_to: dict[tuple[str, int], int]
-    looks: dict[str, deque[Held]]
-    undecided: list[Remade] = field(default_factory=list)
+    polls: dict[str, deque[Held]]
+    undecided: list[RecreatedTopic] = field(default_factory=list)
 
     @classmethod
     def of(cls, flow: MirrorFlow) -> CopiedLosses:
         """Copy them."""
         known = flow.detectors.recreated
-        return cls(*known.kept(), known.ends.looks(), known.kept_undecided())
+        return cls(*known.kept(), known.ends.polls(), known.kept_undecided())
 
 
 def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[s
     Of the looks at a topic it is the last one until then: that one surely was at the topic of this id.
     """
     ends = []
-    for topic, looks in copied.looks.items():
-        sure = [held for held in tuple(looks) if held.at_ms <= known_ms.get(topic, -1)]
+    for topic, polls in copied.polls.items():
+        sure = [held for held in tuple(polls) if held.at_ms <= known_ms.get(topic, -1)]
         if sure:
             ends.append((topic, sure[-1].at_ms, *sure[-1].known[:3].tolist()))
     return {
@@ -71,16 +71,16 @@ def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[s
         "ends": ends,
         "undecided": [
             (
-                remade.topic,
-                remade.at_ms,
-                remade.gone_ms,
+                recreated.topic,
+                recreated.at_ms,
+                recreated.gone_ms,
                 [
                     (partition, base.next_offset, base.at_ms, base.target_end, int(base.sure), base.log_most)
-                    for partition, base in remade.open.items()
+                    for partition, base in recreated.open.items()
                 ],
-                remade.known_ms,
+                recreated.known_ms,
             )
-            for remade in copied.undecided
+            for recreated in copied.undecided
         ],
     }
 
@@ -143,21 +143,23 @@ def finding_of(row: object) -> MirrorFinding:
     )
 
 
-def _undecided(row: object) -> Remade:
+def _undecided(row: object) -> RecreatedTopic:
     topic, at_ms, gone_ms, bases, *known = rows(row, least=4, most=5)  # of an older process not since when
     known_ms = instant(known[0]) if known else -1
-    remade = Remade(text(topic, most=_MOST_TEXT), instant(at_ms), instant(gone_ms), known_ms=known_ms)
+    recreated = RecreatedTopic(
+        text(topic, most=_MOST_TEXT), instant(at_ms), instant(gone_ms), known_ms=known_ms
+    )
     for of_base in rows(bases, most=MOST_ROWS):
         partition, next_offset, base_ms, *told = rows(of_base, least=6, most=6)
         end, sure, log_most = numbers(told, count=3, least=-1, most=MOST_LONG)
-        remade.open[number(partition, least=0, most=MOST_ROWS)] = Base(
+        recreated.open[number(partition, least=0, most=MOST_ROWS)] = Base(
             number(next_offset, least=0, most=MOST_LONG),
             instant(base_ms),
             end,
             bool(number(sure, least=0, most=1)),
             log_most,
         )
-    return remade
+    return recreated
 
 
 def _ends(row: object) -> tuple[str, Held]:

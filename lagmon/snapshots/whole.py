@@ -121,9 +121,9 @@ class Snapshots:
             if ids is None or flow.when_read is not None:
                 return [] if former is None else [former]
             self._former.pop(_flow(name), None)
-        with self._mirrors.held():
+        with self._mirrors.locked():
             copied = snapshot_flow.CopiedFlow.of(flow)
-            told = self._mirrors.told_since(name)
+            told = self._mirrors.verdict_since(name)
         return [snapshot_flow.frame_of(copied, cluster_ids=ids, now_ms=self._now_ms(), told=told)]
 
     def _take_up_cluster(
@@ -179,10 +179,10 @@ class Snapshots:
             self._log.warning(f"{_sentence(error)}; {_EMPTY}", flow=name)
         else:
             if kept.cluster_ids == ids and all(ids):
-                with self._mirrors.held():
-                    is_believed = snapshot_flow.take_up(flow, kept, now_ms=self._now_ms())
+                with self._mirrors.locked():
+                    is_believed = snapshot_flow.restore(flow, kept, now_ms=self._now_ms())
                     if is_believed and kept.told is not None:
-                        self._mirrors.take_up_since(name, *kept.told)
+                        self._mirrors.restore_since(name, *kept.told)
                 if is_believed:
                     return
                 why = "snapshot: the source of the flow's offsets or the names of its target topics changed"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.connect.config_states import state_problems
 from fleet.connect.kinds import SOURCE, Task
-from lagmon.mirrors.tasks.states import TOLD
+from lagmon.mirrors.tasks.states import NOT_RUNNING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,7 +45,7 @@ class ConnectStates:
         }
 
     def _rows(self, name: str, states: Iterable[TaskState]) -> list[list[Any]]:
-        believed = [one for one in states if one.state in TOLD]
+        believed = [one for one in states if one.state in NOT_RUNNING]
         return [
             [
                 one.task,
@@ -71,7 +71,10 @@ def look_of(
         if each.kind == SOURCE and each.enabled and each.name in told
     }
     believed = [
-        (name, one.task, one.state) for name, states in flows.values() for one in states if one.state in TOLD
+        (name, one.task, one.state)
+        for name, states in flows.values()
+        for one in states
+        if one.state in NOT_RUNNING
     ]
     known: Begun = {}
     seen = set()

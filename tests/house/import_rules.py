@@ -178,7 +178,7 @@ PURE = {
         "logs/time_lag",
         "logs/transaction_limit",
         "logs/writer_clocks",
-        "mirrors/headroom/room",
+        "mirrors/headroom/estimate",
         "mirrors/partitions/steps_back",
         "mirrors/tasks/assignments",
         "snapshots/file",

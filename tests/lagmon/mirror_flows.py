@@ -70,7 +70,7 @@ class Mirrored:
         to = self.ends[topic, partition] if to is None else to
         self.flow.windows.take(topic, partition, to - 1, self.now, live=live)
 
-    def look(self, *, starts=True):
+    def poll(self, *, starts=True):
         """Look at both clusters' logs and the target's topics, and read the offsets topic to its end."""
         for lag, ends in ((self.a, self.ends), (self.b, self.target_ends)):
             known = [
@@ -104,15 +104,15 @@ class Mirrored:
             readable.note([Seen(one.place, one.first, first, first < end)])
         return len(due)
 
-    def go(self, seconds, *, each=None, step=1, look=10):
+    def go(self, seconds, *, each=None, step=1, poll=10):
         """Let time pass in steps of so many seconds; `each` is called at each step, before a look."""
         for second in range(step, seconds + 1, step):
             self.now += step * S
             if each is not None:
                 each()
-            if second % look == 0:
-                self.look()
-                self.sight()
+            if second % poll == 0:
+                self.poll()
+                self.snapshot()
         return self
 
     def rest(self, topic="orders", *, partitions=(0, 1)):
@@ -124,14 +124,14 @@ class Mirrored:
             self.go(30)
         return self
 
-    def sight(self):
+    def snapshot(self):
         return self.flow.see(self.now)
 
     def verdict(self):
-        return judge_flow(self.flow, self.sight())
+        return judge_flow(self.flow, self.snapshot())
 
     def flow_rows(self):
-        rows, _ = partition_page(self.flow, self.sight())
+        rows, _ = partition_page(self.flow, self.snapshot())
         return sorted(rows, key=lambda row: (row["topic"], row["partition"]))
 
     def slot(self, topic="orders", partition=0):
@@ -158,5 +158,5 @@ def busy(one, *, moves=(0, 1), commits=None):
 def busy_for_a_minute():
     """Give a flow of two partitions of which all was copied, and committed at once, for a minute."""
     one = Mirrored()
-    one.look()
+    one.poll()
     return one.rest().go(58, each=lambda: busy(one))

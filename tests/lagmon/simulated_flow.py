@@ -84,7 +84,7 @@ class Simulated:
         self.ids = {side: dict.fromkeys(TOPICS, "old") for side in "AB"}
         self.lists_again = dict.fromkeys("AB", False)
         self.runs, self.second, self.found = True, 0, []
-        self.look()
+        self.poll()
 
     def copy(self):
         """Copy all that there is of the topics that are there."""
@@ -101,7 +101,7 @@ class Simulated:
                 self.one.flow.windows.take(topic, 0, at - 1, self.one.now, live=True)
                 self.written[topic] = at
 
-    def look(self, *, lists=True):
+    def poll(self, *, lists=True):
         """Look at both sides and their ids; a topic that a list lacks is gone once a second one lacks it."""
         for side in "AB" if self.story.source_leads else "BA":
             lag = self.one.a if side == "A" else self.one.b
@@ -143,14 +143,14 @@ class Simulated:
                 self.flush()
             self.copy()
         if self.second % LOOK_S == story.looks_at:
-            self.look(lists=self.second % LIST_S // LOOK_S == story.lists_at)
+            self.poll(lists=self.second % LIST_S // LOOK_S == story.lists_at)
         one.flow.read_to_ms = one.now
         if self.second % 5 == story.told_at:
             self.check()
 
     def check(self):
         """Look at what is told: never more is proved than is true."""
-        told = [one for one in self.one.sight().findings if one.code is Cause.TOPIC_RECREATED]
+        told = [one for one in self.one.snapshot().findings if one.code is Cause.TOPIC_RECREATED]
         self.found = told or self.found  # it is told for a while only
         for one in told:
             assert one.side == self.side

@@ -43,7 +43,7 @@ def copied_again():
     flow.flow.syncs.note("orders", 0, upstream=end - 50, downstream=copy, live=True)
     flow.target_ends["A.orders", 0] += 50
     for _ in range(5):
-        flow.sight()
+        flow.snapshot()
         flow.copy_all()
         flow.now += 10_000
         flow.flow.note_ids("A", {"orders": "one"}, flow.now)

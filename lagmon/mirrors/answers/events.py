@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.quantity import count_text
 from lagmon.groups.rules.sentences import instant_text
-from lagmon.mirrors.detectors.rewinds.repeats import QUIET_MS, copied_text
+from lagmon.mirrors.detectors.rewinds.repeats import QUIET_MS, repeated_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,7 +94,7 @@ def _sentence(
     where = one.topic if len(worst) > 1 else f"{one.topic}-{one.partition}"
     of = f", in {count_text(len(worst), 'partition')}" if len(worst) > 1 else ""
     again = " from the start of its log" if kind == REPLAYED else ""
-    head = f"{copied_text(records, most, where, target)}{again}{of}."
+    head = f"{repeated_text(records, most, where, target)}{again}{of}."
     offset = "Its next offset" if len(worst) == 1 else f"The next offset of {one.topic}-{one.partition}"
     steps = max(each.times for each in worst)
     often = f", {steps} times in all: two workers may have copied at once" if steps > 1 else ""

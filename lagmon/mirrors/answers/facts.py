@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.snapshot import FlowSnapshot
 
 
-def beside(flow: MirrorFlow, found: FlowSnapshot, *, said: str) -> str:
+def other_facts(flow: MirrorFlow, found: FlowSnapshot, *, said: str) -> str:
     """Return further sentences, "" if everything is said already."""
     # Who does not run carries nothing, also while there is nothing to be copied.
     held = mirror_held.sentence(flow, found.held)
@@ -33,12 +33,12 @@ def beside(flow: MirrorFlow, found: FlowSnapshot, *, said: str) -> str:
         if found.now_ms - one.at_ms <= HELD_MS and one.topic not in lossy
     }
     if lately:
-        told.append(_remade(flow, list(lately.values())))
+        told.append(_recreated(flow, list(lately.values())))
     told += [
         found.restarted,
         flow.soonest.sentence(flow, found),
         mirror_unwatched.sentence(flow, found.unwatched),
-        mirror_unread.sentence(flow, found.sight, refused_only=True),
+        mirror_unread.sentence(flow, found.partitions, refused_only=True),
     ]
     return " ".join(one for one in told if one and one not in said)
 
@@ -53,10 +53,10 @@ def may_lose(flow: MirrorFlow, found: FlowSnapshot) -> str:
     )
 
 
-def _remade(flow: MirrorFlow, remade: list[Recreation]) -> str:
-    one = remade[-1]
+def _recreated(flow: MirrorFlow, recreated: list[Recreation]) -> str:
+    one = recreated[-1]
     side = flow.order.flow.source if one.side == "source" else flow.order.flow.target
     name = one.topic if one.side == "source" else flow.topics.remote.get(one.topic, one.topic)
-    others = len(remade) - 1
+    others = len(recreated) - 1
     more = f", and {others} more {'topic' if others == 1 else 'topics'} lately" if others else ""
     return f"{name} on {side} was re-created (seen at {instant_text(one.at_ms)}{more}): no loss is known."

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.dialect import unknown_name
 from fleet.verdicts.vocabulary import Verdict
-from lagmon.exposition.mirrors import MirrorTelling
+from lagmon.exposition.mirrors import MirrorSeries
 from lagmon.groups.answers import form_of, refusal
 from lagmon.groups.documents import offsets_document
 from lagmon.ingest.connect_states import take_states
 from lagmon.ingest.faults import fault_text, let_through
 from lagmon.mirrors.answers.pages import partition_page
 from lagmon.mirrors.answers.rows import flow_document
+from lagmon.mirrors.failed_flow import failed_flow
 from lagmon.mirrors.progress.movement import movement_document
-from lagmon.mirrors.unseen import unseen
 from lagmon.mirrors.verdict import judge_flow
 from runtime.process.channel import Answer
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.verdict import MirrorVerdict
     from runtime.process.clock import Clock
 
-SIGHT_S = 0.9  # verdicts that are younger are not made again
+FRESH_S = 0.9  # verdicts that are younger are not made again
 BACK_AFTER_MS = 600_000  # what is told again later than this after a restart is told anew
 
 
@@ -61,14 +61,14 @@ class MirrorAnswers:
         self._seen_at: float | None = None
         self._since: dict[str, tuple[tuple[str, str | None], int]] = {}
         self._former: dict[str, tuple[tuple[str, str | None], int]] = {}  # before a restart
-        self._begun_ms = int(clock.wall_s() * 1000)
+        self._started_ms = int(clock.wall_s() * 1000)
 
-    def sights(self) -> dict[str, tuple[FlowSnapshot, MirrorVerdict]]:
+    def snapshots(self) -> dict[str, tuple[FlowSnapshot, MirrorVerdict]]:
         """Return the snapshot and verdict of every flow, by name."""
         now_s = self._clock.wall_s()
-        if self._seen_at is None or not 0 <= now_s - self._seen_at < SIGHT_S:
+        if self._seen_at is None or not 0 <= now_s - self._seen_at < FRESH_S:
             now_ms = int(now_s * 1000)
-            with self.held():
+            with self.locked():
                 for name, flow in self.flows.items():
                     self._seen[name] = self._judged(flow, now_ms)
             for name, (_, told) in self._seen.items():
@@ -77,20 +77,20 @@ class MirrorAnswers:
         return self._seen
 
     @contextmanager
-    def held_as_seen(self) -> Iterator[dict[str, tuple[FlowSnapshot, MirrorVerdict]]]:
+    def locked_snapshots(self) -> Iterator[dict[str, tuple[FlowSnapshot, MirrorVerdict]]]:
         """Hold every lock, and return every flow's snapshot and verdict with the present slots.
 
         A slot may have been freed or assigned to another partition since its flow was judged. Such a flow is
         judged again.
         """
-        sights = self.sights()
-        with self.held():
+        snapshots = self.snapshots()
+        with self.locked():
             for name, flow in self.flows.items():
                 if self._versions[name] != flow.windows.version:
                     now_ms = int(self._clock.wall_s() * 1000)
-                    sights[name] = self._judged(flow, now_ms)
-                    self._follow(name, _words(sights[name][1]), now_ms)
-            yield sights
+                    snapshots[name] = self._judged(flow, now_ms)
+                    self._follow(name, _words(snapshots[name][1]), now_ms)
+            yield snapshots
 
     def _judged(self, flow: MirrorFlow, now_ms: int) -> tuple[FlowSnapshot, MirrorVerdict]:
         self._versions[flow.order.name] = flow.windows.version
@@ -99,13 +99,13 @@ class MirrorAnswers:
             return found, judge_flow(flow, found)
         except Exception as error:  # noqa: BLE001 - a mistake at one flow must not end what is told of others
             self._wrong(flow.order.name, error)
-            return unseen(now_ms, fault_text(error))
+            return failed_flow(now_ms, fault_text(error))
 
-    def told_since(self, flow: str) -> tuple[tuple[str, str | None], int] | None:
+    def verdict_since(self, flow: str) -> tuple[tuple[str, str | None], int] | None:
         """Return verdict and cause of a flow and since when it has them, None if not judged yet."""
         return self._former.get(flow) or self._since.get(flow)
 
-    def take_up_since(self, flow: str, words: tuple[str, str | None], since_ms: int) -> None:
+    def restore_since(self, flow: str, words: tuple[str, str | None], since_ms: int) -> None:
         """Restore an earlier verdict of a flow and its start, which holds if the verdict returns soon."""
         self._former[flow] = words, since_ms
 
@@ -118,7 +118,7 @@ class MirrorAnswers:
             self._since[flow] = former
         else:
             self._since[flow] = words, now_ms
-        if former is None or words[0] != Verdict.UNKNOWN or now_ms - self._begun_ms > BACK_AFTER_MS:
+        if former is None or words[0] != Verdict.UNKNOWN or now_ms - self._started_ms > BACK_AFTER_MS:
             self._former.pop(flow, None)
 
     def answer_flows(self, question: dict[str, Any]) -> Answer:
@@ -127,15 +127,15 @@ class MirrorAnswers:
         `canary_topic` is the topic that the service's canary judges.
         """
         topic = str(question.get("canary_topic", ""))
-        with self.held_as_seen() as sights:
-            told = [self._in_short(name, sights, topic) for name in self.flows]
+        with self.locked_snapshots() as snapshots:
+            told = [self._in_short(name, snapshots, topic) for name in self.flows]
         for row in (row for document in told for row in document["worst"]):
             row.pop("commits", None)
         return Answer({"status": 200}, [json.dumps({"flows": told}).encode()])
 
     def take_states(self, question: dict[str, Any]) -> Answer:
         """Take in what Kafka Connect reports of the mirrors' tasks."""
-        with self.held():
+        with self.locked():
             take_states(self.flows, question)
         return Answer()
 
@@ -147,9 +147,9 @@ class MirrorAnswers:
         name = question["flow"]
         if name not in self.flows:
             return refusal("unknown_flow", unknown_name("flow", name, self.flows), status=404)
-        with self.held_as_seen() as sights:
-            told = self._document(name, sights)
-            first, found = question.get("first", 0), sights[name][0]
+        with self.locked_snapshots() as snapshots:
+            told = self._document(name, snapshots)
+            first, found = question.get("first", 0), snapshots[name][0]
             most, search = question.get("most"), question.get("search", "")
             rows, count = partition_page(self.flows[name], found, first=first, most=most, search=search)
             told |= {"rows": rows, "count": count, "offset": first, "now_ms": found.now_ms}
@@ -158,30 +158,32 @@ class MirrorAnswers:
         return Answer({"status": 200}, [json.dumps(told).encode()])
 
     def _in_short(
-        self, name: str, sights: dict[str, tuple[FlowSnapshot, MirrorVerdict]], canary_topic: str
+        self, name: str, snapshots: dict[str, tuple[FlowSnapshot, MirrorVerdict]], canary_topic: str
     ) -> dict[str, Any]:
         flow = self.flows[name]
         try:
-            moves = movement_document(flow, sights[name][0], canary_topic=canary_topic)
-            return self._document(name, sights) | moves
+            moves = movement_document(flow, snapshots[name][0], canary_topic=canary_topic)
+            return self._document(name, snapshots) | moves
         except Exception as error:  # noqa: BLE001 - as above
             self._wrong(name, error)
-            sights[name] = unseen(sights[name][0].now_ms, fault_text(error))
-            moves = movement_document(flow, sights[name][0], canary_topic=canary_topic)
-            return self._document(name, sights) | moves
+            snapshots[name] = failed_flow(snapshots[name][0].now_ms, fault_text(error))
+            moves = movement_document(flow, snapshots[name][0], canary_topic=canary_topic)
+            return self._document(name, snapshots) | moves
 
-    def _document(self, name: str, sights: dict[str, tuple[FlowSnapshot, MirrorVerdict]]) -> dict[str, Any]:
-        found, told = sights[name]
+    def _document(
+        self, name: str, snapshots: dict[str, tuple[FlowSnapshot, MirrorVerdict]]
+    ) -> dict[str, Any]:
+        found, told = snapshots[name]
         return flow_document(self.flows[name], found, told, since_ms=self._since[name][1])
 
-    def telling(self, orders: Orders) -> MirrorTelling:
+    def series(self, orders: Orders) -> MirrorSeries:
         """Return the series of these flows."""
         flows = self.flows.values()
-        return MirrorTelling(
+        return MirrorSeries(
             flows, per_partition=orders.per_partition, max_series=orders.max_series, wrong=self._wrong
         )
 
-    def held(self) -> AbstractContextManager[Any]:
+    def locked(self) -> AbstractContextManager[Any]:
         """Hold every lock; a context manager."""
         stack = ExitStack()
         for lock in self._locks:

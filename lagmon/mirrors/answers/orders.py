@@ -86,7 +86,7 @@ class MirrorOrder:
     group: str = ""
     status_topic: str = ""
     config_topic: str = ""
-    tells_topics: bool = False
+    topics_known: bool = False
     _groups: PatternList = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +108,7 @@ class MirrorOrder:
         return frozenset((self.flow.source, self.flow.target, self.offsets_cluster))
 
     @property
-    def flush_is_said(self) -> bool:
+    def flush_is_configured(self) -> bool:
         """Tell whether the flow's `offset_flush_interval_s` is how often offsets are written at most.
 
         It is of a dedicated MirrorMaker whose file was read: that has its worker's settings. No connector
@@ -163,7 +163,7 @@ def order_of(
         flow.connector if flow.on_connect else "",
         status_topic=status_topic or flow.status_storage_topic or defaults["status"],
         config_topic=config_topic or known or defaults["configs"],
-        tells_topics=topics_read and (bool(flow.connector) or not flow.on_connect),
+        topics_known=topics_read and (bool(flow.connector) or not flow.on_connect),
     )
 
 
@@ -189,7 +189,7 @@ def write_mirror(order: MirrorOrder) -> dict[str, Any]:
         "group": order.group,
         "status_topic": order.status_topic,
         "config_topic": order.config_topic,
-        "tells_topics": order.tells_topics,
+        "tells_topics": order.topics_known,
     }
 
 

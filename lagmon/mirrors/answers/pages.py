@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lagmon.groups.rules.words import RANK, STATUS_OF, Reason, Status
 from lagmon.logs.polled_ends import polled_ends
 from lagmon.mirrors.answers.rows import row_document
-from lagmon.mirrors.progress.beginnings import begins_early
+from lagmon.mirrors.progress.first_offsets import starts_at_log_start
 
 if TYPE_CHECKING:
     from lagmon.mirrors.snapshot import FlowSnapshot
@@ -32,11 +32,11 @@ def partition_page(
     The worst come first, then those with the largest lag. Partitions of which the mirror has written no
     offset are among them. Each row has the looks at the log's end on the source, for a picture.
     """
-    sight, wanted = found.sight, search.casefold()
+    partitions, wanted = found.partitions, search.casefold()
     ordered: list[tuple[int, int, str, int, int | _Without]] = [
-        (-RANK[_status(sight.rows.reason[slot])], -int(sight.lag[slot]), topic, partition, slot)
+        (-RANK[_status(partitions.rows.reason[slot])], -int(partitions.lag[slot]), topic, partition, slot)
         for topic, partition, slot in flow.windows.slots()
-        if slot < len(sight.used) and sight.used[slot]
+        if slot < len(partitions.used) and partitions.used[slot]
     ]
     ordered += [
         (-RANK[_status_without(one)], -one[2], one[0], one[1], one) for one in flow.partitions_without()
@@ -50,7 +50,7 @@ def partition_page(
 
 def _row(flow: FlowView, found: FlowSnapshot, what: int | _Without) -> dict[str, Any]:
     if isinstance(what, int):
-        heads, place = flow.source.heads, int(found.sight.places[what])
+        heads, place = flow.source.heads, int(found.partitions.places[what])
         return row_document(flow, found, what) | {"ends": polled_ends(heads, place)}
     topic, partition, records = what
     return {
@@ -74,7 +74,7 @@ def _row(flow: FlowView, found: FlowSnapshot, what: int | _Without) -> dict[str,
 
 
 def _nothing(flow: FlowView) -> str:
-    if begins_early(flow):
+    if starts_at_log_start(flow):
         return "There has been nothing to copy."
     reset = flow.order.flow.offset_reset
     return f"Nothing has come since the mirror was to read it; it begins late (auto.offset.reset={reset})."

@@ -13,7 +13,7 @@ from lagmon.logs.time_lag import LagKind, written
 from lagmon.mirrors.answers.events import events_of
 from lagmon.mirrors.answers.findings import listed
 from lagmon.mirrors.detectors.left_out import unread as mirror_unread
-from lagmon.mirrors.headroom.of_slot import room_of
+from lagmon.mirrors.headroom.partition import headroom_of
 from lagmon.mirrors.verdict import row_sentence
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lagmon.logs.heads import Heads
     from lagmon.mirrors.metadata.topics import Missing
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.verdict import MirrorVerdict
     from lagmon.mirrors.view import FlowView
@@ -34,7 +34,7 @@ def flow_document(
     flow: FlowView, found: FlowSnapshot, told: MirrorVerdict, *, since_ms: int
 ) -> dict[str, Any]:
     """Return a flow in short."""
-    sight = found.sight
+    partitions = found.partitions
     overtaken = [one for one in found.overtaken if one.records]
     events = events_of(found.repeats, source=flow.order.flow.source, target=flow.order.flow.target)
     return {
@@ -53,14 +53,14 @@ def flow_document(
         else {"cause": str(told.standstill[0]), "sentence": told.standstill[1]},
         "since_ms": since_ms,
         "read_to_ms": _known(found.read_to_ms),
-        "cadence_s": sight.cadence_ms / 1000,
-        "partitions": int(np.count_nonzero(sight.used)),
+        "cadence_s": partitions.cadence_ms / 1000,
+        "partitions": int(np.count_nonzero(partitions.used)),
         "lag_records": _known(told.lag),
         "lag_s": _seconds(told.lag_s),
-        "lag_s_kind": _largest_kind(sight).name.lower(),
+        "lag_s_kind": _largest_kind(partitions).name.lower(),
         "unknown_partitions": told.unknown,
-        "tail_records": int(sight.tail[sight.used].sum()),
-        "unread": mirror_unread.sentence(flow, sight, refused_only=True),
+        "tail_records": int(partitions.tail[partitions.used].sum()),
+        "unread": mirror_unread.sentence(flow, partitions, refused_only=True),
         "overtaken": [
             {
                 "topic": one.topic,
@@ -85,7 +85,7 @@ def flow_document(
         "findings_total": len(found.findings),
         "events": [one.document() for one in events],
         # Whether no other partition may yet be found to have lost records by what is found.
-        "findings_settled": not (found.uncounted or found.stood or found.undecided),
+        "findings_settled": not (found.uncounted or found.before_deleted or found.undecided),
         "recreated": [
             {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}
             for one in flow.topics.recreations
@@ -109,23 +109,23 @@ def _age(one: Missing) -> tuple[int, str, str]:
 
 def row_document(flow: FlowView, found: FlowSnapshot, slot: int) -> dict[str, Any]:
     """Return one partition with an offset, as it was judged: a newer offset may be read by now."""
-    sight, windows = found.sight, flow.windows
+    partitions, windows = found.partitions, flow.windows
     topic, partition = windows.name(slot)
-    source, place = flow.source.heads, int(sight.places[slot])
-    target_place = int(sight.target_places[slot])
+    source, place = flow.source.heads, int(partitions.places[slot])
+    target_place = int(partitions.target_places[slot])
     rings, filled = windows.rings, int(windows.rings.filled[slot])
-    next_offset = int(sight.known_to[slot] - sight.tail[slot])
+    next_offset = int(partitions.known_to[slot] - partitions.tail[slot])
     columns = slice(rings.length - filled, rings.length)
-    start, next_record = int(source.start[place]), sight.next_record[slot : slot + 1]
+    start, next_record = int(source.start[place]), partitions.next_record[slot : slot + 1]
     produced_ms, produced = written(source, np.array([place], np.int32), next_record)
-    room = room_of(flow, found.sight, slot, int(produced_ms[0]), LagKind(int(produced[0])))
+    headroom = headroom_of(flow, found.partitions, slot, int(produced_ms[0]), LagKind(int(produced[0])))
     lost = found.uncounted.get((topic, partition))
     return {
         "topic": topic,
         "target_topic": flow.topics.remote.get(topic),
         "partition": partition,
-        "status": STATUS_OF[Reason(int(sight.rows.reason[slot]))].name,
-        "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
+        "status": STATUS_OF[Reason(int(partitions.rows.reason[slot]))].name,
+        "reason": Reason(int(partitions.rows.reason[slot])).name.lower(),
         "sentence": row_sentence(flow, found, slot),
         "next_offset": next_offset,
         "next_offset_estimated": (topic, partition) in flow.estimated,
@@ -133,16 +133,16 @@ def row_document(flow: FlowView, found: FlowSnapshot, slot: int) -> dict[str, An
         "end_offset": _known(int(source.end[place])),
         "start_offset": _known(start),
         "target_end_offset": _end(flow.target.heads, target_place),
-        "lag_records": _known(int(sight.lag[slot])),
-        "lag_s": _seconds(float(sight.lag_s[slot])),
-        "lag_s_kind": LagKind(int(sight.lag_kind[slot])).name.lower(),
-        "tail_records": int(sight.tail[slot]),
+        "lag_records": _known(int(partitions.lag[slot])),
+        "lag_s": _seconds(float(partitions.lag_s[slot])),
+        "lag_s_kind": LagKind(int(partitions.lag_kind[slot])).name.lower(),
+        "tail_records": int(partitions.tail[slot]),
         "overtaken_records": 0 if lost is None else lost.records,
         "overtaken_records_most": 0 if lost is None else lost.most,
-        "headroom_records": room.records if room is not None else None,
-        "headroom_s": room.seconds if room is not None else None,
-        "headroom_from": str(room.how) if room is not None else None,
-        "offsets_not_committing": bool(sight.not_committing[slot]),
+        "headroom_records": headroom.records if headroom is not None else None,
+        "headroom_s": headroom.seconds if headroom is not None else None,
+        "headroom_from": str(headroom.how) if headroom is not None else None,
+        "offsets_not_committing": bool(partitions.not_committing[slot]),
         "source_topic_id": flow.topics.ids.get((topic, "source")),
         "target_topic_id": flow.topics.ids.get((topic, "target")),
         "commits": [
@@ -157,14 +157,14 @@ def row_document(flow: FlowView, found: FlowSnapshot, slot: int) -> dict[str, An
     }
 
 
-def _largest_kind(sight: MirrorSight) -> LagKind:
+def _largest_kind(partitions: PartitionsSnapshot) -> LagKind:
     """Return how good the largest time lag of the flow's partitions is; a bound if any of them is one."""
-    used = np.flatnonzero(sight.used)
+    used = np.flatnonzero(partitions.used)
     if not len(used):
         return LagKind.NONE
-    if (sight.lag_kind[used] == LagKind.AT_LEAST).any():
+    if (partitions.lag_kind[used] == LagKind.AT_LEAST).any():
         return LagKind.AT_LEAST
-    return LagKind(int(sight.lag_kind[used[np.argmax(sight.lag_s[used])]]))
+    return LagKind(int(partitions.lag_kind[used[np.argmax(partitions.lag_s[used])]]))
 
 
 def _end(heads: Heads, place: int) -> int | None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
 
@@ -19,7 +19,7 @@ class Detector(Protocol):
     `flow.questions`, and finds the answer there at a later poll.
     """
 
-    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
         """Take in what is known of the flow now."""
 
     def findings(self, flow: FlowView, now_ms: int) -> Sequence[MirrorFinding]:

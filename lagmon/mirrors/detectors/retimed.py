@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lagmon.cluster.state import ClusterLag
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
 _CREATE, _APPEND = "CreateTime", "LogAppendTime"
@@ -55,9 +55,9 @@ class RetimedRecords(Detector):
     _stamped: dict[str, Stamped] = field(default_factory=dict)
     _counting: dict[str, _Counting] = field(default_factory=dict)
 
-    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
         """Follow the target topics that stamp records while their source topics do not."""
-        now_ms, remote, types = sight.now_ms, flow.topics.remote, flow.settings.types
+        now_ms, remote, types = partitions.now_ms, flow.topics.remote, flow.settings.types
         for topic in {name for name, side in types if side == "target"} & remote.keys():
             restamps = types[topic, "target"] == _APPEND and types.get((topic, "source")) == _CREATE
             if restamps or topic in self._stamped:
@@ -79,7 +79,7 @@ class RetimedRecords(Detector):
         """Return what is kept over a restart."""
         return {topic: replace(one) for topic, one in self._stamped.items()}
 
-    def take_up(self, flow: FlowView, kept: Mapping[str, Stamped]) -> None:
+    def restore(self, flow: FlowView, kept: Mapping[str, Stamped]) -> None:
         """Restore what an earlier process knew.
 
         Ends are kept apart from it, and a moment earlier: an end that is lower by that belongs to the same

@@ -9,13 +9,13 @@ import numpy as np
 from fleet.quantity import duration_text
 from lagmon.groups.rules.words import How, Status
 from lagmon.logs.time_lag import LagKind, written
-from lagmon.mirrors.headroom.of_slot import room_of
-from lagmon.mirrors.partitions.sight import LOOK_MS
+from lagmon.mirrors.headroom.partition import headroom_of
+from lagmon.mirrors.partitions.snapshot import POLL_MS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.headroom.room import Headroom
+    from lagmon.mirrors.headroom.estimate import Headroom
     from lagmon.mirrors.snapshot import FlowSnapshot
     from lagmon.mirrors.view import FlowView
 
@@ -38,34 +38,41 @@ class Soonest:
 
     def sentence(self, flow: FlowView, found: FlowSnapshot) -> str:
         """Return when and where that is; "" if nothing waits, or it is not in sight or unknown."""
-        sight = found.sight
-        waits = sight.used & (sight.lag > 0) & ~sight.not_committing & np.isin(sight.rows.status, _WAITING)
+        partitions = found.partitions
+        waits = (
+            partitions.used
+            & (partitions.lag > 0)
+            & ~partitions.not_committing
+            & np.isin(partitions.rows.status, _WAITING)
+        )
         if not waits.any():
             self._at_ms = -1
             return ""
-        if self._at_ms < 0 or not 0 <= found.now_ms - self._at_ms < LOOK_MS:
+        if self._at_ms < 0 or not 0 <= found.now_ms - self._at_ms < POLL_MS:
             self._at_ms, self._said = found.now_ms, _said(flow, found, np.flatnonzero(waits))
         return self._said
 
 
 def _said(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> str:
-    rooms = [(room, slot) for slot, room in _rooms(flow, found, waits) if room.how in _WORTH]
-    if not rooms:
+    headrooms = [
+        (headroom, slot) for slot, headroom in _headrooms(flow, found, waits) if headroom.how in _WORTH
+    ]
+    if not headrooms:
         return ""
-    room, slot = min(rooms, key=lambda one: (one[0].seconds, one[1]))
+    headroom, slot = min(headrooms, key=lambda one: (one[0].seconds, one[1]))
     topic, partition = flow.windows.name(slot)
-    seconds = room.seconds or 0.0
-    when = _WORTH[room.how].format(duration_text(round(seconds))) if seconds >= 1 else "any time now"
+    seconds = headroom.seconds or 0.0
+    when = _WORTH[headroom.how].format(duration_text(round(seconds))) if seconds >= 1 else "any time now"
     return f"Retention deletes unreplicated records of {topic}-{partition} {when}."
 
 
-def _rooms(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> list[tuple[int, Headroom]]:
+def _headrooms(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> list[tuple[int, Headroom]]:
     """Return the headroom of those of these slots that may be closest."""
-    sight = found.sight
+    partitions = found.partitions
     by_age: list[tuple[float, int]] = []
     by_speed: list[tuple[float, int]] = []
-    lag_s = sight.lag_s[waits].tolist()
-    records = (sight.next_record[waits] - flow.source.heads.start[sight.places[waits]]).tolist()
+    lag_s = partitions.lag_s[waits].tolist()
+    records = (partitions.next_record[waits] - flow.source.heads.start[partitions.places[waits]]).tolist()
     moving, retention_ms = flow.starts.moving, flow.retention_ms
     for slot, seconds, left in zip(waits.tolist(), lag_s, records, strict=True):
         name = flow.windows.name(slot)
@@ -77,9 +84,9 @@ def _rooms(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> list
     slots = sorted({slot for some in (by_age, by_speed) for _, slot in sorted(some)[:_CLOSEST]})
     if not slots:
         return []
-    produced_ms, kinds = written(flow.source.heads, sight.places[slots], sight.next_record[slots])
+    produced_ms, kinds = written(flow.source.heads, partitions.places[slots], partitions.next_record[slots])
     told = [
-        (slot, room_of(flow, found.sight, slot, at_ms, LagKind(kind)))
+        (slot, headroom_of(flow, found.partitions, slot, at_ms, LagKind(kind)))
         for slot, at_ms, kind in zip(slots, produced_ms.tolist(), kinds.tolist(), strict=True)
     ]
-    return [(slot, room) for slot, room in told if room is not None]
+    return [(slot, headroom) for slot, headroom in told if headroom is not None]

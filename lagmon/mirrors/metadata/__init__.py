@@ -1,7 +1,6 @@
 """Topics of a flow on both sides: names, ids, settings.
 
-topics     the topics of one flow on both sides, and what is missing
-settings   what the settings of these topics are on both sides
-ids        ask a cluster for the ids and settings of the topics that flows read and write there
-id_rounds  how often the ids of topics are asked for, and for how long one is waited for
+topics    the topics of one flow on both sides, what is missing, and how long an id is awaited
+settings  the settings of these topics on both sides
+ids       read the ids and settings of the topics that flows use on one cluster
 """

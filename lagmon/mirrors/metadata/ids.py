@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fleet.errors import MirrorwatchError, RefusedError
 from lagmon.cluster.late_ids import in_time
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS
-from lagmon.mirrors.metadata.id_rounds import ids_every_s
+from lagmon.mirrors.metadata.topics import ids_every_s
 from runtime.kafka.admin import ClusterAdmin
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class MirrorIds:
                 if not self._refused_ms:
                     self._tell(
                         f"{error}: without them Mirrorwatch cannot show retention headroom, nor"
-                        f" whether a target topic stamps records; grant DescribeConfigs on the topics of"
+                        " whether a target topic stamps records; grant DescribeConfigs on the topics of"
                         f" {self.alias}"
                     )
                 self._refused_ms[name] = now_ms

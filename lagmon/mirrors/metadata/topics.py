@@ -70,10 +70,10 @@ class MirrorTopics:
 
     flow: Flow
     # Called with both names of a topic if only the mirror's version decides whether it is replicated.
-    carries: Callable[[str, str], bool] = _always
+    replicates: Callable[[str, str], bool] = _always
     remote: dict[str, str] = field(default_factory=dict)  # by the source's name: the target's
     recreations: list[Recreation] = field(default_factory=list)  # the last hundred, newest last
-    remade_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # the newest of each, all of them
+    recreated_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # the newest of each, all of them
     recreated_total: dict[tuple[str, str], int] = field(default_factory=dict)  # by topic and side
     ids: dict[tuple[str, str], str] = field(default_factory=dict)  # by the source's name and side
     ids_at_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # when each was read last
@@ -104,10 +104,12 @@ class MirrorTopics:
                     found[name] = known
             self.remote, self._undecided = found, undecided
             self._forget_ids()
-        carried = {name: remote for name, remote in self._undecided.items() if self.carries(name, remote)}
-        if carried:
-            self.remote = self.remote | carried
-            self._undecided = {name: one for name, one in self._undecided.items() if name not in carried}
+        replicated = {
+            name: remote for name, remote in self._undecided.items() if self.replicates(name, remote)
+        }
+        if replicated:
+            self.remote = self.remote | replicated
+            self._undecided = {name: one for name, one in self._undecided.items() if name not in replicated}
 
     def _forget_ids(self) -> None:
         """Forget ids of removed topics, except those that were read last: they may return."""
@@ -115,7 +117,7 @@ class MirrorTopics:
         gone.sort(key=lambda key: self.ids_at_ms.get(key, -1))
         for key in gone[:-MOST_IDS_GONE]:
             del self.ids[key]
-            for kept in (self.ids_at_ms, self.known_since_ms, self.remade_ms, self.recreated_total):
+            for kept in (self.ids_at_ms, self.known_since_ms, self.recreated_ms, self.recreated_total):
                 kept.pop(key, None)
 
     @property
@@ -134,7 +136,7 @@ class MirrorTopics:
             return None
         found = Recreation(topic, side, now_ms, str(before), topic_id)
         self.recreations = [*self.recreations[-99:], found]
-        self.remade_ms[topic, side] = now_ms
+        self.recreated_ms[topic, side] = now_ms
         self.recreated_total[topic, side] = self.recreated_total.get((topic, side), 0) + 1
         return found
 
@@ -243,3 +245,18 @@ class MirrorTopics:
         for (topic, _), since_ms in self._waiting_since.items():
             oldest[topic] = min(since_ms, oldest.get(topic, since_ms))
         return {topic: since_ms for topic, since_ms in oldest.items() if topic in self.remote}
+
+
+IDS_EVERY_S = 10.0  # between two rounds
+FEW = 1_000  # topics: with more, rounds are further apart (1,000 take the broker about 0.1 s)
+IDS_WITHIN_MS = 60_000  # how long a topic's id is awaited, or for two rounds
+
+
+def ids_every_s(topics: int) -> float:
+    """Return the time between two rounds that read the ids of so many topics."""
+    return IDS_EVERY_S * max(1.0, topics / FEW)
+
+
+def ids_within_ms(topics: int) -> float:
+    """Return for how long a topic's id is awaited, with at most so many topics in its cluster."""
+    return max(IDS_WITHIN_MS, 2000 * ids_every_s(topics))

@@ -18,19 +18,19 @@ import numpy as np
 
 from lagmon.logs.readable import IDLE_MS, MOST_OFFSETS, Readers
 from lagmon.logs.record_due import RecordReaders
-from lagmon.mirrors.partitions.cadence import observed_cadence_ms
-from lagmon.mirrors.partitions.sight import LEAST_MS, LOOK_MS
+from lagmon.mirrors.partitions.snapshot import LEAST_MS, POLL_MS
+from lagmon.mirrors.partitions.window import observed_cadence_ms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirrors.facts import FlowFacts
-    from lagmon.mirrors.partitions.sight import MirrorPace
+    from lagmon.mirrors.partitions.snapshot import MirrorPace
 
     Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
 
-RESTING_LOOKS = 2  # polls with the same end: the log is idle
+IDLE_POLLS = 2  # polls with the same end: the log is idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: i
     found[used] = readable.readable_from(at, offset)
     end, stable = heads.end[at], heads.stable[at]
     head = np.where((stable >= 0) & pace.committed_only, np.minimum(stable, end), end)
-    rests = heads.stood(RESTING_LOOKS)[at]
+    rests = heads.stood(IDLE_POLLS)[at]
     cadence_ms = observed_cadence_ms(flow.windows, pace.configured_ms, pace.floor_ms)
     # Read the tail of a due offset before the mirror would count as stopped.
-    idle_ms = now_ms - flow.windows.committed_ms[used] - cadence_ms + IDLE_MS - LOOK_MS
+    idle_ms = now_ms - flow.windows.committed_ms[used] - cadence_ms + IDLE_MS - POLL_MS
     there = (offset >= heads.start[at]) & pace.tails
     first = np.maximum(np.maximum(offset, found[used]), flow.windows.rest[used])
     unread[used] = there & (head > first) & ~readable.has_record(at, first)
@@ -85,5 +85,5 @@ def _kept_coming(
     heads = flow.source.heads
     first_ms, _ = heads.passed_ms(places, first)
     last_ms, _ = heads.passed_ms(places, head - 1)
-    long: Flags = (first_ms >= 0) & (last_ms - first_ms > max(LEAST_MS, 2 * cadence_ms + 2 * LOOK_MS) // 2)
+    long: Flags = (first_ms >= 0) & (last_ms - first_ms > max(LEAST_MS, 2 * cadence_ms + 2 * POLL_MS) // 2)
     return long

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lagmon.mirrors.facts import FlowFacts
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
 
 
 class OpenTransactions:
@@ -19,10 +19,10 @@ class OpenTransactions:
     def __init__(self) -> None:
         self.topics: set[str] = set()
 
-    def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
+    def note(self, flow: FlowFacts, partitions: PartitionsSnapshot) -> None:
         """Note the logs whose last stable offset is below their end."""
-        slots = np.flatnonzero(sight.used & (sight.places >= 0))
-        places = sight.places[slots]
+        slots = np.flatnonzero(partitions.used & (partitions.places >= 0))
+        places = partitions.places[slots]
         stable = flow.source.heads.stable[places]
         undecided = (stable >= 0) & (stable < flow.source.heads.end[places])
         self.topics |= {flow.windows.name(slot)[0] for slot in slots[undecided].tolist()}

@@ -50,8 +50,8 @@ class MirrorWindows:
         self._slots: dict[tuple[str, int], int] = {}
         self._names: list[tuple[str, int] | None] = []
         self._free: list[int] = []
-        self._anew: set[int] = set()
-        self._taken_away: dict[
+        self._other_log: set[int] = set()
+        self._removed: dict[
             tuple[str, int], tuple[list[int], list[int]]
         ] = {}  # removed offsets, and their times
         self._steps_back: list[StepBack] = []
@@ -93,15 +93,15 @@ class MirrorWindows:
 
     def take(self, topic: str, partition: int, offset: int, at_ms: int, *, live: bool) -> None:
         """Take in that the record at this offset is replicated; `live` if it was read as it was written."""
-        slot, offset = self.begin(topic, partition), min(offset, MOST_OFFSET)
+        slot, offset = self.ensure_slot(topic, partition), min(offset, MOST_OFFSET)
         self._put_back(slot)
-        anew = slot in self._anew
-        if anew:
-            self._anew.remove(slot)
+        is_other_log = slot in self._other_log
+        if is_other_log:
+            self._other_log.remove(slot)
             if offset + 1 < self.next_offset[slot]:  # else it continued at its old position
                 self.rings.clear(np.array([slot], np.int32))
         if offset + 1 != self.next_offset[slot]:
-            if not anew and (live or at_ms > self._live_ms >= 0):  # else it is part of a backlog
+            if not is_other_log and (live or at_ms > self._live_ms >= 0):  # else it is part of a backlog
                 self._note_step(topic, partition, int(self.next_offset[slot]), offset + 1, at_ms)
             self.moved_ms[slot] = at_ms
             self.rest[slot] = -1
@@ -120,16 +120,16 @@ class MirrorWindows:
         if self.rest[slot] >= 0:
             self._lift(slot)
 
-    def begin(self, topic: str, partition: int) -> int:
+    def ensure_slot(self, topic: str, partition: int) -> int:
         """Return the slot of a partition; assign one if it has none."""
         slot = self._slots.get((topic, partition))
-        return self._begin(topic, partition) if slot is None else slot
+        return self._new_slot(topic, partition) if slot is None else slot
 
-    def take_looks(self, slots: NDArray[np.intp], next_offsets: Longs, at_ms: Longs) -> None:
+    def take_polls(self, slots: NDArray[np.intp], next_offsets: Longs, at_ms: Longs) -> None:
         """Take in the next offset of many slots at once, each once, as `take` does live."""
         special = self.rest[slots] >= 0
-        if self._anew:
-            special |= np.isin(slots, list(self._anew))
+        if self._other_log:
+            special |= np.isin(slots, list(self._other_log))
         for one in np.flatnonzero(special).tolist():
             self.take(*self.name(int(slots[one])), int(next_offsets[one]) - 1, int(at_ms[one]), live=True)
         slots, next_offsets, at_ms = slots[~special], next_offsets[~special], at_ms[~special]
@@ -165,7 +165,7 @@ class MirrorWindows:
         taken_ms = max(times[-1], at_ms)
         self._note_step(topic, partition, int(self.next_offset[slot]), 0, taken_ms)
         self.forget(topic, partition)
-        self._taken_away[topic, partition] = [*offsets, 0], [*times, taken_ms]
+        self._removed[topic, partition] = [*offsets, 0], [*times, taken_ms]
 
     def take_steps_back(self) -> list[StepBack]:
         """Return the steps back since the last call."""
@@ -178,7 +178,7 @@ class MirrorWindows:
 
     def forget(self, topic: str, partition: int) -> None:
         """Forget an offset that has no meaning any more; nothing was removed."""
-        self._taken_away.pop((topic, partition), None)
+        self._removed.pop((topic, partition), None)
         slot = self._slots.pop((topic, partition), None)
         if slot is None:
             return
@@ -192,7 +192,7 @@ class MirrorWindows:
         for name in names:
             slot = self._slots.get(name)
             if slot is None:
-                self._taken_away.pop(name, None)
+                self._removed.pop(name, None)
                 continue
             filled = int(self.rings.filled[slot])
             times = self.rings.committed_ms[slot, self.rings.length - filled :]
@@ -204,16 +204,16 @@ class MirrorWindows:
                 self.rest[slot] = -1
                 self.keep_newest(slot, since)
 
-    def begin_anew(self, topics: Container[str]) -> None:
+    def note_recreated(self, topics: Container[str]) -> None:
         """Note re-created topics: the next offset of a partition belongs to another log."""
         slots = {slot for (topic, _), slot in self._slots.items() if topic in topics}
         self.unsettle(np.array([slot for slot in slots if self.rest[slot] >= 0], np.int64))
-        self._anew |= slots
-        self._taken_away = {name: one for name, one in self._taken_away.items() if name[0] not in topics}
+        self._other_log |= slots
+        self._removed = {name: one for name, one in self._removed.items() if name[0] not in topics}
 
     def confirm(self, slot: int, at_ms: int) -> None:
         """Note that an offset belongs to the log that existed at this instant, whenever it was written."""
-        self._anew.discard(slot)
+        self._other_log.discard(slot)
         self._confirmed_ms[slot] = at_ms
 
     def confirmed_ms(self, slot: int) -> int:
@@ -265,7 +265,7 @@ class MirrorWindows:
         found: NDArray[np.bool_] = filled & (row == self.next_offset[slot])
         return found
 
-    def _begin(self, topic: str, partition: int) -> int:
+    def _new_slot(self, topic: str, partition: int) -> int:
         if self._free:
             slot = self._free.pop()
             self._names[slot] = (topic, partition)
@@ -275,9 +275,9 @@ class MirrorWindows:
             self._hold(slot + 1)
         self.turns[slot] += 1
         self._slots[topic, partition] = slot
-        away = self._taken_away.pop((topic, partition), None)
-        if away is not None:
-            offsets, times = (np.array(one, np.int64) for one in away)
+        removed = self._removed.pop((topic, partition), None)
+        if removed is not None:
+            offsets, times = (np.array(one, np.int64) for one in removed)
             unknown = np.full(len(offsets), -1, np.int64)
             self.rings.append(np.full(len(offsets), slot, np.int32), offsets, times, unknown, live=True)
         return slot
@@ -292,7 +292,36 @@ class MirrorWindows:
 
     def _clear(self, slot: int) -> None:
         self.rings.clear(np.array([slot], np.int32))
-        self._anew.discard(slot)
+        self._other_log.discard(slot)
         self._confirmed_ms.pop(slot, None)
         for array in (self.next_offset, self.committed_ms, self.moved_ms, self.rest):
             array[slot] = -1
+
+
+LONGEST_MS = 600_000  # a longer gap shows little traffic, not rare commits
+SURE_OF_SHORT = 8  # offsets in a window
+
+
+def observed_cadence_ms(windows: MirrorWindows, configured_ms: int, floor_ms: int = 0) -> int:
+    """Return the cadence: the shortest of the partitions' usual gaps between offsets, at least the floor.
+
+    A partition with little traffic has long gaps of its own; the busiest shows the worker's. A restarted
+    worker writes more often for a while. So gaps shorter than the configured one count only if all but one
+    gap of the window are that short. Gaps shorter than the floor never count.
+    """
+    count = len(windows)
+    filled = windows.rings.filled[:count]
+    busy = filled >= 4
+    if not busy.any():
+        return configured_ms
+    gaps = np.maximum(np.diff(windows.rings.committed_ms[:count][busy], axis=1), 0)
+    known = filled[busy].astype(np.intp) - 1  # gaps; those before them sort last
+    gaps[np.arange(gaps.shape[1]) < gaps.shape[1] - known[:, None]] = np.iinfo(gaps.dtype).max
+    gaps.sort(axis=1)
+    row = np.arange(len(gaps))
+    usual = (gaps[row, (known - 1) // 2] + gaps[row, known // 2]) / 2
+    longest_but_one = gaps[row, known - 2]
+    longest_but_one[filled[busy] < SURE_OF_SHORT] = configured_ms
+    usual = np.where(usual < configured_ms, np.clip(longest_but_one, usual, configured_ms), usual)
+    shortest = float(usual.min())
+    return max(floor_ms, int(shortest) if shortest <= LONGEST_MS else configured_ms)

@@ -80,7 +80,7 @@ class MirrorOffsets:
         partitions = await self._find(stopping)
         if not partitions:
             return
-        self._begin(partitions)
+        self._start(partitions)
         await read_on_thread(self._read, partitions, stopping=stopping, ending=self._ending)
 
     def tell(self, problem: str) -> None:
@@ -90,14 +90,14 @@ class MirrorOffsets:
 
     async def _find(self, stopping: asyncio.Event) -> int:
         """Return how many partitions the topic has, 0 if stopped meanwhile."""
-        begun_ns = self._clock.monotonic_ns()
+        started_ns = self._clock.monotonic_ns()
         while not stopping.is_set():
             with self._lock:
                 found = self._host.topics.get(self.topic, 0)
                 listed, lacks = self._host.listed, "" if found else self._lacks()
             if found:
                 return found
-            waited_s = (self._clock.monotonic_ns() - begun_ns) / 1e9
+            waited_s = (self._clock.monotonic_ns() - started_ns) / 1e9
             if listed or waited_s > FIRST_LOOK_S:
                 raise UnavailableError(lacks)
             await self._clock.wait(stopping, timeout_s=WAIT_S)
@@ -115,7 +115,7 @@ class MirrorOffsets:
             f" elsewhere (set {keys})"
         )
 
-    def _begin(self, partitions: int) -> None:
+    def _start(self, partitions: int) -> None:
         with self._lock:
             self._identity.begin(partitions)
         self._handed_over.begin()
@@ -144,7 +144,7 @@ class MirrorOffsets:
             before = self.intake.taken.offsets  # heartbeats and checkpoints do not count
             with self.turn:
                 self.intake.take(batch.keys, batch.values, batch.times_ms, read_ms=now_ms, live=live)
-            self._tell_malformed(now_ms)
+            self._log_malformed(now_ms)
             self.read_records += len(batch.keys)
             self.tell("")
             if live and self.on_flush is not None and self.intake.taken.offsets > before:
@@ -155,7 +155,7 @@ class MirrorOffsets:
             self.tell(ended(str(fault)))
         self._advance()
 
-    def _tell_malformed(self, now_ms: int) -> None:
+    def _log_malformed(self, now_ms: int) -> None:
         taken = self.intake.taken
         due = self.intake.notice.due(taken.malformed, now_ms)
         if due:
@@ -170,19 +170,19 @@ class MirrorOffsets:
         with self._lock:
             self._identity.check()
             heads, places = self._host.heads, self._host.places.of(self.topic)
-            looks = [
+            polls = [
                 (partition, int(heads.stable[place]), int(heads.end[place]), int(sampled))
                 for partition, place, sampled in zip(
                     range(len(places)), places, heads.sampled_ms[places].tolist(), strict=True
                 )
                 if partition in self._position
             ]
-        for partition, stable, end, sampled_ms in looks:
+        for partition, stable, end, sampled_ms in polls:
             to = stable if stable >= 0 else end
             if to >= 0 and self._position[partition] >= to:
                 self._read_to[partition] = sampled_ms
-        if self._first_ends is None and all(end >= 0 for _, _, end, _ in looks):
-            self._first_ends = {partition: max(0, stable) for partition, stable, _, _ in looks}
+        if self._first_ends is None and all(end >= 0 for _, _, end, _ in polls):
+            self._first_ends = {partition: max(0, stable) for partition, stable, _, _ in polls}
         read_to_ms = min(self._read_to.values())
         for flow in self._flows:
             flow.read_to_ms = read_to_ms

@@ -45,18 +45,18 @@ class EqualProgress:
         self._find()
         source, target = flow.source.heads, flow.target.heads
         on_source, on_target = self._places
-        looked_ms = source.sampled_ms[on_source]
-        self._take(looked_ms)
+        polled_ms = source.sampled_ms[on_source]
+        self._take(polled_ms)
         end, end_ms = target.end[on_target], target.sampled_ms[on_target]
         new = (self._end_ms < 0) & (end >= 0) & (end_ms > self._taken_ms)
         self._end[new], self._end_ms[new] = end[new], end_ms[new]
-        self._take(looked_ms)
+        self._take(polled_ms)
         both = min(int(one.sampled_ms.max(initial=-1)) for one in (source, target))
         flow.read_to_ms = min(now_ms, int(self._taken_ms.max(initial=-1)) if len(self._keys) else both)
 
-    def _take(self, looked_ms: Longs) -> None:
+    def _take(self, polled_ms: Longs) -> None:
         """Take in the polls of targets whose source was polled since."""
-        counts = (self._end_ms >= 0) & (looked_ms >= self._end_ms)
+        counts = (self._end_ms >= 0) & (polled_ms >= self._end_ms)
         if not counts.any():
             return
         windows, start = self._flow.windows, self._flow.source.heads.start[self._places[0]]
@@ -64,10 +64,10 @@ class EqualProgress:
             found = [windows.slot(*key) for key in self._keys]
             self._slots = np.array([-1 if slot is None else slot for slot in found], np.intp)
         for one in np.flatnonzero(counts & (self._slots < 0) & ((self._end > 0) | (start == 0))).tolist():
-            self._slots[one] = windows.begin(*self._keys[one])
+            self._slots[one] = windows.ensure_slot(*self._keys[one])
         self._version = windows.version
         taken = counts & (self._slots >= 0)
-        windows.take_looks(self._slots[taken], self._end[taken], self._end_ms[taken])
+        windows.take_polls(self._slots[taken], self._end[taken], self._end_ms[taken])
         self._taken_ms[counts] = self._end_ms[counts]
         self._end_ms[counts] = -1
 

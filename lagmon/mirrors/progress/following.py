@@ -42,14 +42,14 @@ class MirrorFollowing:
     async def run(self, stopping: asyncio.Event) -> None:
         """Follow until stopped."""
         while not stopping.is_set():
-            await asyncio.to_thread(self._look)
+            await asyncio.to_thread(self._follow_once)
             await self._clock.wait(stopping, timeout_s=EVERY_S)
 
     def tell(self, problem: str) -> None:
         """Set why the flow's progress is not read; an empty text if it is."""
         self._flow.problem = problem
 
-    def _look(self) -> None:
+    def _follow_once(self) -> None:
         with ExitStack() as held:
             for lock in (*self._locks, self.turn):
                 held.enter_context(lock)

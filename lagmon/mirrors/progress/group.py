@@ -159,7 +159,7 @@ class GroupProgress:
         """Take in all slots with one new commit at once."""
         if self._usual:
             taken = np.array(self._usual, np.int64).T
-            self._flow.windows.take_looks(taken[0].astype(np.intp), taken[1], taken[2])
+            self._flow.windows.take_polls(taken[0].astype(np.intp), taken[1], taken[2])
             self._usual.clear()
 
     def _is_better(self, slot: int, group: str, held: _Held) -> bool:
@@ -182,7 +182,7 @@ class GroupProgress:
         first = _first_new(offsets, times, held)
         if first == filled - 1 and live and held is not None:
             at_ms = min(times[-1] + skew_ms, now_ms)
-            self._usual.append((self._flow.windows.begin(*key), offsets[-1], at_ms))
+            self._usual.append((self._flow.windows.ensure_slot(*key), offsets[-1], at_ms))
             return
         for column in range(first, filled):
             at_ms = min(times[column] + skew_ms, now_ms)

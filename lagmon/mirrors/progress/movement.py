@@ -13,7 +13,7 @@ import numpy as np
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS
-from lagmon.mirrors.standstill import standing
+from lagmon.mirrors.standstill import stalled_slots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,39 +31,39 @@ def movement_document(flow: FlowView, found: FlowSnapshot, *, canary_topic: str)
     `standing` lists topics, the canary's first if it is one of them. `canary` is None if the mirror has no
     offset of that topic.
     """
-    sight, windows = found.sight, flow.windows
-    count = len(sight.used)
+    partitions, windows = found.partitions, flow.windows
+    count = len(partitions.used)
     own = np.zeros(count, np.bool_)
     own[[*_own_slots(flow, canary_topic, count).values()]] = True
-    stands = _overtaken(flow, found)
-    stands[standing(flow, found, np.flatnonzero(sight.used))] = True
-    others = {*np.flatnonzero(stands & ~own).tolist()}
+    stalled = _overtaken(flow, found)
+    stalled[stalled_slots(flow, found, np.flatnonzero(partitions.used))] = True
+    others = {*np.flatnonzero(stalled & ~own).tolist()}
     # By name: a slot may have been freed since that poll.
-    still = {topic for topic, _, slot in windows.slots() if slot in others} if others else set()
+    topics_stalled = {topic for topic, _, slot in windows.slots() if slot in others} if others else set()
     held = {one.topic for one in found.held}
-    topics = sorted((still | held) - {canary_topic})
+    topics = sorted((topics_stalled | held) - {canary_topic})
     moved_ms = windows.moved_ms[:count]
     return {
-        "standing": [*([canary_topic] if (stands & own).any() or canary_topic in held else []), *topics][
+        "standing": [*([canary_topic] if (stalled & own).any() or canary_topic in held else []), *topics][
             :LISTED
         ],
-        "settles_s": sight.stopped_after_ms / 1000,
-        "moved_ms": _known(int(moved_ms[sight.used & ~own].max(initial=_NEVER))),
-        "own_moved_ms": _known(int(moved_ms[sight.used & own].max(initial=_NEVER))),
+        "settles_s": partitions.stopped_after_ms / 1000,
+        "moved_ms": _known(int(moved_ms[partitions.used & ~own].max(initial=_NEVER))),
+        "own_moved_ms": _known(int(moved_ms[partitions.used & own].max(initial=_NEVER))),
         "canary": _canary_document(flow, canary_topic, count),
     }
 
 
 def _overtaken(flow: FlowView, found: FlowSnapshot) -> NDArray[np.bool_]:
     """Return which partitions are stalled at records that were provably deleted unread."""
-    sight = found.sight
-    proved = np.zeros(len(sight.used), np.bool_)
+    partitions = found.partitions
+    proved = np.zeros(len(partitions.used), np.bool_)
     for one in found.findings:
         if one.code is Cause.OVERTAKEN and one.partition is not None:
             slot = flow.windows.slot(one.topic, one.partition)
             if slot is not None and slot < len(proved):
                 proved[slot] = True
-    proved &= sight.used & (sight.rows.reason == Reason.DELETED_UNREAD) & (sight.deleted > 0)
+    proved &= partitions.used & (partitions.rows.reason == Reason.DELETED_UNREAD) & (partitions.deleted > 0)
     return proved
 
 

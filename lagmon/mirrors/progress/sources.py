@@ -11,7 +11,7 @@ from lagmon.mirrors.progress.connect import MirrorOffsets
 from lagmon.mirrors.progress.equal import EqualProgress
 from lagmon.mirrors.progress.following import MirrorFollowing
 from lagmon.mirrors.progress.group import GroupProgress
-from lagmon.mirrors.tasks.worker import AssignmentsTold, StatesTold
+from lagmon.mirrors.tasks.worker import AssignmentsIntake, StatesIntake
 from lagmon.syncs.sources import sync_readers
 from runtime.process.logs import Redactor
 
@@ -94,8 +94,8 @@ def _of_tasks(
                 found.setdefault((order.offsets_cluster, topic), []).append(flow)
     clean = Redactor(orders.secrets).foreign
     told: list[tuple[tuple[str, str], Told]] = [
-        *((at, StatesTold(found, clean)) for at, found in states.items()),
-        *((at, AssignmentsTold(found)) for at, found in assignments.items()),
+        *((at, StatesIntake(found, clean)) for at, found in states.items()),
+        *((at, AssignmentsIntake(found)) for at, found in assignments.items()),
     ]
     return [
         WorkerTopic(

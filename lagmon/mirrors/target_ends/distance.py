@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.mirrors.progress.beginnings import begins_early
+from lagmon.mirrors.progress.first_offsets import starts_at_log_start
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirrors.facts import FlowFacts
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
 
     Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
@@ -52,12 +52,12 @@ _ARRAYS = (
     "_gapped",
     "_low",
     "_high",
-    "_told_at",
+    "_set_at",
     "_seen",
-    "_looks",
+    "_polls",
     "_anchors",
     "_end",
-    "_looked_ms",
+    "_polled_ms",
     "_read_ms",
     "_before",
 )
@@ -67,21 +67,21 @@ READING_MS = 2_000  # ends are read within this time of a poll's start, if the e
 
 
 @dataclass(frozen=True, slots=True)
-class PastLook:
+class PastPoll:
     """How far the mirror was at most at a poll, and how many markers may follow."""
 
     most: int
     end: int  # of its target
     gaps: int = 0  # at most ...
     records: int = 0  # ... among so many records; 0: unknown
-    copies_all: bool = False  # whether each gap is a marker that ends a replicated record
+    replicates_all: bool = False  # whether each gap is a marker that ends a replicated record
 
     def most_at(self, end: int) -> int | None:
         """Return the largest offset that the mirror can be at when its target ends there; None if unknown."""
         came = end - self.end
         if came <= 0:
             return None if came else self.most
-        found = [came + 1] if self.copies_all else []
+        found = [came + 1] if self.replicates_all else []
         if self.records:
             gaps = self.gaps * came / self.records
             # The lengths of transactions vary: of few markers there may be half as many more.
@@ -90,21 +90,21 @@ class PastLook:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class DistanceRange:
     """The bounds of a distance, in records, and polls that show how far the mirror is at most."""
 
     low: int
     high: int
-    looks: tuple[PastLook, ...] = ()
+    polls: tuple[PastPoll, ...] = ()
 
     def most_at(self, end: int) -> int | None:
         """Return the largest offset that the mirror can be at when its target ends there; None if unknown."""
-        found = [one.most_at(end) for one in self.looks]
+        found = [one.most_at(end) for one in self.polls]
         return min((most for most in found if most is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class CopyLook:
+class EndPoll:
     """A poll of a target's end, and between which offsets the mirror was then."""
 
     least: int
@@ -113,7 +113,7 @@ class CopyLook:
     at_ms: int
 
 
-def copies_all(flow: FlowFacts, slot: int) -> bool:
+def replicates_all(flow: FlowFacts, slot: int) -> bool:
     """Return whether each gap of a partition is a marker that ends a replicated record."""
     return not flow.committed_only and flow.windows.name(slot)[0] not in flow.settings.compacted
 
@@ -125,15 +125,15 @@ class DistanceBounds:
         self._known, self._fell, self._gapped = (np.zeros(0, np.bool_) for _ in range(3))
         self._losing: Flags = np.zeros(0, np.bool_)  # slots whose targets lack what the source deleted
         self._low, self._high = (np.zeros(0, np.int64) for _ in range(2))
-        self._told_at = np.zeros(
+        self._set_at = np.zeros(
             (2, 0), np.int64
         )  # the target's ends where the upper and the lower bound were set
-        self._seen = np.zeros((4, 0), np.int64)  # the newest poll that was used, as CopyLook has it
-        self._looks = np.zeros((2, KEPT, 0), np.int64)  # of polls with other ends: `most` and the end
+        self._seen = np.zeros((4, 0), np.int64)  # the newest poll that was used, as EndPoll has it
+        self._polls = np.zeros((2, KEPT, 0), np.int64)  # of polls with other ends: `most` and the end
         # Old polls: an upper bound of the distance, the target's end and the time; the newer one is last.
         self._anchors = np.zeros((3, 2, 0), np.int64)
         self._end = np.zeros(0, np.int64)  # of the target, at a poll that is not used yet
-        self._looked_ms = np.zeros(0, np.int64)  # when that was, or the last used poll
+        self._polled_ms = np.zeros(0, np.int64)  # when that was, or the last used poll
         self._read_ms = np.zeros(0, np.int64)  # when its ends had been read
         self._before = np.zeros(
             (3, 0), np.int64
@@ -146,12 +146,12 @@ class DistanceBounds:
         """Take in the partitions of which the source deleted records that are not replicated yet."""
         self._open_losses = names
 
-    def of(self, flow: FlowFacts, slot: int) -> Reach | None:
+    def of(self, flow: FlowFacts, slot: int) -> DistanceRange | None:
         """Return the bounds of a slot, None if no poll has shown any yet."""
         if not self._is_followed(flow, slot) or not self._known[slot]:
             return None
         low, high = int(self._low[slot]), int(self._high[slot])
-        last = [(most, end) for most, end in self._looks[:, :, slot].T.tolist() if end >= 0]
+        last = [(most, end) for most, end in self._polls[:, :, slot].T.tolist() if end >= 0]
         spans = [
             # Zero markers in so many records: there may be one in as many more.
             (max(0, above - (end - most)) + 1, end - since)
@@ -160,12 +160,12 @@ class DistanceBounds:
             if 0 <= since < end
         ]
         gaps, records = min(spans, key=lambda one: one[0] / one[1], default=(0, 0))
-        copies = copies_all(flow, slot)
-        looks = [PastLook(most, end, gaps, records, copies) for most, end in last]
-        since, until = self._told_at[:, slot].tolist()
+        copies = replicates_all(flow, slot)
+        polls = [PastPoll(most, end, gaps, records, copies) for most, end in last]
+        since, until = self._set_at[:, slot].tolist()
         if until - since >= LEAST_RECORDS and not self._fell[slot]:
-            looks.append(PastLook(until - low, until, high - low, until - since))
-        return Reach(low, high, tuple(looks))
+            polls.append(PastPoll(until - low, until, high - low, until - since))
+        return DistanceRange(low, high, tuple(polls))
 
     def before(self, flow: FlowFacts, slot: int, since_ms: int) -> tuple[int, int] | None:
         """Return the bounds before a target outgrew the offsets since then; else the present ones."""
@@ -185,43 +185,48 @@ class DistanceBounds:
         """
         return self._is_followed(flow, slot) and bool(self._gapped[slot])
 
-    def newest(self, flow: FlowFacts, slot: int) -> CopyLook | None:
+    def newest(self, flow: FlowFacts, slot: int) -> EndPoll | None:
         """Return the newest poll of a slot's target that was used, None if there is none."""
         if not self._is_followed(flow, slot) or self._seen[3, slot] < 0:
             return None
-        return CopyLook(*self._seen[:, slot].tolist())
+        return EndPoll(*self._seen[:, slot].tolist())
 
     def most_at(self, flow: FlowFacts, slot: int, end: int) -> int | None:
         """Return the largest offset that the mirror can be at when its target ends there; None if unknown."""
-        reach = self.of(flow, slot)
+        span = self.of(flow, slot)
         followed = self._is_followed(flow, slot)
-        if reach is None and followed and int(self._looks[1, -1, slot]) == end >= 0:
-            return int(self._looks[0, -1, slot])
-        return None if reach is None else reach.most_at(end)
+        if span is None and followed and int(self._polls[1, -1, slot]) == end >= 0:
+            return int(self._polls[0, -1, slot])
+        return None if span is None else span.most_at(end)
 
     def forget(self, slot: int) -> None:
         """Start again with a slot's next poll: its target lacks records from here on."""
         if slot < len(self._known):
             self._known[slot] = False
 
-    def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
+    def note(self, flow: FlowFacts, partitions: PartitionsSnapshot) -> None:
         """Take in the polls since the last time; for new slots, all polls that are kept.
 
         Not before the offsets are read: an incomplete list of offsets would give wrong bounds.
         """
-        if 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
+        if 0 <= partitions.now_ms - self._noted_ms < EVERY_MS:
             return
-        self._noted_ms = sight.now_ms
+        self._noted_ms = partitions.now_ms
         if flow.read_to_ms < 0:
             return
-        there = sight.used & (sight.places >= 0) & (sight.target_places >= 0) & (sight.tail == 0)
-        anew = self._follow_slots(flow, len(sight.used))
-        self._losing = sight.deleted > 0
+        there = (
+            partitions.used
+            & (partitions.places >= 0)
+            & (partitions.target_places >= 0)
+            & (partitions.tail == 0)
+        )
+        is_new = self._follow_slots(flow, len(partitions.used))
+        self._losing = partitions.deleted > 0
         open_slots = (flow.windows.slot(*name) for name in self._open_losses)
         self._losing[[one for one in open_slots if one is not None and one < len(self._losing)]] = True
-        self._look_back(flow, sight, np.flatnonzero(there & anew))
-        self._use(flow, sight, np.flatnonzero(there & (self._end >= 0)))
-        self._take(flow, sight, np.flatnonzero(there))
+        self._bound_by_past(flow, partitions, np.flatnonzero(there & is_new))
+        self._use(flow, partitions, np.flatnonzero(there & (self._end >= 0)))
+        self._take(flow, partitions, np.flatnonzero(there))
 
     def _follow_slots(self, flow: FlowFacts, count: int) -> Flags:
         """Forget slots that were assigned since, to whatever partition; return which."""
@@ -229,39 +234,41 @@ class DistanceBounds:
         if np.array_equal(turns, self._turns):
             return np.zeros(count, np.bool_)
         more = count - len(self._turns)
-        anew: Flags = turns != np.concatenate((self._turns, np.zeros(more, np.int32)))
+        is_new: Flags = turns != np.concatenate((self._turns, np.zeros(more, np.int32)))
         self._turns = turns.copy()
         for array in _ARRAYS:
             kept = getattr(self, array)
             grown = np.concatenate((kept, np.zeros((*kept.shape[:-1], more), kept.dtype)), axis=-1)
-            grown[..., anew] = 0 if kept.dtype == np.bool_ else -1
+            grown[..., is_new] = 0 if kept.dtype == np.bool_ else -1
             setattr(self, array, grown)
-        return anew
+        return is_new
 
-    def _look_back(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
+    def _bound_by_past(
+        self, flow: FlowFacts, partitions: PartitionsSnapshot, slots: NDArray[np.intp]
+    ) -> None:
         """Bound by the earlier polls that are kept, oldest first."""
         if not len(slots):
             return
-        source = flow.source.heads.state(sight.places[slots])
-        target = flow.target.heads.state(sight.target_places[slots])
+        source = flow.source.heads.state(partitions.places[slots])
+        target = flow.target.heads.state(partitions.target_places[slots])
         row = np.arange(len(slots))
-        starts = flow.source.heads.start[sight.places[slots]]
+        starts = flow.source.heads.start[partitions.places[slots]]
         source_ends, source_ms = source.ends, source.times + np.int64(source.origin_ms)
         for ends, times in zip(target.ends, target.times, strict=True):
-            looked_ms = times + np.int64(target.origin_ms)
-            read_ms = looked_ms + READING_MS
+            polled_ms = times + np.int64(target.origin_ms)
+            read_ms = polled_ms + READING_MS
             later = (source_ends >= 0) & (source_ms >= read_ms)
             ended = np.where(later.any(axis=0), source_ends[later.argmax(axis=0), row], -1)
             at = ends >= 0
-            self._bound(flow, slots[at], ends[at], (looked_ms[at], read_ms[at]), (starts[at], ended[at]))
+            self._bound(flow, slots[at], ends[at], (polled_ms[at], read_ms[at]), (starts[at], ended[at]))
 
-    def _use(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
+    def _use(self, flow: FlowFacts, partitions: PartitionsSnapshot, slots: NDArray[np.intp]) -> None:
         """Bound by a poll that was followed by a poll of the source, or by a written offset."""
-        source, places = flow.source.heads, sight.places[slots]
-        looked_ms, read_ms = self._looked_ms[slots], self._read_ms[slots]
+        source, places = flow.source.heads, partitions.places[slots]
+        polled_ms, read_ms = self._polled_ms[slots], self._read_ms[slots]
         later = source.sampled_ms[places] >= read_ms
         logs = np.where(later, source.start[places], -1), np.where(later, source.end[places], -1)
-        used = self._bound(flow, slots, self._end[slots], (looked_ms, read_ms), logs)
+        used = self._bound(flow, slots, self._end[slots], (polled_ms, read_ms), logs)
         self._end[used] = -1
 
     def _bound(
@@ -278,37 +285,37 @@ class DistanceBounds:
         log starts, and its log ends at some later poll; -1 if unknown.
         """
         offsets, times = flow.windows.rings.offset[slots], flow.windows.rings.committed_ms[slots]
-        known, (looked_ms, read_ms) = (times >= 0) & (offsets >= 0), times_ms
+        known, (polled_ms, read_ms) = (times >= 0) & (offsets >= 0), times_ms
         starts, source_ends = source_logs
         written = np.where(known & (times > read_ms[:, None] + WRITING_MS), offsets, _FAR)
         most = np.minimum(written.min(axis=1, initial=_FAR), np.where(source_ends >= 0, source_ends, _FAR))
-        least = np.where(known & (times < looked_ms[:, None]), offsets, -1).max(axis=1, initial=-1)
+        least = np.where(known & (times < polled_ms[:, None]), offsets, -1).max(axis=1, initial=-1)
         use = (most < _FAR) & (least >= 0) & (most >= least)
         slots, ends, least, most = (one[use] for one in (slots, ends, least, most))
-        looked_ms, starts = looked_ms[use], starts[use]
+        polled_ms, starts = polled_ms[use], starts[use]
         low, high = ends - most, ends - least
         rose = ~self._known[slots] | (low > self._high[slots])
         fell = ~rose & (high < self._low[slots])
         more = slots[rose & self._known[slots]]
-        self._before[:, more] = self._low[more], self._high[more], looked_ms[rose & self._known[slots]]
+        self._before[:, more] = self._low[more], self._high[more], polled_ms[rose & self._known[slots]]
         self._gapped[slots] |= fell & ~self._losing[slots] & (ends >= self._seen[2, slots])
-        if begins_early(flow):  # what was deleted unread is before the log's start
+        if starts_at_log_start(flow):  # what was deleted unread is before the log's start
             self._gapped[slots] |= (starts >= 0) & (ends < least - starts)
-        self._anchor(slots, np.stack((high, ends, looked_ms)), high - low, rose, fell)
+        self._anchor(slots, np.stack((high, ends, polled_ms)), high - low, rose, fell)
         self._keep(slots, most, ends, rose, fell)
         fits = ~(rose | fell)
         # For equal bounds, keep the first poll of the upper one and the last of the lower one.
-        self._told_at[0, slots] = np.where(fits & (self._high[slots] <= high), self._told_at[0, slots], ends)
-        self._told_at[1, slots] = np.where(fits & (self._low[slots] > low), self._told_at[1, slots], ends)
+        self._set_at[0, slots] = np.where(fits & (self._high[slots] <= high), self._set_at[0, slots], ends)
+        self._set_at[1, slots] = np.where(fits & (self._low[slots] > low), self._set_at[1, slots], ends)
         self._low[slots] = np.where(fits, np.maximum(self._low[slots], low), low)
         self._high[slots] = np.where(fits, np.minimum(self._high[slots], high), high)
-        self._seen[:, slots] = least, most, ends, looked_ms
+        self._seen[:, slots] = least, most, ends, polled_ms
         self._known[slots] = True
         return slots
 
-    def _anchor(self, slots: NDArray[np.intp], look: Longs, width: Longs, rose: Flags, fell: Flags) -> None:
+    def _anchor(self, slots: NDArray[np.intp], poll: Longs, width: Longs, rose: Flags, fell: Flags) -> None:
         """Keep two old polls from which markers can be counted."""
-        before, (high, ends, at_ms) = self._anchors[:, 1, slots], look
+        before, (high, ends, at_ms) = self._anchors[:, 1, slots], poll
         self._anchors[:, :, slots[rose]] = -1
         # A fall is of markers, which the anchor before covers, or of records that were left out, which are
         # past.
@@ -318,25 +325,25 @@ class DistanceBounds:
         self._anchors[:, 0, slots[moves]] = before[:, moves]
         # A poll with less than half the range soon shows more, though over fewer records.
         puts = rose | moves | (before[0] - high >= np.maximum(width, 1))
-        self._anchors[:, 1, slots[puts]] = look[:, puts]
+        self._anchors[:, 1, slots[puts]] = poll[:, puts]
 
     def _keep(self, slots: NDArray[np.intp], most: Longs, ends: Longs, rose: Flags, fell: Flags) -> None:
         """Keep the last polls; of those with the same end, the tightest bound."""
-        was_most, was_end = self._looks[:, -1, slots]
+        was_most, was_end = self._polls[:, -1, slots]
         same = (was_end == ends) & ~fell & ~(rose & self._known[slots])
-        self._looks[:, :, slots[(rose | fell) & ~same]] = -1
-        self._looks[:, :-1, slots[rose & same]] = -1
-        self._looks[0, -1, slots[same]] = np.minimum(was_most, most)[same]
+        self._polls[:, :, slots[(rose | fell) & ~same]] = -1
+        self._polls[:, :-1, slots[rose & same]] = -1
+        self._polls[0, -1, slots[same]] = np.minimum(was_most, most)[same]
         others = slots[~same]
-        self._looks[:, :-1, others] = self._looks[:, 1:, others]
-        self._looks[:, -1, others] = most[~same], ends[~same]
+        self._polls[:, :-1, others] = self._polls[:, 1:, others]
+        self._polls[:, -1, others] = most[~same], ends[~same]
 
-    def _take(self, flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
+    def _take(self, flow: FlowFacts, partitions: PartitionsSnapshot, slots: NDArray[np.intp]) -> None:
         """Keep the newest poll of each target's end until it can be used."""
-        heads, places = flow.target.heads, sight.target_places[slots]
-        new = (heads.sampled_ms[places] > self._looked_ms[slots]) & (heads.end[places] >= 0)
+        heads, places = flow.target.heads, partitions.target_places[slots]
+        new = (heads.sampled_ms[places] > self._polled_ms[slots]) & (heads.end[places] >= 0)
         self._end[slots[new]] = heads.end[places[new]]
-        looked_ms = heads.sampled_ms[places[new]]
+        polled_ms = heads.sampled_ms[places[new]]
         read_ms = np.int64(flow.target.ends_read_ms)
-        self._looked_ms[slots[new]] = looked_ms
-        self._read_ms[slots[new]] = np.where(read_ms >= looked_ms, read_ms, looked_ms + READING_MS)
+        self._polled_ms[slots[new]] = polled_ms
+        self._read_ms[slots[new]] = np.where(read_ms >= polled_ms, read_ms, polled_ms + READING_MS)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirrors.facts import FlowFacts
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
 
     Longs = NDArray[np.int64]
 
@@ -77,14 +77,14 @@ class TargetEnds:
         self._held: dict[str, deque[Held]] = {}
         self._noted_ms = -EVERY_MS
 
-    def note(self, flow: FlowFacts, sight: MirrorSight) -> None:
+    def note(self, flow: FlowFacts, partitions: PartitionsSnapshot) -> None:
         """Note the present state."""
-        if 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
+        if 0 <= partitions.now_ms - self._noted_ms < EVERY_MS:
             return
-        self._noted_ms = sight.now_ms
+        self._noted_ms = partitions.now_ms
         target, remote = flow.target, flow.topics.remote
         sampled_ms = target.heads.sampled_ms
-        offsets = _next_offsets(flow, sight)
+        offsets = _next_offsets(flow, partitions)
         read_ms = np.where(offsets < 0, -1, flow.read_to_ms)
         known = np.stack((target.heads.start, target.heads.end, offsets, read_ms))
         for topic, name in remote.items():
@@ -92,37 +92,37 @@ class TargetEnds:
             if not places or name not in target.topics:
                 continue  # keep what it held until it exists again
             at_ms = int(sampled_ms[places].max())
-            looks = self._held.setdefault(topic, deque(maxlen=LOOKS))
-            if at_ms >= 0 and (not looks or looks[-1].at_ms < at_ms):
+            polls = self._held.setdefault(topic, deque(maxlen=LOOKS))
+            if at_ms >= 0 and (not polls or polls[-1].at_ms < at_ms):
                 now = Held(at_ms, known.take(places, axis=1))
-                if looks:
-                    _keep_next_offsets(now, looks[-1])
-                looks.append(now)
+                if polls:
+                    _keep_next_offsets(now, polls[-1])
+                polls.append(now)
         for topic in self._held.keys() - remote.keys():
             del self._held[topic]
 
-    def made_anew(self, topic: str, known_ms: int) -> Held | None:
+    def recreated(self, topic: str, known_ms: int) -> Held | None:
         """Return the last poll that surely was of the old topic, and forget all; None if there is none."""
-        looks = self._held.pop(topic, deque())
-        return next((held for held in reversed(looks) if held.at_ms <= known_ms), None)
+        polls = self._held.pop(topic, deque())
+        return next((held for held in reversed(polls) if held.at_ms <= known_ms), None)
 
-    def looks(self) -> dict[str, deque[Held]]:
+    def polls(self) -> dict[str, deque[Held]]:
         """Return the last polls of each topic, oldest first; read them only."""
         return dict(self._held)
 
-    def take_up(self, held: Mapping[str, Held]) -> None:
+    def restore(self, held: Mapping[str, Held]) -> None:
         """Restore the last poll of an earlier process; polls since then are newer."""
         for topic, one in held.items():
             self._held[topic] = deque([one, *self._held.get(topic, ())], maxlen=LOOKS)
 
 
-def _next_offsets(flow: FlowFacts, sight: MirrorSight) -> Longs:
+def _next_offsets(flow: FlowFacts, partitions: PartitionsSnapshot) -> Longs:
     """Return by target place where the mirror is; -1 if unknown, or at its log start."""
     found = np.full(len(flow.target.heads.end), -1, np.int64)
     if flow.read_to_ms >= 0:
-        slots = np.flatnonzero((sight.places >= 0) & (sight.target_places >= 0))
-        offsets, starts = flow.windows.next_offset[slots], flow.source.heads.start[sight.places[slots]]
-        found[sight.target_places[slots]] = np.where(offsets > np.maximum(starts, 0), offsets, -1)
+        slots = np.flatnonzero((partitions.places >= 0) & (partitions.target_places >= 0))
+        offsets, starts = flow.windows.next_offset[slots], flow.source.heads.start[partitions.places[slots]]
+        found[partitions.target_places[slots]] = np.where(offsets > np.maximum(starts, 0), offsets, -1)
     return found
 
 
@@ -135,7 +135,7 @@ def _keep_next_offsets(now: Held, before: Held) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyNames:
+class TargetTopic:
     """A topic by its names on both sides, its target, and whether each target offset has a record."""
 
     topic: str
@@ -144,21 +144,21 @@ class CopyNames:
     dense: bool
 
 
-def lost_copies(names: CopyNames, held: Held, *, now_ms: int) -> list[MirrorFinding]:
+def lost_with_topic(names: TargetTopic, held: Held, *, now_ms: int) -> list[MirrorFinding]:
     """Return what was lost with a re-created target topic, by partition.
 
     That is at least what it held at the last poll: more may have arrived before the deletion.
     """
     starts = np.maximum(held.starts, 0).tolist()
     return [
-        _lost_copy(names, partition, (start, end), held_ms=held.at_ms, now_ms=now_ms)
+        _lost_of_partition(names, partition, (start, end), held_ms=held.at_ms, now_ms=now_ms)
         for partition, (start, end) in enumerate(zip(starts, held.ends.tolist(), strict=True))
         if end > start
     ]
 
 
-def _lost_copy(
-    names: CopyNames, partition: int, bounds: tuple[int, int], *, held_ms: int, now_ms: int
+def _lost_of_partition(
+    names: TargetTopic, partition: int, bounds: tuple[int, int], *, held_ms: int, now_ms: int
 ) -> MirrorFinding:
     start, end = bounds
     least = end - start if names.dense else 1  # markers and compaction leave offsets without a record
@@ -184,5 +184,5 @@ def all_of_it(one: MirrorFinding) -> MirrorFinding:
     """Return the loss of a target to which nothing can have arrived after the last poll: an exact number."""
     assert one.records is not None
     sentence = one.sentence.replace("at least ", "", 1)
-    sentence = f"{sentence} Nothing more was on the source for it to copy."
+    sentence = f"{sentence} Nothing more was on the source to replicate."
     return replace(one, records_most=one.records, sentence=sentence)

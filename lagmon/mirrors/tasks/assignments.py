@@ -59,7 +59,7 @@ class MirrorAssignments:
     def _hold(self, dealt: Mapping[int, str], dealt_ms: int) -> None:
         self._held, self.dealt_ms, self._asked = dealt, dealt_ms, {}
 
-    def carriers(self, places: Iterable[Place]) -> dict[Place, int] | None:
+    def assigned_tasks(self, places: Iterable[Place]) -> dict[Place, int] | None:
         """Return the task of each of these partitions that has one; None if that is unknown."""
         if not self._held or not self._read:
             return None

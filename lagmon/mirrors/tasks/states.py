@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 BELIEVED = FAILED, UNASSIGNED = "FAILED", "UNASSIGNED"
 HALTED = PAUSED, STOPPED = "PAUSED", "STOPPED"  # by an operator, until resumed
-TOLD = (*BELIEVED, *HALTED)
+NOT_RUNNING = (*BELIEVED, *HALTED)
 MOST_TASKS = 10_000
 
 
@@ -64,48 +64,48 @@ class MirrorStates:
 
     connector: str
     _troubles: dict[int | None, Trouble] = field(default_factory=dict)  # from the status topic
-    _told_ms: dict[int | None, int] = field(default_factory=dict)  # when the topic last reported each
-    _looked: dict[int | None, Trouble] = field(default_factory=dict)  # from the REST address
-    _looked_ms: int = -1  # when that was, -1 if never
+    _written_ms: dict[int | None, int] = field(default_factory=dict)  # when the topic last reported each
+    _by_rest: dict[int | None, Trouble] = field(default_factory=dict)  # from the REST address
+    _rest_ms: int = -1  # when that was, -1 if never
 
-    def take(self, told: TaskState, at_ms: int) -> None:
+    def take(self, state: TaskState, at_ms: int) -> None:
         """Take in a state of the status topic, in the order of the records."""
-        if told.connector != self.connector:
+        if state.connector != self.connector:
             return
-        if told.task in self._told_ms or len(self._told_ms) < MOST_TASKS:
-            self._told_ms[told.task] = at_ms
-        before = self._troubles.pop(told.task, None)
-        if told.state in TOLD and len(self._troubles) < MOST_TASKS:
-            since_ms = before.at_ms if before is not None and before.state == told.state else at_ms
-            self._troubles[told.task] = Trouble(told.task, told.state, since_ms, told.trace)
+        if state.task in self._written_ms or len(self._written_ms) < MOST_TASKS:
+            self._written_ms[state.task] = at_ms
+        before = self._troubles.pop(state.task, None)
+        if state.state in NOT_RUNNING and len(self._troubles) < MOST_TASKS:
+            since_ms = before.at_ms if before is not None and before.state == state.state else at_ms
+            self._troubles[state.task] = Trouble(state.task, state.state, since_ms, state.trace)
 
-    def look(self, told: Iterable[Trouble], at_ms: int) -> None:
+    def take_rest(self, state: Iterable[Trouble], at_ms: int) -> None:
         """Take in all that does not run, as the REST address reported it at an instant."""
-        self._looked, self._looked_ms = {one.task: one for one in islice(told, MOST_TASKS)}, at_ms
+        self._by_rest, self._rest_ms = {one.task: one for one in islice(state, MOST_TASKS)}, at_ms
 
     def forget(self) -> None:
         """Forget the status topic: it is read again."""
         self._troubles.clear()
-        self._told_ms.clear()
+        self._written_ms.clear()
 
-    def forget_look(self) -> None:
+    def forget_rest(self) -> None:
         """Forget the REST answer: it is too old, or polls have ended."""
-        self._looked, self._looked_ms = {}, -1
+        self._by_rest, self._rest_ms = {}, -1
 
     def in_state(self, *states: str) -> list[Trouble]:
         """Return the tasks in one of these states, newest first."""
-        tasks = dict.fromkeys((*self._troubles, *self._looked))
+        tasks = dict.fromkeys((*self._troubles, *self._by_rest))
         present = [one for one in map(self._present, tasks) if one is not None]
         found = [one for one in present if one.state in states]
         return sorted(found, key=lambda one: (-one.at_ms, -1 if one.task is None else one.task))
 
     def _present(self, task: int | None) -> Trouble | None:
         """Return the newer of the two reports on a task."""
-        written, looked = self._troubles.get(task), self._looked.get(task)
-        if written is not None and looked is not None and written.state == looked.state:
+        written, by_rest = self._troubles.get(task), self._by_rest.get(task)
+        if written is not None and by_rest is not None and written.state == by_rest.state:
             return written
-        if self._looked_ms >= 0 and self._told_ms.get(task, -1) <= self._looked_ms:
-            return looked
+        if self._rest_ms >= 0 and self._written_ms.get(task, -1) <= self._rest_ms:
+            return by_rest
         return None if written is not None and written.state in HALTED else written
 
     def sentence(self, state: str) -> str:

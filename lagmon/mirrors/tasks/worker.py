@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.facts import FlowFacts
 
 
-class StatesTold:
+class StatesIntake:
     """Takes in the records of a status topic; `clean` removes secrets from traces."""
 
     def __init__(self, flows: Sequence[FlowFacts], clean: Callable[[str], str]) -> None:
@@ -41,7 +41,7 @@ class StatesTold:
             flow.states.forget()
 
 
-class AssignmentsTold:
+class AssignmentsIntake:
     """Takes in the records of a configuration topic."""
 
     def __init__(self, flows: Sequence[FlowFacts]) -> None:

@@ -44,7 +44,7 @@ def test_the_one_partition_that_is_left_and_has_no_offset_waits():
     made_anew(flow.run(60), ids_first=False)
     flow.write(10, copied=False)
     flow.run(20)
-    assert [(one.code, one.topic) for one in flow.sight().missing] == [("not_mirrored", "orders")]
+    assert [(one.code, one.topic) for one in flow.snapshot().missing] == [("not_mirrored", "orders")]
 
 
 def test_a_partition_that_is_there_again_is_followed_again():
@@ -72,4 +72,4 @@ def test_a_copy_with_fewer_partitions_lost_what_all_of_the_old_one_held():
     flow.goes = {"other"}
     flow.run(30)
     assert [each[2:4] for each in lost(flow)] == [(0, 6000), (1, 6000)]
-    assert [one.code for one in flow.sight().missing] == ["partition_missing"]
+    assert [one.code for one in flow.snapshot().missing] == ["partition_missing"]

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from fleet.series import lag as series_lag
 from lagmon.exposition.families import Exposition
 from lagmon.exposition.format import Form
-from lagmon.exposition.mirrors import MirrorTelling
+from lagmon.exposition.mirrors import MirrorSeries
 from lagmon.mirrors.answers.pages import partition_page
 from lagmon.mirrors.answers.rows import flow_document, row_document
 from tests.lagmon.mirror_flows import Mirrored
@@ -22,7 +22,7 @@ LABELS = {"flow": "A->B", "source_cluster": "A", "target_cluster": "B"}
 @pytest.fixture
 def flow():
     one = Mirrored({"orders": 2, "new": 1})
-    one.look()
+    one.poll()
 
     def write():
         one.write(100), one.write(50, partition=1)
@@ -37,9 +37,9 @@ def flow():
 
 
 def samples(one, *, per_partition=True):
-    telling = MirrorTelling([one.flow], per_partition=per_partition, max_series=1000)
+    telling = MirrorSeries([one.flow], per_partition=per_partition, max_series=1000)
     exposition = Exposition(telling.families)
-    values = telling.values({"A->B": (one.sight(), one.verdict())})
+    values = telling.values({"A->B": (one.snapshot(), one.verdict())})
     text = b"".join(exposition.render(values, Form.PLAIN)).decode()
     return {
         (sample.name.removeprefix("mirrorwatch_"), frozenset(sample.labels.items())): sample.value
@@ -68,7 +68,7 @@ def test_topics_made_anew_are_counted_from_0_once_an_id_is_known(flow):
 def test_series_of_a_flow_tell_what_its_partitions_are(flow):
     flow.starts = {("orders", 0): 6010}
     flow.flow.note_retention("orders", {"retention.ms": "100000"})
-    flow.look()
+    flow.poll()
     told = samples(flow)
 
     def value(name, **labels):
@@ -93,7 +93,7 @@ def test_series_of_a_flow_tell_what_its_partitions_are(flow):
 
 
 def test_every_series_of_mirrors_in_the_catalogue_is_told(flow):
-    families = MirrorTelling([flow.flow], per_partition=True, max_series=10).families
+    families = MirrorSeries([flow.flow], per_partition=True, max_series=10).families
     told = {family.series.name for family in families}
     wanted = {one.name for one in series_lag.LAG_CATALOGUE if one.label_names[:1] == ("flow",)}
     assert told == wanted
@@ -115,7 +115,7 @@ def late():
     """Give a mirror that stands at the first of 5,000 records which were there at the first look, a minute ago."""
     one = Mirrored({"orders": 1})
     one.write(5000, copied=False)
-    one.look()
+    one.poll()
     one.go(60)
     one.commit(to=1)
     one.flow.note_retention("orders", {"retention.ms": "3600000"})
@@ -123,7 +123,7 @@ def late():
 
 
 def headroom(one):
-    row = row_document(one.flow, one.sight(), one.slot())
+    row = row_document(one.flow, one.snapshot(), one.slot())
     return row["headroom_s"], row["headroom_from"]
 
 
@@ -159,17 +159,17 @@ def test_a_record_that_comes_after_the_one_that_was_read_is_as_old_as_the_line_s
 
 
 def test_a_mirror_far_behind_asks_for_the_time_of_its_next_record(late):
-    late.sight()
+    late.snapshot()
     late.go(10)
     assert late.a.records_due(late.now) == [(late.a.places.of("orders")[0], 1)]
 
 
 def test_the_series_of_what_goes_go(flow):
-    telling = MirrorTelling([flow.flow], per_partition=True, max_series=1000)
+    telling = MirrorSeries([flow.flow], per_partition=True, max_series=1000)
     exposition = Exposition(telling.families)
 
     def text():
-        values = telling.values({"A->B": (flow.sight(), flow.verdict())})
+        values = telling.values({"A->B": (flow.snapshot(), flow.verdict())})
         return b"".join(exposition.render(values, Form.PLAIN)).decode()
 
     assert 'topic="orders"' in text()
@@ -179,7 +179,7 @@ def test_the_series_of_what_goes_go(flow):
 
 
 def test_documents_hold_what_a_person_checks_by_hand(flow):
-    found = flow.sight()
+    found = flow.snapshot()
     told = json.loads(json.dumps(flow_document(flow.flow, found, flow.verdict(), since_ms=1)))
     assert (told["flow"], told["lag_records"], told["unknown_partitions"]) == ("A->B", 300, 0)
     page, count = partition_page(flow.flow, found)

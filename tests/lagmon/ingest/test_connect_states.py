@@ -20,7 +20,7 @@ def written(states, task, state, at_ms, trace=""):
 def looked(states, at_ms, **tasks):
     """Have it looked at: a state is told if it can be believed, with since when."""
     told = [(int(name[1:]), *state) for name, state in tasks.items()]
-    states.look(
+    states.take_rest(
         [Trouble(task, state, since_ms, "from REST", Start.SEEN) for task, state, since_ms in told], at_ms
     )
 
@@ -63,7 +63,7 @@ def test_what_is_newer_holds(steps, expected):
             case ("write", task, state, at_ms):
                 written(states, task, state, at_ms, "from the topic")
             case ("forget",):
-                states.forget_look()
+                states.forget_rest()
             case ("reread",):
                 states.forget()
     assert failed(states) == expected
@@ -97,11 +97,11 @@ def test_that_it_was_halted_is_believed_of_the_address_alone(steps, expected):
         match step:
             case ("look", state, at_ms):
                 runs = state == "RUNNING"
-                states.look([] if runs else [Trouble(None, state, at_ms, "", Start.SEEN)], at_ms)
+                states.take_rest([] if runs else [Trouble(None, state, at_ms, "", Start.SEEN)], at_ms)
             case ("write", state, at_ms):
                 written(states, None, state, at_ms)
             case ("forget",):
-                states.forget_look()
+                states.forget_rest()
     found = states.in_state(FAILED, UNASSIGNED, PAUSED, STOPPED)
     assert [(one.state, one.at_ms, one.start) for one in found] == ([] if expected is None else [expected])
 
@@ -110,12 +110,12 @@ def test_who_is_halted_is_the_connector_where_it_is_and_else_its_tasks():
     states = MirrorStates(NAME)
     assert (states.halted(), states.halted_sentence()) == (None, "")
     tasks = [Trouble(task, PAUSED, 1_000 * task, "", Start.SEEN) for task in (0, 1, 2)]
-    states.look(tasks, 9_000)
+    states.take_rest(tasks, 9_000)
     assert states.halted_sentence() == (
         f"Task 2 of {NAME} is PAUSED since 1970-01-01 00:00:02 UTC, and 2 more: its partitions do not "
         "move until it is resumed."
     )
-    states.look([*tasks, Trouble(None, PAUSED, 500, "", Start.BEFORE)], 9_000)
+    states.take_rest([*tasks, Trouble(None, PAUSED, 500, "", Start.BEFORE)], 9_000)
     assert states.halted_sentence() == (
         f"The connector {NAME} is PAUSED since 1970-01-01 00:00:00 UTC or longer: it "
         "replicates nothing until it is resumed."

@@ -18,7 +18,7 @@ from lagmon.ingest.commits import CommitsReader
 from lagmon.ingest.malformed import AGAIN_MS, SAMPLE_BYTES, MalformedNotice, sample_of
 from lagmon.ingest.worker_topic import WorkerTopic
 from lagmon.mirrors.progress.connect import MirrorOffsets
-from lagmon.mirrors.tasks.worker import StatesTold
+from lagmon.mirrors.tasks.worker import StatesIntake
 from runtime.kafka.bulk import Batch
 from runtime.process import logs
 from runtime.process.logs import Redactor
@@ -130,7 +130,7 @@ def test_a_reader_of_commits_logs_the_first_that_is_none_and_reads_on(logged):
 def test_a_reader_of_a_mirror_s_offsets_logs_the_first_that_is_none(logged):
     flow = Mirrored().flow
     reader = MirrorOffsets(None, [flow], host=flow.target, lock=threading.Lock(), clock=FakeClock())
-    reader._begin(1)
+    reader._start(1)
     bulk = Records(batch_of((b"no \x07json", b"{}")), batch_of((b"none either", b"{}")))
     reader._take(bulk)
     reader._take(bulk)
@@ -150,7 +150,7 @@ def test_a_reader_of_tasks_states_logs_the_first_that_is_none_without_what_it_sa
     monkeypatch.setattr(worker_topic, "Bulk", lambda *_, **__: records)
     reader = WorkerTopic(
         None,
-        StatesTold([flow], str),
+        StatesIntake([flow], str),
         cluster="B",
         topic="connect-status",
         host=flow.target,

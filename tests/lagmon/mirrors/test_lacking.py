@@ -17,14 +17,14 @@ class Listing(Mirrored):
         super().__init__({"orders": 1, "new": 1}, refresh_topics_interval_s=refresh_s)
         self.a.note_topics({"orders": 1}, NOW)
         self.b.note_topics({"A.orders": 1}, NOW)
-        self.look()
+        self.poll()
 
-    def look(self, *, starts=True):
+    def poll(self, *, starts=True):
         """Look at the logs that are listed; no topics are."""
         listed_ms, ends, target_ends = self.b.listed_ms, self.ends, self.target_ends
         self.ends = {name: end for name, end in ends.items() if name[0] in self.a.topics}
         self.target_ends = {name: end for name, end in target_ends.items() if name[0] in self.b.topics}
-        super().look(starts=starts)
+        super().poll(starts=starts)
         self.ends, self.target_ends, self.b.listed_ms = ends, target_ends, listed_ms
 
     def list_source(self):
@@ -43,7 +43,7 @@ class Listing(Mirrored):
             self.write(10, topic, copied=False)
 
     def lacking(self):
-        return [one for one in self.sight().missing if one.code == Cause.TOPIC_MISSING]
+        return [one for one in self.snapshot().missing if one.code == Cause.TOPIC_MISSING]
 
 
 @pytest.fixture
@@ -57,13 +57,13 @@ def test_a_list_of_the_target_that_is_older_than_the_topic_does_not_tell_that_it
     flow.list_target(lacks=True)
     flow.now += S
     flow.list_source()  # and the mirror makes the copy after that
-    flow.go(5, each=flow.busy, look=1)
+    flow.go(5, each=flow.busy, poll=1)
     flow.go(90, each=flow.frozen)
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
-    assert flow.sight().missing == ()
+    assert flow.snapshot().missing == ()
     assert flow.b.list_awaited == {"A->B"}
     flow.list_target(lacks=False)
-    assert flow.sight().missing == ()
+    assert flow.snapshot().missing == ()
     assert flow.b.list_awaited == set()
 
 
@@ -71,7 +71,7 @@ def test_a_copy_that_was_made_after_the_newest_list_does_not_explain_why_the_mir
     flow.list_source()
     flow.now += S
     flow.list_target(lacks=True)
-    flow.go(5, each=flow.busy, look=1)
+    flow.go(5, each=flow.busy, poll=1)
     flow.go(90, each=flow.frozen)
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
     assert "Target topic" not in flow.verdict().sentence
@@ -108,10 +108,10 @@ def test_a_copy_is_missing_from_the_first_list_that_can_tell_up_to_the_newest(fl
 def test_the_next_list_is_read_soon_where_it_is_the_one_that_makes_it_due_and_no_more_often(flow):
     flow.list_source()
     flow.list_target(lacks=True)
-    flow.sight()
+    flow.snapshot()
     listed = 0
     for _ in range(300):
-        flow.go(1, each=lambda: [flow.write(10), flow.commit()], look=1)
+        flow.go(1, each=lambda: [flow.write(10), flow.commit()], poll=1)
         if flow.b.list_awaited:
             assert flow.now - flow.b.listed_ms >= LIST_AGAIN_MS
             flow.list_target(lacks=True)
@@ -122,7 +122,7 @@ def test_the_next_list_is_read_soon_where_it_is_the_one_that_makes_it_due_and_no
 
 def test_a_clock_that_was_set_back_leaves_nothing_to_be_waited_for(flow):
     flow.list_source()
-    flow.sight()
+    flow.snapshot()
     flow.now -= 3600 * S
     flow.list_source()
     flow.list_target(lacks=True)
@@ -132,13 +132,13 @@ def test_a_clock_that_was_set_back_leaves_nothing_to_be_waited_for(flow):
 
 def test_what_explains_a_standstill_is_listed_again_before_that_is_told(flow):
     flow.list_source()
-    flow.go(30, each=flow.busy, look=5)
+    flow.go(30, each=flow.busy, poll=5)
     flow.now += S
     flow.list_target(lacks=True)  # it was deleted just now, and with that the mirror stands
     for _ in range(60):
         flow.go(1, each=flow.frozen)
         if flow.now % (5 * S) == 0:
-            flow.look()
+            flow.poll()
         if flow.b.list_awaited and flow.now % (10 * S) == 0:
             flow.list_target(lacks=True)
         assert told(flow)[1] in (None, Cause.TOPIC_MISSING)
@@ -147,10 +147,10 @@ def test_what_explains_a_standstill_is_listed_again_before_that_is_told(flow):
 
 def test_what_is_lacking_before_offsets_are_read_asks_for_no_list(flow):
     flow.list_source()
-    assert flow.sight().missing == ()
+    assert flow.snapshot().missing == ()
     flow.now += 10 * S
-    flow.sight()
+    flow.snapshot()
     assert flow.b.list_awaited == {"A->B"}
     flow.flow.read_to_ms = -1
-    flow.sight()
+    flow.snapshot()
     assert flow.b.list_awaited == set()

@@ -22,7 +22,7 @@ def written(one, state, task=0):
 
 
 def looked(one, state, task=None, *, start=Start.SEEN, ago_s=0):
-    one.flow.states.look([Trouble(task, state, one.now - ago_s * S, "Why", start)], one.now)
+    one.flow.states.take_rest([Trouble(task, state, one.now - ago_s * S, "Why", start)], one.now)
 
 
 # --- the target does not answer
@@ -31,7 +31,7 @@ def looked(one, state, task=None, *, start=Start.SEEN, ago_s=0):
 @pytest.mark.parametrize("watched_s", [60, 2400])
 def test_a_standstill_is_told_although_the_target_does_not_answer(watched_s):
     one = Mirrored()
-    one.look()
+    one.poll()
     one.rest().go(watched_s + 6, each=lambda: busy(one))  # its newest offsets are newer than all looks
     begun, notes = one.now, one.b.heads.note
     one.b.heads.note = lambda *_: None
@@ -71,7 +71,7 @@ def test_a_mirror_that_is_halted_and_has_nothing_to_copy_is_no_stall_and_the_fac
     assert told(flow) == (Verdict.HEALTHY, None)
     assert f"The connector {MINE} is PAUSED since 2026-09-21 14:" in flow.verdict().sentence
     assert "it replicates nothing until it is resumed." in flow.verdict().sentence
-    flow.flow.states.look([], flow.now)
+    flow.flow.states.take_rest([], flow.now)
     assert "PAUSED" not in flow.verdict().sentence
 
 
@@ -101,7 +101,7 @@ def test_a_part_that_stood_before_does_not_keep_a_pause_from_being_told(flow):
 
 def test_a_pause_that_nobody_tells_of_any_more_explains_nothing(flow):
     looked(flow, PAUSED)
-    flow.flow.states.forget_look()
+    flow.flow.states.forget_rest()
     flow.go(90, each=lambda: busy(flow, moves=()))
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
 
@@ -121,7 +121,7 @@ def test_a_task_that_has_failed_goes_before_a_pause_which_is_told_too(flow):
 def test_a_topic_waits_for_a_mirror_that_is_halted_and_not_for_one_of_its_tasks(paused, cause):
     one = Mirrored({"orders": 2, "new": 1}, refresh_topics_interval_s=60.0)
     one.target_ends["A.new", 0] = 3  # of another time
-    one.look()
+    one.poll()
     one.go(60, each=lambda: busy(one))
     for task in paused:
         looked(one, PAUSED, task)
@@ -160,7 +160,7 @@ def test_a_connector_that_has_failed_keeps_no_task_from_running(flow):
     looked(flow, FAILED)
     for _ in range(10):
         assert told(flow) == (Verdict.HEALTHY, None)
-        flow.go(5, each=lambda: busy(flow), look=5)
+        flow.go(5, each=lambda: busy(flow), poll=5)
     assert f"The connector of {MINE} is FAILED since" in flow.verdict().sentence
     flow.go(90, each=lambda: busy(flow, moves=()))
     assert told(flow) == (Verdict.STALLED, Cause.TASK_FAILED)
@@ -180,7 +180,7 @@ def test_a_failure_that_the_first_look_finds_is_not_new():
     # Partition 1 has nothing to copy, 0 moves every 20 s: with a failure that is new, it could be its own.
     def watched(start):
         one = Mirrored(flush_s=20.0)
-        one.look()
+        one.poll()
         beat, seen = {"n": 0}, [set(), set()]
 
         def second():
@@ -219,7 +219,7 @@ def test_what_is_told_after_a_restart_of_the_service_is_what_was_told_before(flo
     looked(flow, FAILED, 1, start=Start.BEFORE)
     for _ in range(6):
         assert told(flow) == before
-        flow.go(5, each=None if moves is None else lambda: busy(flow, moves=moves), look=5)
+        flow.go(5, each=None if moves is None else lambda: busy(flow, moves=moves), poll=5)
 
 
 def test_nothing_is_said_to_wait_for_it_while_offsets_are_not_read(flow):
@@ -285,7 +285,7 @@ def test_a_mirror_that_dies_after_one_of_its_tasks_hung_is_down(flow):
 def test_more_that_stands_with_a_task_that_hangs_tells_nothing_of_others_that_pause():
     # Partition 0 hangs; 1 is carried by the same task; 2 moves, and has nothing to copy for two minutes.
     one = Mirrored({"orders": 3})
-    one.look()
+    one.poll()
 
     def second(*, hangs, writes=(0, 2)):
         for partition in writes:
@@ -306,7 +306,7 @@ def test_more_that_stands_with_a_task_that_hangs_tells_nothing_of_others_that_pa
 def lacking(*, flush_s=1.0):
     """Give a mirror of which the target lacks a partition, with `each(moves, wait)` for a second of traffic."""
     one = Mirrored({"orders": 3, "other": 1}, target={"A.orders": 2, "A.other": 1}, flush_s=flush_s)
-    one.look()
+    one.poll()
 
     def each(*, moves=("orders", "other"), wait=True):
         for topic, partition in (("orders", 0), ("orders", 1), ("other", 0)):
@@ -360,7 +360,7 @@ def test_what_is_missing_explains_its_own_topic_where_another_stands_for_another
         {"orders": 3, "other": 1, "third": 1},
         target={"A.orders": 2, "A.other": 1, "A.third": 1},
     )
-    one.look()
+    one.poll()
 
     def each(*moves, wait=True):
         for topic, partition in (("orders", 0), ("orders", 1), ("other", 0), ("third", 0)):
@@ -403,7 +403,7 @@ def test_nobody_waits_for_a_partition_that_is_missing_and_has_no_record():
 def test_offsets_that_are_written_after_a_topic_went_are_of_before():
     # Each minute: what was copied until the topic was deleted is written 40 s later.
     one = Mirrored({"orders": 2, "other": 1}, flush_s=60.0)
-    one.look()
+    one.poll()
     beat = {"n": 0}
 
     def second(*, goes_on):
@@ -446,7 +446,7 @@ def test_of_several_topics_that_wait_some_are_named_and_the_others_counted(count
     one = Mirrored({"orders": 2} | dict.fromkeys(names, 1), refresh_topics_interval_s=2.0)
     for name in names:
         one.target_ends[f"A.{name}", 0] = 3  # of another time
-    one.look()
+    one.poll()
     one.go(20, each=lambda: busy(one))
     for name in reversed(names):  # the last one waits for longest
         one.write(7, name, copied=False)
@@ -464,7 +464,7 @@ def test_of_several_topics_that_wait_some_are_named_and_the_others_counted(count
 def test_nothing_is_said_to_wait_while_offsets_are_not_read():
     one = Mirrored({"orders": 2, "new": 1}, refresh_topics_interval_s=60.0)
     one.target_ends["A.new", 0] = 3  # of another time
-    one.look()
+    one.poll()
     one.go(60, each=lambda: busy(one))
     read_to_ms = one.now
     one.write(7, "new", copied=False)
@@ -493,7 +493,7 @@ def test_a_task_that_is_not_assigned_is_still_told_of_a_mirror_that_is_down(flow
 def test_a_topic_waits_for_what_has_failed_of_the_mirror(task, copy, cause):
     copies = {"A.orders": 2} | ({"A.new": 1} if copy else {})
     one = Mirrored({"orders": 2, "new": 1}, target=copies, refresh_topics_interval_s=60.0)
-    one.look()
+    one.poll()
     one.go(60, each=lambda: busy(one))
     looked(one, FAILED, task)
     one.write(7, "new", copied=False)
@@ -510,7 +510,7 @@ def test_a_topic_waits_for_what_has_failed_of_the_mirror(task, copy, cause):
 )
 def test_what_is_estimated_from_looks_may_be_seen_to_move_two_looks_after_all_stands(lag_from, cause):
     one = Mirrored({"orders": 2, "idle": 1}, lag_from=lag_from)
-    one.look()
+    one.poll()
     one.go(60, each=lambda: busy(one))
     one.write(1, "idle")
     one.go(19, each=lambda: busy(one, moves=()))

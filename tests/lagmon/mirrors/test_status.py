@@ -12,7 +12,7 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.ingest import worker_topic
 from lagmon.ingest.worker_topic import WorkerTopic
 from lagmon.mirrors.progress.intake import OffsetsIntake
-from lagmon.mirrors.tasks.worker import AssignmentsTold, StatesTold
+from lagmon.mirrors.tasks.worker import AssignmentsIntake, StatesIntake
 from runtime.kafka.bulk import Batch
 from tests.lagmon.mirror_flows import Mirrored, S, told
 
@@ -24,11 +24,11 @@ class World:
 
     def __init__(self, behind_s):
         self.one, self.behind_ms = Mirrored(flush_s=10.0), behind_s * S
-        self.one.look()
+        self.one.poll()
         self.intake = OffsetsIntake([(self.one.flow.order, self.one.flow.windows)])
         self.reader = WorkerTopic(
             None,
-            StatesTold([self.one.flow], str),
+            StatesIntake([self.one.flow], str),
             cluster="B",
             topic="mm2-status.A.internal",
             host=self.one.b,
@@ -50,8 +50,8 @@ class World:
                     read_ms=self.one.now,
                     live=True,
                 )
-            self.one.look()
-            self.one.sight()
+            self.one.poll()
+            self.one.snapshot()
 
     def read(self, monkeypatch, *batches):
         """Have a reader begin, which hands over these batches."""
@@ -84,7 +84,7 @@ def test_which_task_carries_what_is_known_once_all_is_read_that_the_topic_held(m
     flow = world.one.flow
     world.reader = WorkerTopic(
         None,
-        AssignmentsTold([flow]),
+        AssignmentsIntake([flow]),
         cluster="B",
         topic="mm2-configs.A.internal",
         host=world.one.b,
@@ -100,9 +100,9 @@ def test_which_task_carries_what_is_known_once_all_is_read_that_the_topic_held(m
         ends={},
     )
     world.read(monkeypatch, batch)
-    assert flow.assignments.carriers([("orders", 0)]) is None
+    assert flow.assignments.assigned_tasks([("orders", 0)]) is None
     world.read(monkeypatch, batch, AT_THE_END)
-    assert flow.assignments.carriers([("orders", 0)]) == {("orders", 0): 0}
+    assert flow.assignments.assigned_tasks([("orders", 0)]) == {("orders", 0): 0}
     assert flow.assignments.dealt_ms == world.one.now
 
 

@@ -23,9 +23,9 @@ def test_one_that_is_not_known_is_told_behind_one_of_which_nothing_is_wrong(flow
     at = flow.ends["orders", 0]
     flow.commit(to=at - 40)
     flow.flow.windows.take("orders", 1, (1 << 63) - 1, flow.now, live=True)  # no fact
-    flow.look()
+    flow.poll()
     step = Step(at, at - 40, flow.now, means)
-    verdict = judge_flow(flow.flow, replace(flow.sight(), rewinds={("orders", 0): step}))
+    verdict = judge_flow(flow.flow, replace(flow.snapshot(), rewinds={("orders", 0): step}))
     assert (verdict.verdict, verdict.cause) == (Verdict.UNKNOWN, None)
     assert verdict.sentence.startswith(told)
 

@@ -12,7 +12,7 @@ import pytest
 
 from fleet.verdicts.vocabulary import Cause
 from lagmon.cluster.state import ClusterLag
-from lagmon.exposition.mirrors import MirrorTelling
+from lagmon.exposition.mirrors import MirrorSeries
 from lagmon.mirrors.answers.flows import MirrorAnswers
 from lagmon.mirrors.flow import MirrorFlow
 from lagmon.mirrors.progress.equal import EqualProgress
@@ -49,7 +49,7 @@ class Beginning:
 
     def ask(self):
         """Ask all that is asked of flows, a few times, and return the last document in short."""
-        telling = MirrorTelling([self.flow], per_partition=True, max_series=100)
+        telling = MirrorSeries([self.flow], per_partition=True, max_series=100)
         for _ in range(3):
             self.now += 40 * S
             if self.follow is not None:
@@ -58,7 +58,7 @@ class Beginning:
                 self.flow.read_to_ms = self.now
             answer = self.answers.answer_flows({"canary_topic": "orders"})
             self.answers.answer_flow({"flow": "A->B"})
-            telling.values(self.answers.sights())
+            telling.values(self.answers.snapshots())
         (found,) = json.loads(b"".join(answer.pieces))["flows"]
         return found
 

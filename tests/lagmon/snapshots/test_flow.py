@@ -18,7 +18,7 @@ from lagmon.mirrors.flow import MirrorFlow
 from lagmon.mirrors.target_ends.ends import Held
 from lagmon.mirrors.verdict import judge_flow
 from lagmon.snapshots import cluster as snapshot_cluster
-from lagmon.snapshots.flow import CopiedFlow, frame_of, read_flow, take_up
+from lagmon.snapshots.flow import CopiedFlow, frame_of, read_flow, restore
 from lagmon.snapshots.frames import seal
 from lagmon.snapshots.losses import CopiedLosses, losses_document
 from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
@@ -36,7 +36,7 @@ def restarted(one, *, with_offsets=True):
     again.__dict__.update(one.__dict__)
     again.a, again.b = (_cluster(old, one.now) for old in (one.a, one.b))
     again.flow = MirrorFlow(one.flow.order, again.a, again.b)
-    take_up(again.flow, kept(one), now_ms=one.now)
+    restore(again.flow, kept(one), now_ms=one.now)
     if with_offsets:
         read_again(one, again)
     return again
@@ -61,7 +61,7 @@ def _cluster(lag, now_ms):
     frames = snapshot_cluster.frames_of(lag, contextlib.nullcontext(), cluster_id="X", now_ms=now_ms)
     again = type(lag)(wanted=lambda *_: True)
     found = snapshot_cluster.read_cluster(b"".join(frames))
-    snapshot_cluster.take_up(again, found, partitions=lag.topics, now_ms=now_ms)
+    snapshot_cluster.restore(again, found, partitions=lag.topics, now_ms=now_ms)
     again.note_topics(lag.topics)
     return again
 
@@ -76,19 +76,19 @@ def busy(one):
 def flow():
     """Give a flow that has been watched for two minutes and is well."""
     one = Mirrored()
-    one.look()
+    one.poll()
     return one.rest().go(118, each=lambda: busy(one))
 
 
 def test_a_mirror_that_stands_is_said_to_stand_as_of_the_same_time(flow):
     flow.go(120, each=lambda: [flow.write(10, partition=partition, copied=False) for partition in (0, 1)])
-    before = flow.sight().sight
+    before = flow.snapshot().partitions
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
     again = restarted(flow)
     again.now += 5 * S
-    again.look()
+    again.poll()
     assert told(again) == (Verdict.STALLED, Cause.MIRROR_DOWN)
-    after = again.sight().sight
+    after = again.snapshot().partitions
     for partition in (0, 1):
         old, new = flow.slot(partition=partition), again.slot(partition=partition)
         assert after.rows.since_ms[new] == before.rows.since_ms[old]
@@ -101,58 +101,58 @@ def test_a_mirror_that_moves_is_well_at_the_first_look(flow):
     for partition in (0, 1):
         again.write(900, partition=partition)
         again.commit(partition=partition)
-    again.look()
+    again.poll()
     assert told(again) == (Verdict.HEALTHY, None)
 
 
 def test_what_retention_took_is_counted_once_whenever_the_restart_was(flow):
     flow.go(20, each=lambda: flow.write(10, copied=False))
     flow.starts["orders", 0] = flow.ends["orders", 0] - 50
-    flow.look()
-    (before,) = flow.sight().overtaken
+    flow.poll()
+    (before,) = flow.snapshot().overtaken
     assert before.records == 150
     again = restarted(flow, with_offsets=False)
     again.now += 10 * S
     again.flow.read_to_ms = -1
-    again.sight()  # nothing is known of the mirror's offsets yet: that it has passed them least of all
+    again.snapshot()  # nothing is known of the mirror's offsets yet: that it has passed them least of all
     read_again(flow, again)
-    again.look()
-    (after,) = again.sight().overtaken
+    again.poll()
+    (after,) = again.snapshot().overtaken
     assert replace(after, at_ms=before.at_ms) == before  # with when it was seen first
     assert again.flow.detectors.retention.total["orders"] == 0
     again.commit()
-    again.look()
-    (settled,) = again.sight().overtaken
+    again.poll()
+    (settled,) = again.snapshot().overtaken
     assert again.flow.detectors.retention.total["orders"] == 150
     third = restarted(again)
-    third.look()
-    assert third.sight().overtaken == (settled,)
+    third.poll()
+    assert third.snapshot().overtaken == (settled,)
     assert third.flow.detectors.retention.total["orders"] == 150
 
 
 def test_a_loss_is_not_forgotten_where_it_is_asked_for_while_the_offsets_are_read(flow):
     flow.go(20, each=lambda: flow.write(10, copied=False))
     flow.starts["orders", 0] = flow.ends["orders", 0] - 50
-    flow.look()
-    (before,) = flow.sight().overtaken
+    flow.poll()
+    (before,) = flow.snapshot().overtaken
     again = restarted(flow, with_offsets=False)
     again.now += 60 * S
     read_again(flow, again)
     again.flow.read_to_ms = -1
-    assert again.sight().overtaken == ()
+    assert again.snapshot().overtaken == ()
     again.target_ends["A.orders", 0] = again.ends["orders", 0] - before.records
     again.commit(live=False)
     again.flow.read_to_ms = again.now
-    again.look()
-    again.sight()
+    again.poll()
+    again.snapshot()
     assert again.flow.detectors.retention.total["orders"] == before.records
 
 
 def test_what_is_counted_of_a_loss_that_settles_is_not_counted_again_after_a_restart(flow):
     flow.go(20, each=lambda: flow.write(10, copied=False))
     flow.starts["orders", 0] = flow.ends["orders", 0] - 50
-    flow.look()
-    (before,) = flow.sight().overtaken
+    flow.poll()
+    (before,) = flow.snapshot().overtaken
     flow.flow.detectors.retention.open["orders", 0] = replace(before, counted=100)
     flow.flow.detectors.retention.total["orders"] = 100
     again = restarted(flow, with_offsets=False)
@@ -160,8 +160,8 @@ def test_what_is_counted_of_a_loss_that_settles_is_not_counted_again_after_a_res
     read_again(flow, again)
     again.target_ends["A.orders", 0] = again.ends["orders", 0] - before.records
     again.commit(live=False)
-    again.look()
-    again.sight()
+    again.poll()
+    again.snapshot()
     assert again.flow.detectors.retention.total["orders"] == before.records == 150
 
 
@@ -171,8 +171,8 @@ def test_what_retention_took_while_we_were_away_is_found_at_the_first_look(flow)
     again.now += 600 * S
     again.write(500, copied=False)
     again.starts["orders", 0] = again.ends["orders", 0] - 100
-    again.look()
-    (found,) = again.sight().overtaken
+    again.poll()
+    (found,) = again.snapshot().overtaken
     assert (found.topic, found.partition, found.records) == ("orders", 0, 400)
     assert told(again) == (Verdict.STALLED, Cause.OVERTAKEN)
 
@@ -186,7 +186,7 @@ def test_a_topic_made_anew_while_we_were_away_is_known_by_its_id(flow):
     note_ids(flow, "old", "copy")
     again = restarted(flow)
     again.now += 60 * S
-    again.sight()
+    again.snapshot()
     note_ids(again, "new", "copy")
     (found,) = again.flow.topics.recreations
     assert (found.topic, found.side, found.before, found.after) == ("orders", "source", "old", "new")
@@ -202,9 +202,9 @@ def test_an_id_that_was_read_before_what_was_kept_is_compared_too(flow):
     found = kept(flow)
     again = Mirrored()
     again.now = flow.now
-    again.sight()
+    again.snapshot()
     note_ids(again, "new", "copy")
-    take_up(again.flow, found, now_ms=again.now)
+    restore(again.flow, found, now_ms=again.now)
     assert [(one.side, one.before) for one in again.flow.topics.recreations] == [("source", "old")]
     assert again.flow.topics.ids["orders", "source"] == "new"
 
@@ -214,14 +214,14 @@ def test_offsets_of_the_log_before_are_no_step_back_after_a_restart(flow):
     flow.ends = dict.fromkeys(flow.ends, 0)
     flow.now += 10 * S
     note_ids(flow, "new", "copy")
-    flow.look()
-    flow.go(5, each=lambda: busy(flow), look=1)
+    flow.poll()
+    flow.go(5, each=lambda: busy(flow), poll=1)
     again = restarted(flow, with_offsets=False)
     for offset, ago_s in ((1100, 30), (1200, 20), (10, 4), (50, 0)):  # what the topic still holds
         for partition in (0, 1):
             again.flow.windows.take("orders", partition, offset - 1, flow.now - ago_s * S, live=False)
     again.now += 901 * S  # the re-creation is old news by then
-    again.look()
+    again.poll()
     assert told(again)[0] is not Verdict.REPEATING
     assert again.flow.windows.rings.filled[again.slot()] == 2
 
@@ -229,15 +229,15 @@ def test_offsets_of_the_log_before_are_no_step_back_after_a_restart(flow):
 def test_a_quiet_tail_stays_one_and_what_is_written_behind_it_is_lag(flow):
     flow.write(1, partition=1, record=False)  # a transaction's marker
     flow.go(120, each=lambda: [flow.write(10), flow.commit()])
-    assert flow.sight().sight.tail[flow.slot(partition=1)] == 1
+    assert flow.snapshot().partitions.tail[flow.slot(partition=1)] == 1
     again = restarted(flow)
-    again.look()
+    again.poll()
     slot = again.slot(partition=1)
-    assert again.sight().sight.tail[slot] == 1
+    assert again.snapshot().partitions.tail[slot] == 1
     again.write(5, partition=1, copied=False)
     third = restarted(again)
-    third.look()
-    assert third.sight().sight.tail[third.slot(partition=1)] == 1
+    third.poll()
+    assert third.snapshot().partitions.tail[third.slot(partition=1)] == 1
     # Had the tail been forgotten, all six would have become one.
     assert third.flow.windows.rest[third.slot(partition=1)] == third.ends["orders", 1] - 5
 
@@ -245,12 +245,12 @@ def test_a_quiet_tail_stays_one_and_what_is_written_behind_it_is_lag(flow):
 def test_since_when_something_is_missing_is_known_over_a_restart(flow):
     flow.a.note_topics({"orders": 2, "new": 1})
     flow.ends["new", 0] = 5
-    flow.look()
-    (before,) = (one for one in flow.sight().missing if one.code == "topic_missing")
+    flow.poll()
+    (before,) = (one for one in flow.snapshot().missing if one.code == "topic_missing")
     again = restarted(flow)
     again.now += 300 * S
-    again.look()
-    (after,) = (one for one in again.sight().missing if one.code == "topic_missing")
+    again.poll()
+    (after,) = (one for one in again.snapshot().missing if one.code == "topic_missing")
     assert after.since_ms == before.since_ms
 
 
@@ -267,35 +267,37 @@ def test_a_second_restart_before_the_offsets_are_read_loses_nothing(flow):
     again = restarted(flow, with_offsets=False)
     assert again.flow.when_read is not None  # so what was kept before is handed on as it came
     again.flow.read_to_ms = again.now
-    again.sight()
+    again.snapshot()
     assert again.flow.when_read is None
 
 
 def copies_lost(one):
     return [
-        (each.topic, each.partition, each.records) for each in one.sight().findings if each.side == "target"
+        (each.topic, each.partition, each.records)
+        for each in one.snapshot().findings
+        if each.side == "target"
     ]
 
 
 def test_copies_that_went_while_we_were_away_are_lost_by_number_and_told_over_one_more_restart(flow):
-    flow.look()
-    flow.sight()
+    flow.poll()
+    flow.snapshot()
     flow.now += S
     note_ids(flow, "one", "copy")
     held = flow.target_ends["A.orders", 0]
     again = restarted(flow)
     again.now += 60 * S
     again.target_ends = dict.fromkeys(again.target_ends, 0)
-    again.look()
-    again.sight()
+    again.poll()
+    again.snapshot()
     note_ids(again, "one", "anew")
     assert copies_lost(again) == [("orders", 0, held), ("orders", 1, held)]
     third = restarted(again)
     third.now += 60 * S
-    third.look()
+    third.poll()
     assert copies_lost(third) == copies_lost(again)
     third.now += 900 * S
-    third.look()
+    third.poll()
     assert copies_lost(third) == []
 
 
@@ -303,13 +305,13 @@ def test_copies_that_went_while_we_were_away_are_lost_where_their_ids_are_read_b
     note_ids(flow, "one", "copy")
     again = Mirrored()
     again.now, again.ends = flow.now + 60 * S, flow.ends
-    again.sight()
+    again.snapshot()
     note_ids(again, "one", "anew")
-    take_up(again.flow, kept(flow), now_ms=again.now)
+    restore(again.flow, kept(flow), now_ms=again.now)
     assert copies_lost(again) == [("orders", 0, 1300), ("orders", 1, 1300)]
     for partition in (0, 1):
         again.commit(partition=partition, live=False)
-    again.look()
+    again.poll()
     assert copies_lost(again) == [("orders", 0, 1300), ("orders", 1, 1300)]
 
 
@@ -320,12 +322,12 @@ def test_a_copy_that_went_with_the_offsets_while_we_were_away_is_sent_again(flow
     again.target_ends = dict.fromkeys(again.target_ends, 500)
     for partition in (0, 1):
         again.commit(partition=partition, to=500, live=False)
-    again.look()
-    again.sight()  # what the mirror has written is read before the copy's id is
+    again.poll()
+    again.snapshot()  # what the mirror has written is read before the copy's id is
     again.now += 2 * S
     note_ids(again, "one", "anew")
     assert copies_lost(again) == []
-    again.look()
+    again.poll()
     assert copies_lost(again) == []
 
 
@@ -342,13 +344,13 @@ def test_what_the_mirror_passed_over_is_told_over_a_restart(flow):
     found = MirrorFinding(
         code=Cause.TOPIC_RECREATED, topic="orders", partition=1, at_ms=flow.now, sentence="So."
     )
-    flow.flow.detectors.recreated.take_up([], [found], {})
+    flow.flow.detectors.recreated.restore([], [found], {})
     again = restarted(flow)
-    again.look()
-    assert again.sight().findings == (found,)
+    again.poll()
+    assert again.snapshot().findings == (found,)
     again.now += 901 * S
-    again.look()
-    assert again.sight().findings == ()
+    again.poll()
+    assert again.snapshot().findings == ()
 
 
 WHOLE = {
@@ -450,24 +452,24 @@ def test_other_documents_are_refused_in_words_or_harmless(changes):
     except MalformedError:
         return
     one = Mirrored()
-    take_up(one.flow, found, now_ms=one.now)
-    one.look()
+    restore(one.flow, found, now_ms=one.now)
+    one.poll()
     one.write(5)
     one.commit(to=3)
-    one.look()
+    one.poll()
     note_ids(one, "a", "b")
-    judge_flow(one.flow, one.sight())
+    judge_flow(one.flow, one.snapshot())
 
 
 def test_nothing_known_is_kept_too():
     one = Mirrored()
     found = kept(one)
     again = Mirrored()
-    take_up(again.flow, found, now_ms=again.now)
+    restore(again.flow, found, now_ms=again.now)
     assert replace(found, taken_ms=0) == replace(kept(again), taken_ms=0)
 
 
-def keeps_up(one, seconds, *, first, copied=True, commits=True, looks=True):
+def keeps_up(one, seconds, *, first, copied=True, commits=True, polls=True):
     """Let a mirror write its offsets each minute, beside a log of five seconds."""
     for second in range(first, first + seconds):
         one.now += S
@@ -476,59 +478,59 @@ def keeps_up(one, seconds, *, first, copied=True, commits=True, looks=True):
             if commits and second % 60 == 7:
                 one.commit(partition=partition)
         one.starts = {name: max(0, end - 500) for name, end in one.ends.items()}
-        if looks and second % 10 == 0:
-            one.look()
-            one.sight()
+        if polls and second % 10 == 0:
+            one.poll()
+            one.snapshot()
 
 
 @pytest.mark.parametrize("away_s", [39, 999])
 def test_a_short_log_of_which_an_offset_came_while_we_were_away_lost_nothing(away_s):
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     keeps_up(one, 330, first=1)
     assert one.flow.detectors.retention.open
-    keeps_up(one, away_s, first=331, looks=False)
+    keeps_up(one, away_s, first=331, polls=False)
     again = restarted(one)
-    again.look()
-    assert again.sight().findings == ()
+    again.poll()
+    assert again.snapshot().findings == ()
     keeps_up(again, 200, first=331 + away_s)
-    assert again.sight().findings == ()
+    assert again.snapshot().findings == ()
     assert again.flow.detectors.retention.total["orders"] == 0
 
 
 def test_what_a_mirror_that_stood_has_passed_while_we_were_away_is_counted():
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     one.rest()
     keeps_up(one, 367, first=1)
     keeps_up(one, 203, first=368, copied=False, commits=False)
     assert one.flow.detectors.retention.open
-    keeps_up(one, 40, first=571, looks=False)
+    keeps_up(one, 40, first=571, polls=False)
     again = restarted(one)
-    again.look()
-    again.sight()
+    again.poll()
+    again.snapshot()
     assert again.flow.detectors.retention.total["orders"] == 2 * (20300 - 500)
 
 
 def test_a_burst_after_a_pause_that_was_copied_while_we_were_away_lost_nothing():
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     keeps_up(one, 367, first=1)
     for _ in range(70):
         one.now += 10 * S
-        one.look()
-        one.sight()
+        one.poll()
+        one.snapshot()
     for partition in (0, 1):
         one.write(3000, partition=partition)
     one.starts = {name: end - 50 for name, end in one.ends.items()}
     one.now += S
-    one.look()
-    one.sight()
+    one.poll()
+    one.snapshot()
     assert one.flow.detectors.retention.open
     one.now += 30 * S
     for partition in (0, 1):
         one.commit(partition=partition)
     again = restarted(one)
-    again.look()
-    assert again.sight().findings == ()
+    again.poll()
+    assert again.snapshot().findings == ()
     assert again.flow.detectors.retention.total["orders"] == 0

@@ -13,7 +13,7 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.answers.orders import order_of
 from lagmon.mirrors.flow import MirrorFlow
-from lagmon.snapshots.flow import read_flow, take_up
+from lagmon.snapshots.flow import read_flow, restore
 from lagmon.snapshots.frames import seal
 from tests.lagmon.mirror_flows import Mirrored, S, told
 from tests.lagmon.mirrors.detectors.left_out.test_filtered import written
@@ -43,9 +43,9 @@ def test_a_topic_that_is_left_out_is_told_at_the_first_look_after_a_restart(refr
     assert [each[0] for each in before] == ["filtered"]
     again = taken_up(one)
     again.now += S
-    again.look()
+    again.poll()
     assert lost(again) == before
-    assert [each.code for each in again.sight().missing] == []
+    assert [each.code for each in again.snapshot().missing] == []
     again.run(60)
     assert (told(again), lost(again)) == ((Verdict.HEALTHY, None), before)
 
@@ -78,7 +78,7 @@ def stamped_read(one):
 def retimed(one):
     return [
         (each.code, each.records, each.proved, each.at_ms)
-        for each in one.sight().findings
+        for each in one.snapshot().findings
         if each.code is Cause.RETIMED
     ]
 
@@ -92,7 +92,7 @@ def test_what_the_target_stamped_anew_is_told_and_counted_on_after_a_restart():
     before = retimed(one)
     assert before[0][1:3] == (10_000, True)
     again = taken_up(one)
-    again.look()
+    again.poll()
     assert retimed(again) == before
     again.flow.note_settings("A", "orders", CREATE)
     stamped_read(again)
@@ -118,43 +118,43 @@ def test_an_end_that_was_kept_before_the_count_of_what_is_stamped_anew_is_of_the
     as_kept = one.b.heads.state(places)  # in its cluster's part
     lower = replace(as_kept, ends=np.minimum(as_kept.ends, as_kept.ends[-1] - 500))
     one.b.heads.take_up(places, lower)
-    take_up(again.flow, found, now_ms=one.now)
+    restore(again.flow, found, now_ms=one.now)
     read_again(one, again)
-    again.sight()
+    again.snapshot()
     for alias, topic, settings in (("A", "orders", CREATE), ("B", "A.orders", APPEND)):
         again.flow.note_settings(alias, topic, settings)
-    again.sight()
+    again.snapshot()
     again.target_ends = newest
     again.now += S
-    again.look()
+    again.poll()
     assert [each[1] for each in retimed(again)] == [records]
     stamped_read(again)
     assert [each[1] for each in retimed(again)] == [records]
     again.target_ends = {name: end // 2 for name, end in newest.items()}  # below what was kept: another one
     again.now += S
-    again.look()
+    again.poll()
     assert [each[1] for each in retimed(again)] == [0]
 
 
 def test_what_came_again_is_told_for_as_long_after_a_restart():
     one = Mirrored(flush_s=5.0)
-    one.look()
-    one.go(120, each=lambda: busy(one), step=5, look=10)
+    one.poll()
+    one.go(120, each=lambda: busy(one), step=5, poll=10)
     at = one.ends["orders", 0]
     one.now += 5 * S
     one.commit(to=at - 30)
     one.target_ends["A.orders", 0] += 30
-    one.look()
-    before = [each for each in one.sight().findings if each.code is Cause.DUPLICATING]
+    one.poll()
+    before = [each for each in one.snapshot().findings if each.code is Cause.DUPLICATING]
     assert [each.records for each in before] == [30]
     again = restarted(one, with_offsets=False)
     for partition in (0, 1):  # of the step back nothing is in the topic any more
         again.commit(partition=partition, live=False)
     again.flow.read_to_ms = again.now
-    assert [each for each in again.sight().findings if each.code is Cause.DUPLICATING] == before
+    assert [each for each in again.snapshot().findings if each.code is Cause.DUPLICATING] == before
     again.now += HELD_MS + S
-    again.look()
-    assert again.sight().findings == ()
+    again.poll()
+    assert again.snapshot().findings == ()
 
 
 def of_another(one, **changes):
@@ -166,7 +166,7 @@ def of_another(one, **changes):
     lag_from = changes.pop("lag_from", "connect-offsets")
     flow = replace(one.flow.order.flow, **changes)
     again.flow = MirrorFlow(order_of(flow, lag_from=lag_from), again.a, again.b)
-    return again, take_up(again.flow, kept(one), now_ms=one.now)
+    return again, restore(again.flow, kept(one), now_ms=one.now)
 
 
 @pytest.mark.parametrize(
@@ -216,14 +216,14 @@ HOLDING = {
 
 def test_the_whole_of_it_can_be_read_and_that_of_an_earlier_program():
     found = read_flow(seal(WHOLE | {"holding": HOLDING, "told_by": ["group", "A"]}))
-    assert found.told_by == ("group", "A")
+    assert found.progress_key == ("group", "A")
     filtered = found.holding.filtered
     assert (filtered.since_ms, filtered.told) == ({"t": 5, "u": 6}, {"t"})
     assert (found.holding.stamped["t"].end, found.holding.stamped["t"].holds) == (9, True)
     assert [(back.at_ms, back.peak, one.records) for back, one in found.holding.again] == [(5, 7, 3)]
     earlier = read_flow(seal(WHOLE))
     one = Mirrored()
-    assert take_up(one.flow, earlier, now_ms=one.now)
+    assert restore(one.flow, earlier, now_ms=one.now)
     assert one.flow.topics.ids == {("t", "source"): "a"}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fleet.errors import MalformedError
 from fleet.verdicts.vocabulary import Verdict
-from lagmon.mirrors.detectors.recreated.passage import Base
+from lagmon.mirrors.detectors.recreated.outcome import Base
 from lagmon.snapshots.flow import read_flow
 from lagmon.snapshots.frames import seal
 from tests.lagmon.mirror_flows import NOW, S, told
@@ -14,11 +14,11 @@ from tests.lagmon.mirrors.metadata.test_topics import Watched, lost, stand_and_r
 from tests.lagmon.snapshots.test_flow import WHOLE, losses, read_again, restarted
 from tests.lagmon.snapshots.test_holding import taken_up
 
-PASSED_OVER = [("topic_recreated", "orders", number, 6000, 0, 5999) for number in (0, 1)]
+SKIPPED = [("topic_recreated", "orders", number, 6000, 0, 5999) for number in (0, 1)]
 UNDECIDED = ["t", NOW, -1, [[0, 5, NOW, 7, 1, 9]], NOW - 5]
 
 
-def made_anew(records):
+def recreated(records):
     """Give a flow whose mirror stands at 6,000 of a topic that was made anew, with so many records."""
     flow = Watched().run(60)
     stand_and_remake(flow, records=records)
@@ -29,8 +29,8 @@ def again(flow):
     """Return the same world after a restart, once it was looked at and the offsets are read."""
     flow = taken_up(flow)
     flow.now += 5 * S
-    flow.look()
-    flow.sight()
+    flow.poll()
+    flow.snapshot()
     return flow
 
 
@@ -44,14 +44,14 @@ def goes_on(flow, *, to, copied):
 
 @pytest.mark.parametrize("restarts", [1, 2])
 def test_what_the_mirror_passes_over_after_a_restart_is_lost(restarts):
-    flow = made_anew(6500)
+    flow = recreated(6500)
     for _ in range(restarts):
         flow = again(flow)
     goes_on(flow, to=6500, copied=500)
-    assert lost(flow) == PASSED_OVER
+    assert lost(flow) == SKIPPED
 
 
-@pytest.mark.parametrize(("copied", "found"), [(500, PASSED_OVER), (6500, [])])
+@pytest.mark.parametrize(("copied", "found"), [(500, SKIPPED), (6500, [])])
 def test_of_a_topic_made_anew_meanwhile_it_tells_though_its_id_is_read_before_the_offsets_are(copied, found):
     before = Watched().run(60)
     before.goes = set()
@@ -72,7 +72,7 @@ def test_of_a_topic_made_anew_meanwhile_it_tells_though_its_id_is_read_before_th
 
 @pytest.mark.parametrize(("records", "copied"), [(6500, 6500), (500, 500)])
 def test_what_the_mirror_copies_whole_after_a_restart_is_neither_lost_nor_repeated(records, copied):
-    flow = again(made_anew(records))
+    flow = again(recreated(records))
     goes_on(flow, to=records, copied=copied)
     flow.goes = {"orders", "other"}
     flow.run(60)
@@ -80,7 +80,7 @@ def test_what_the_mirror_copies_whole_after_a_restart_is_neither_lost_nor_repeat
 
 
 def test_what_a_mirror_copies_whole_after_a_restart_is_no_step_back_later():
-    flow = again(made_anew(500))
+    flow = again(recreated(500))
     goes_on(flow, to=500, copied=500)
     flow.goes = {"other"}
     for partition in (0, 1):
@@ -89,7 +89,7 @@ def test_what_a_mirror_copies_whole_after_a_restart_is_no_step_back_later():
     for _ in range(100):
         flow.run(10)
         assert told(flow) == (Verdict.HEALTHY, None), flow.verdict().sentence
-    assert flow.sight().rewinds == {}
+    assert flow.snapshot().rewinds == {}
 
 
 def test_what_was_copied_whole_before_a_restart_and_is_left_alone_does_not_stand():
@@ -103,7 +103,7 @@ def test_what_was_copied_whole_before_a_restart_and_is_left_alone_does_not_stand
         flow.write(9000, partition=partition)
         flow.commit(partition=partition)
     flow.now += 3 * S
-    flow.run(200, look=5)
+    flow.run(200, poll=5)
     assert told(flow) == (Verdict.HEALTHY, None)
     flow = again(flow)
     assert (told(flow), lost(flow)) == ((Verdict.HEALTHY, None), [])
@@ -112,14 +112,14 @@ def test_what_was_copied_whole_before_a_restart_and_is_left_alone_does_not_stand
 
 
 def test_that_it_is_not_known_yet_is_told_after_a_restart_for_as_long_as_before():
-    flow = made_anew(6500)
+    flow = recreated(6500)
     before = told(flow)
     assert before[0] is Verdict.UNKNOWN
     assert told(again(flow)) == before
 
 
 def test_what_is_decided_is_not_kept_as_undecided():
-    flow = goes_on(made_anew(6500), to=6500, copied=500)
+    flow = goes_on(recreated(6500), to=6500, copied=500)
     assert again(flow).flow.detectors.recreated.kept_undecided() == []
 
 

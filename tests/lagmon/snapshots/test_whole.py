@@ -115,7 +115,7 @@ async def known(clock):
     life.reach("A", end=7)
     life.reach("B", end=5)
     life.note_ids("old")
-    life.mirrors.take_up_since("A->B", ("stalled", "mirror_down"), 1234)
+    life.mirrors.restore_since("A->B", ("stalled", "mirror_down"), 1234)
     return await life.told()
 
 
@@ -131,7 +131,7 @@ async def test_everything_is_taken_up_as_soon_as_its_clusters_are_there(begun, k
     life.reach("B", end=6)
     assert life.oldest_end("B") == [5]
     assert life.flow.topics.ids == {("orders", "source"): "old"}
-    assert life.mirrors.told_since("A->B") == (("stalled", "mirror_down"), 1234)
+    assert life.mirrors.verdict_since("A->B") == (("stalled", "mirror_down"), 1234)
     assert life.log.warnings == []
     assert [facts["topics"] for _, facts in life.log.told] == [1, 1]
 
@@ -220,7 +220,7 @@ async def test_of_a_flow_that_other_offsets_tell_of_nothing_is_taken_up_and_the_
     life.reach("B", end=6)
     assert life.oldest_end("A") == [7]
     assert life.flow.topics.ids == {}
-    assert life.mirrors.told_since("A->B") is None
+    assert life.mirrors.verdict_since("A->B") is None
     assert life.log.warnings == []
     assert life.log.told[-1][0].startswith(
         "snapshot: the source of the flow's offsets or the names of its target topics changed; "
@@ -283,22 +283,22 @@ def test_since_when_is_told_goes_on_after_what_is_not_known_yet(clock):
     mirrors = Life(clock).mirrors
     stalled, unknown = ("stalled", "mirror_down"), ("unknown", None)
     now = int(clock.wall_s() * 1000)
-    mirrors.take_up_since("A->B", stalled, 1234)
+    mirrors.restore_since("A->B", stalled, 1234)
     mirrors._follow("A->B", unknown, now)
-    assert mirrors.told_since("A->B") == (stalled, 1234)  # for who takes over before it is judged
+    assert mirrors.verdict_since("A->B") == (stalled, 1234)  # for who takes over before it is judged
     mirrors._follow("A->B", stalled, now + 9000)
-    assert mirrors.told_since("A->B") == (stalled, 1234)
+    assert mirrors.verdict_since("A->B") == (stalled, 1234)
     mirrors._follow("A->B", ("healthy", None), now + 10_000)
     mirrors._follow("A->B", stalled, now + 20_000)
-    assert mirrors.told_since("A->B") == (stalled, now + 20_000)
+    assert mirrors.verdict_since("A->B") == (stalled, now + 20_000)
 
 
 @pytest.mark.parametrize(("first", "then_s"), [("healthy", 5), ("unknown", 700)])
 def test_what_is_told_again_later_is_told_anew(clock, first, then_s):
     mirrors = Life(clock).mirrors
     stalled, now = ("stalled", "mirror_down"), int(clock.wall_s() * 1000)
-    mirrors.take_up_since("A->B", stalled, 1234)
+    mirrors.restore_since("A->B", stalled, 1234)
     mirrors._follow("A->B", (first, None), now)
     mirrors._follow("A->B", (first, "paused"), now + then_s * 1000)
     mirrors._follow("A->B", stalled, now + then_s * 1000 + 1)
-    assert mirrors.told_since("A->B") == (stalled, now + then_s * 1000 + 1)
+    assert mirrors.verdict_since("A->B") == (stalled, now + then_s * 1000 + 1)

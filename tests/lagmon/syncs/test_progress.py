@@ -158,7 +158,7 @@ def test_a_mirror_that_copies_is_ok_and_one_that_stands_is_stopped():
     assert mirrored.verdict().status is Status.OK
     play(mirrored, 90, copying=False)
     slot = mirrored.slot()
-    assert Reason(int(mirrored.sight().sight.rows.reason[slot])) is Reason.STOPPED
+    assert Reason(int(mirrored.snapshot().partitions.rows.reason[slot])) is Reason.STOPPED
     assert mirrored.verdict().status is Status.STOP
     assert mirrored.verdict().lag >= 80 * 100
 

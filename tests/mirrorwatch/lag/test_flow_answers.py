@@ -168,7 +168,7 @@ def test_what_keeps_a_mirror_from_moving_is_reported_on_once_retention_has_overt
     halted = Trouble(task, state, running.flow.now, "", Start.SEEN)
 
     def stands():
-        running.flow.flow.states.look([halted], running.flow.now)
+        running.flow.flow.states.take_rest([halted], running.flow.now)
         running.flow.copy_none()
 
     running.go(70, stands)

@@ -24,12 +24,12 @@ from fleet.quantity import count_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
-from lagmon.mirrors.detectors.lost_ends.target import CopyEnd, end_lost
+from lagmon.mirrors.detectors.lost_ends.target import TargetEnd, end_lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Of = TypeVar("Of")  # the subject: a partition or a topic
 
 EVERY_MS = 4_000  # ends are read each ten seconds
-MOST_TOLD = 100
+MOST_SHOWN = 100
 
 
 class _Rows:
@@ -63,23 +63,29 @@ class Behind(ABC, Generic[Of]):
         self._found: dict[Of, MirrorFinding] = {}
         self._noted_ms = -EVERY_MS
 
-    def look(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> list[MirrorFinding]:
+    def poll(
+        self, flow: FlowView, partitions: PartitionsSnapshot, transactional: Collection[str]
+    ) -> list[MirrorFinding]:
         """Note the present state, and return what may be missing."""
-        if not 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
-            self._noted_ms = sight.now_ms
-            self._note(flow, sight, transactional)
-        self._found = {name: one for name, one in self._found.items() if sight.now_ms - one.at_ms <= HELD_MS}
-        return list(self._found.values())[-MOST_TOLD:]
+        if not 0 <= partitions.now_ms - self._noted_ms < EVERY_MS:
+            self._noted_ms = partitions.now_ms
+            self._note(flow, partitions, transactional)
+        self._found = {
+            name: one for name, one in self._found.items() if partitions.now_ms - one.at_ms <= HELD_MS
+        }
+        return list(self._found.values())[-MOST_SHOWN:]
 
     @abstractmethod
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
         """Forget topics that are gone, or were re-created on either side."""
 
     @abstractmethod
-    def _note(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> None: ...
+    def _note(
+        self, flow: FlowView, partitions: PartitionsSnapshot, transactional: Collection[str]
+    ) -> None: ...
 
 
-class LeftBehind(Behind["Name"]):
+class PartitionsBehind(Behind["Name"]):
     """Keeps each partition's last moment at rest, and what is missing since the one before."""
 
     def __init__(self) -> None:
@@ -93,42 +99,42 @@ class LeftBehind(Behind["Name"]):
             self._rows.forget([slot for slot in slots if slot < len(self._rows.shown_ms)])
         self._found = {name: one for name, one in self._found.items() if not is_gone(name[0])}
 
-    def _note(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> None:
-        if flow.windows.version != self._version or len(sight.used) != len(self._rows.shown_ms):
+    def _note(self, flow: FlowView, partitions: PartitionsSnapshot, transactional: Collection[str]) -> None:
+        if flow.windows.version != self._version or len(partitions.used) != len(self._rows.shown_ms):
             # A slot may belong to another partition by now: all start again.
-            self._version, self._rows = flow.windows.version, _Rows(len(sight.used))
+            self._version, self._rows = flow.windows.version, _Rows(len(partitions.used))
         source, target, rows = flow.source.heads, flow.target.heads, self._rows
-        slots = np.flatnonzero(sight.used & (sight.target_places >= 0) & (sight.tail == 0))
-        places, there = sight.places[slots], sight.target_places[slots]
+        slots = np.flatnonzero(partitions.used & (partitions.target_places >= 0) & (partitions.tail == 0))
+        places, there = partitions.places[slots], partitions.target_places[slots]
         ends, copies = source.end[places], target.end[there]
         state = np.stack((flow.windows.next_offset[slots], ends, copies))
         same = (state == rows.state[:, slots]).all(axis=0)
-        looked_ms = target.sampled_ms[there]
-        shown_ms = np.where(same, rows.shown_ms[slots], looked_ms)
+        polled_ms = target.sampled_ms[there]
+        shown_ms = np.where(same, rows.shown_ms[slots], polled_ms)
         rows.state[:, slots], rows.shown_ms[slots] = state, shown_ms
-        rests = same & (shown_ms < looked_ms) & (state[0] == state[1]) & (copies >= 0)
+        rests = same & (shown_ms < polled_ms) & (state[0] == state[1]) & (copies >= 0)
         now, before = state[:, rests][[0, 2]], rows.rest[:, slots[rests]]
         shorter = (before[0] >= 0) & (now[0] >= before[0]) & (now[1] < before[1])
         fell = (before[0] >= 0) & (now[0] > before[0]) & (now[1] - now[0] < before[1] - before[0])
         for row in np.flatnonzero(fell | shorter).tolist():
             name = flow.windows.name(int(slots[rests][row]))
-            was, state_now = before[:, row].tolist(), [*now[:, row].tolist(), sight.now_ms]
+            was, state_now = before[:, row].tolist(), [*now[:, row].tolist(), partitions.now_ms]
             if shorter[row]:
                 self._found[name] = end_lost(
                     flow,
                     name,
-                    CopyEnd(*was[:2]),
-                    CopyEnd(*state_now[:2]),
+                    TargetEnd(*was[:2]),
+                    TargetEnd(*state_now[:2]),
                     seen=f"ended at {was[1]}, seen at {instant_text(was[2])}, and ends at {state_now[1]} now",
-                    at_ms=sight.now_ms,
+                    at_ms=partitions.now_ms,
                 )
             elif name[0] not in transactional and name[0] not in flow.settings.compacted:
-                self._found[name] = stayed_behind(flow, *name, was, state_now)
+                self._found[name] = missing_records(flow, *name, was, state_now)
         rows.rest[:2, slots[rests]] = now
-        rows.rest[2, slots[rests]] = sight.now_ms
+        rows.rest[2, slots[rests]] = partitions.now_ms
 
 
-def stayed_behind(
+def missing_records(
     flow: FlowView, topic: str, partition: int | None, before: Sequence[int], now: Sequence[int]
 ) -> MirrorFinding:
     """Return what is missing between two rests, each given as next offset, target end and instant.

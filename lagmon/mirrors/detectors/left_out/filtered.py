@@ -28,15 +28,15 @@ from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import MirrorFinding
 from lagmon.mirrors.detectors.detector import Detector
-from lagmon.mirrors.partitions.sight import LOOK_MS, STOPPED
-from lagmon.mirrors.progress.beginnings import begins_early
-from lagmon.mirrors.tasks.carriers import carriers, passed_over
-from lagmon.mirrors.tasks.states import TOLD
+from lagmon.mirrors.partitions.snapshot import POLL_MS, STOPPED
+from lagmon.mirrors.progress.first_offsets import starts_at_log_start
+from lagmon.mirrors.tasks.assigned_tasks import assigned_tasks, passed_over
+from lagmon.mirrors.tasks.states import NOT_RUNNING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
 
@@ -59,52 +59,52 @@ class Filtered(Detector):
     """Since when topics of the flow have looked filtered."""
 
     _since_ms: dict[str, int] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)  # those that have looked filtered for long enough
+    _reported: set[str] = field(default_factory=set)  # those that have looked filtered for long enough
     _blind: bool = True  # whether nothing can be decided now
     _held_ms: int | None = (
         None  # the last time at which this began, something was stalled, or a task did not run
     )
 
-    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
         """Find the topics that have looked filtered for long enough."""
-        now_ms, self._blind = sight.now_ms, True
+        now_ms, self._blind = partitions.now_ms, True
         if flow.read_to_ms < 0 or not flow.target.topics or not flow.topics.remote:
             return
-        alike = _empty_copies(flow)
+        alike = _empty_targets(flow)
         self._since_ms = {topic: self._since_ms.get(topic, now_ms) for topic in alike}
-        slots = np.flatnonzero(sight.used)
+        slots = np.flatnonzero(partitions.used)
         if self._held_ms is None:
             self._held_ms = now_ms
-        if flow.states.in_state(*TOLD) or _may_hang(flow, sight, slots):
-            self._told, self._held_ms = set(), now_ms
+        if flow.states.in_state(*NOT_RUNNING) or _may_hang(flow, partitions, slots):
+            self._reported, self._held_ms = set(), now_ms
             return
-        moved_ms, within_ms = int(flow.windows.moved_ms[slots].max(initial=-1)), sight.stopped_after_ms
+        moved_ms, within_ms = int(flow.windows.moved_ms[slots].max(initial=-1)), partitions.stopped_after_ms
         goes_ms = self._held_ms + within_ms  # after this time the mirror has had its time
         due_ms = {
             topic: max(goes_ms, since_ms + within_ms + flow.refresh_ms)
             for topic, since_ms in self._since_ms.items()
         }
         due = {topic for topic, at_ms in due_ms.items() if now_ms - within_ms > at_ms and moved_ms > at_ms}
-        self._told, self._blind = (self._told & due_ms.keys()) | due, False
+        self._reported, self._blind = (self._reported & due_ms.keys()) | due, False
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
         """Return every skipped record, by partition."""
         if self._blind:
             return []
-        return [one for topic in sorted(self._told) for one in self._of_topic(flow, topic, now_ms)]
+        return [one for topic in sorted(self._reported) for one in self._of_topic(flow, topic, now_ms)]
 
     def explained(self, flow: FlowView) -> set[str]:
         """Return the topics that need not wait for the mirror to read them."""
-        return set(self._told) if flow.order.flow.handling.drops or _doubts_of(flow) else set()
+        return set(self._reported) if flow.order.flow.handling.drops or _doubts_of(flow) else set()
 
     def kept(self) -> KeptFiltered:
         """Return what is kept over a restart."""
-        return KeptFiltered(dict(self._since_ms), frozenset(self._told))
+        return KeptFiltered(dict(self._since_ms), frozenset(self._reported))
 
-    def take_up(self, kept: KeptFiltered) -> None:
+    def restore(self, kept: KeptFiltered) -> None:
         """Restore what an earlier process knew."""
         self._since_ms |= kept.since_ms
-        self._told |= kept.told
+        self._reported |= kept.told
 
     def _of_topic(self, flow: FlowView, topic: str, now_ms: int) -> list[MirrorFinding]:
         ends = flow.readable_ends
@@ -114,7 +114,7 @@ class Filtered(Detector):
         may = f"It applies {', '.join(drops)}, which may drop records." if drops else _MAY_NOT_READ
         found = []
         for partition, place in enumerate(flow.source.places.listed_of(topic)):
-            start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
+            start, end = flow.first_offsets.first(flow, (topic, partition), place), int(ends[place])
             if end > start:
                 least = max(1, flow.record_bounds(topic, partition, end - start).least)
                 sentence = (  # more may have arrived since the last poll
@@ -139,15 +139,15 @@ class Filtered(Detector):
         return found
 
 
-def _may_hang(flow: FlowView, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
+def _may_hang(flow: FlowView, partitions: PartitionsSnapshot, slots: NDArray[np.intp]) -> bool:
     """Return whether a partition is stalled for another reason than dropped records."""
-    stands = slots[np.isin(sight.rows.reason[slots], STOPPED)]
+    stands = slots[np.isin(partitions.rows.reason[slots], STOPPED)]
     if not len(stands):
         return False
-    slack_ms, since_ms = sight.cadence_ms + LOOK_MS, int(sight.rows.since_ms[stands].max())
-    known = carriers(flow, stands, slack_ms)
+    slack_ms, since_ms = partitions.cadence_ms + POLL_MS, int(partitions.rows.since_ms[stands].max())
+    known = assigned_tasks(flow, stands, slack_ms)
     return known is None or not passed_over(
-        flow, sight, stands, since_ms=since_ms, slack_ms=slack_ms, known=known
+        flow, partitions, stands, since_ms=since_ms, slack_ms=slack_ms, known=known
     )
 
 
@@ -157,13 +157,13 @@ def _doubts_of(flow: FlowView) -> str:
     doubts = ""
     if order.isolation_level == "read_committed":
         doubts += " They may all be of aborted transactions, which it does not replicate."
-    if not begins_early(flow):
+    if not starts_at_log_start(flow):
         reset = order.offset_reset
         doubts += f" With auto.offset.reset={reset} it skips what was written before it started to read."
     return doubts
 
 
-def _empty_copies(flow: FlowView) -> list[str]:
+def _empty_targets(flow: FlowView) -> list[str]:
     """Return the topics with records, no offset of the mirror, and a target that never had a record."""
     source, target, ends = flow.source, flow.target, flow.readable_ends
     found = []
@@ -176,7 +176,9 @@ def _empty_copies(flow: FlowView) -> list[str]:
         copies = target.heads.end[target.places.listed_of(remote)]
         if not len(copies) or (copies != 0).any():
             continue
-        firsts = [flow.beginnings.first(flow, (topic, number), place) for number, place in enumerate(places)]
+        firsts = [
+            flow.first_offsets.first(flow, (topic, number), place) for number, place in enumerate(places)
+        ]
         if (ends[places] > firsts).any():
             found.append(topic)
     return found

@@ -17,7 +17,7 @@ from lagmon.groups.rules.sentences import hangs_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
@@ -40,7 +40,7 @@ class Held:
         return self.end - self.stable
 
 
-def held(flow: FlowView, sight: MirrorSight) -> tuple[Held, ...]:
+def held(flow: FlowView, partitions: PartitionsSnapshot) -> tuple[Held, ...]:
     """Return the blocked partitions of the flow, as of recent polls of their logs."""
     if not flow.committed_only:
         return ()
@@ -48,21 +48,23 @@ def held(flow: FlowView, sight: MirrorSight) -> tuple[Held, ...]:
     places = np.flatnonzero((heads.stable >= 0) & (heads.stable < heads.end)).astype(np.int32)
     if not len(places):
         return ()
-    since_ms = flow.source.hangs_since_ms(places, sight.now_ms)
+    since_ms = flow.source.hangs_since_ms(places, partitions.now_ms)
     told = since_ms >= 0
     hang = dict(zip(places[told].tolist(), since_ms[told].tolist(), strict=True))
     return tuple(
-        Held(*name, int(heads.stable[place]), int(heads.end[place]), hang[place], sight.now_ms)
-        for place, name in _names(flow, sight, [*hang])
+        Held(*name, int(heads.stable[place]), int(heads.end[place]), hang[place], partitions.now_ms)
+        for place, name in _names(flow, partitions, [*hang])
     )
 
 
-def _names(flow: FlowView, sight: MirrorSight, places: Sequence[int]) -> Iterator[tuple[int, Name]]:
+def _names(
+    flow: FlowView, partitions: PartitionsSnapshot, places: Sequence[int]
+) -> Iterator[tuple[int, Name]]:
     """Yield the places that belong to the flow, with topic and partition."""
     if not places:
         return
-    for slot in np.flatnonzero(sight.used & np.isin(sight.places, places)).tolist():
-        yield int(sight.places[slot]), flow.windows.name(slot)
+    for slot in np.flatnonzero(partitions.used & np.isin(partitions.places, places)).tolist():
+        yield int(partitions.places[slot]), flow.windows.name(slot)
     for topic, partition, place in flow.places_without():
         if place in places:
             yield place, (topic, partition)

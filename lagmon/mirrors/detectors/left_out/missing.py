@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, GROUP
 from lagmon.mirrors.detectors.detector import Detector
-from lagmon.mirrors.detectors.left_out.behind import Behind, LeftBehind
-from lagmon.mirrors.detectors.left_out.passed import LeftOut
+from lagmon.mirrors.detectors.left_out.behind import Behind, PartitionsBehind
+from lagmon.mirrors.detectors.left_out.passed import SkippedRecords
 from lagmon.mirrors.detectors.left_out.topics_behind import TopicsBehind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
 
@@ -25,18 +25,18 @@ class MissingRecords(Detector):
 
     lag_from: str
     _by_ends: Behind[Any] | None = field(init=False)  # None where no offset shows what the mirror passed
-    _by_syncs: LeftOut = field(default_factory=LeftOut)
+    _by_syncs: SkippedRecords = field(default_factory=SkippedRecords)
     _found: list[MirrorFinding] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        kinds: dict[str, type[Behind[Any]]] = {CONNECT_OFFSETS: LeftBehind, GROUP: TopicsBehind}
+        kinds: dict[str, type[Behind[Any]]] = {CONNECT_OFFSETS: PartitionsBehind, GROUP: TopicsBehind}
         self._by_ends = kinds[self.lag_from]() if self.lag_from in kinds else None
 
-    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
         """Compare both ways; what a sync shows of a partition replaces what the ends show."""
         gapped = flow.transactions.topics
-        by_ends = [] if self._by_ends is None else self._by_ends.look(flow, sight, gapped)
-        by_syncs = self._by_syncs.look(flow, sight, gapped)
+        by_ends = [] if self._by_ends is None else self._by_ends.poll(flow, partitions, gapped)
+        by_syncs = self._by_syncs.poll(flow, partitions, gapped)
         known = {(one.topic, one.partition, one.side) for one in by_syncs}
         # A target topic that lost its end also grew by less than the mirror passed.
         known |= {(topic, partition, "source") for topic, partition, _ in known}

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet.quantity import count_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
-from lagmon.mirrors.detectors.lost_ends.target import CopyEnd, end_lost
+from lagmon.mirrors.detectors.lost_ends.target import TargetEnd, end_lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
     from lagmon.syncs.runs import SyncRun
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 ANSWERED_MS = 60_000  # without an answer by then, once the source was read, nothing is reported
 AGAIN_MS = 60_000  # for a partition that is already reported
 GOES_ON_MS = 60_000  # after syncs went back
-MOST_TOLD = 100
+MOST_SHOWN = 100
 MOST_OF_TOPIC = 5  # partitions: what drops records of one topic does so in all of them
 
 
-class _Asked(NamedTuple):
+class _Question(NamedTuple):
     """A question to the source: whether it has a record at `offset`, between two runs."""
 
     base: SyncRun
@@ -57,14 +57,14 @@ class _Asked(NamedTuple):
     handed_ms: int = -1  # when the question was passed on
 
 
-class _Told(NamedTuple):
+class _Shown(NamedTuple):
     """A shown finding, and the distance that the syncs had by then."""
 
     finding: MirrorFinding
     distance: int
 
 
-class _Copied(NamedTuple):
+class _Replicated(NamedTuple):
     """A run without records deleted unread, and the newest run then, seen at `seen_ms`."""
 
     run: SyncRun
@@ -72,61 +72,63 @@ class _Copied(NamedTuple):
     seen_ms: int
 
 
-class _View(NamedTuple):
+class _Context(NamedTuple):
     """The data of one poll; `transactional` are topics with transactions, whose markers are gaps."""
 
     flow: FlowView
-    sight: MirrorSight
+    partitions: PartitionsSnapshot
     transactional: Collection[str]
-    looked_ms: NDArray[np.int64]  # when the source's logs were polled, by place
+    polled_ms: NDArray[np.int64]  # when the source's logs were polled, by place
     concerned: Counter[str]  # reported or asked partitions by topic
 
 
-class LeftOut:
+class SkippedRecords:
     """Compares each partition's newest sync with the last one before which nothing was skipped."""
 
     def __init__(self) -> None:
         self._bases: dict[Name, SyncRun] = {}
-        self._copied: dict[Name, _Copied] = {}  # where something was skipped since
-        self._asked: dict[Name, _Asked] = {}
+        self._replicated: dict[Name, _Replicated] = {}  # where something was skipped since
+        self._questions: dict[Name, _Question] = {}
         self._gapped: set[str] = set()  # topics with gaps of their own
-        self._found: dict[Name, _Told] = {}
+        self._found: dict[Name, _Shown] = {}
         self._shorter: dict[Name, MirrorFinding] = {}  # targets that lost their end
         self._back_ms: dict[Name, int] = {}  # when syncs last went back
 
-    def look(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> list[MirrorFinding]:
+    def poll(
+        self, flow: FlowView, partitions: PartitionsSnapshot, transactional: Collection[str]
+    ) -> list[MirrorFinding]:
         """Take in the syncs since the last time, and return what may have been skipped."""
-        concerned = Counter(topic for topic, _ in self._found.keys() | self._asked.keys())
-        view = _View(flow, sight, transactional, flow.source.heads.sampled_ms, concerned)
+        concerned = Counter(topic for topic, _ in self._found.keys() | self._questions.keys())
+        context = _Context(flow, partitions, transactional, flow.source.heads.sampled_ms, concerned)
         self._gapped |= {topic for topic, _ in self._found if topic in transactional}
-        self._back_ms |= dict.fromkeys(flow.syncs.take_back(), sight.now_ms)
+        self._back_ms |= dict.fromkeys(flow.syncs.take_back(), partitions.now_ms)
         for name in flow.syncs.take_fresh():
             run = flow.syncs.newest(*name)
             if run is None:
                 continue
-            if self._went_back(name, sight.now_ms):
-                if name in self._asked:
-                    self._let_go(flow, name)
-                self._begin(name, run)
-            elif not self._may_be_left_out(view, name, run):
-                self._begin(name, run)
-        for name in list(self._asked):
-            self._hear(view, name)
+            if self._went_back(name, partitions.now_ms):
+                if name in self._questions:
+                    self._withdraw(flow, name)
+                self._set_base(name, run)
+            elif not self._may_be_left_out(context, name, run):
+                self._set_base(name, run)
+        for name in list(self._questions):
+            self._take_answer(context, name)
         for name, told in list(self._found.items()):
-            if not _holds(told.finding, sight.now_ms) or name[0] in self._gapped:
+            if not _holds(told.finding, partitions.now_ms) or name[0] in self._gapped:
                 del self._found[name]
                 self._bases.pop(name, None)
-                self._copied.pop(name, None)
-        self._shorter = {name: one for name, one in self._shorter.items() if _holds(one, sight.now_ms)}
+                self._replicated.pop(name, None)
+        self._shorter = {name: one for name, one in self._shorter.items() if _holds(one, partitions.now_ms)}
         found = [told.finding for told in self._found.values()]
-        return [*found[-MOST_TOLD:], *list(self._shorter.values())[-MOST_TOLD:]]
+        return [*found[-MOST_SHOWN:], *list(self._shorter.values())[-MOST_SHOWN:]]
 
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
         """Forget topics that are removed, or were re-created on either side."""
-        for name in [name for name in self._asked if is_gone(name[0])]:
-            self._let_go(flow, name)
+        for name in [name for name in self._questions if is_gone(name[0])]:
+            self._withdraw(flow, name)
         self._bases = {name: one for name, one in self._bases.items() if not is_gone(name[0])}
-        self._copied = {name: one for name, one in self._copied.items() if not is_gone(name[0])}
+        self._replicated = {name: one for name, one in self._replicated.items() if not is_gone(name[0])}
         self._found = {name: one for name, one in self._found.items() if not is_gone(name[0])}
         self._shorter = {name: one for name, one in self._shorter.items() if not is_gone(name[0])}
         self._gapped = {topic for topic in self._gapped if not is_gone(topic)}
@@ -139,14 +141,14 @@ class LeftOut:
         self._back_ms[name] = min(self._back_ms[name], now_ms)  # the clock may be set back
         return now_ms - self._back_ms[name] < GOES_ON_MS
 
-    def _begin(self, name: Name, run: SyncRun) -> None:
+    def _set_base(self, name: Name, run: SyncRun) -> None:
         """Use a run as base: nothing was skipped up to it that is not reported."""
         self._bases[name] = run
-        self._copied.pop(name, None)
+        self._replicated.pop(name, None)
 
-    def _may_be_left_out(self, view: _View, name: Name, run: SyncRun) -> bool:
+    def _may_be_left_out(self, context: _Context, name: Name, run: SyncRun) -> bool:
         """Tell whether a sync shows a fall that may be of records; the source is asked for one of them."""
-        flow, sight, base = view.flow, view.sight, self._bases.get(name)
+        flow, partitions, base = context.flow, context.partitions, self._bases.get(name)
         if base is None or run.distance >= base.distance or run.first <= base.last:
             return False
         before = flow.syncs.before(*name, run.first - 1) or base
@@ -154,93 +156,98 @@ class LeftOut:
             return False  # second copies came since, and where it fell is not known any more
         longest = max(base, before, key=_end)
         if run.first + run.distance < _end(longest):
-            self._tell_shorter(flow, sight.now_ms, name, longest, run)
+            self._note_shorter(flow, partitions.now_ms, name, longest, run)
             return False
         if before.distance == base.distance:
             base = self._bases[name] = before
-        place = self._place(view, name)
+        place = self._place(context, name)
         if place is None:
             return False
-        if self._is_deleted(view, name, place, base, run):
-            if name in self._asked:
-                self._let_go(flow, name)
+        if self._is_deleted(context, name, place, base, run):
+            if name in self._questions:
+                self._withdraw(flow, name)
             return False
-        self._ask(view, name, place, base, run)
+        self._ask(context, name, place, base, run)
         return True
 
-    def _place(self, view: _View, name: Name) -> int | None:
+    def _place(self, context: _Context, name: Name) -> int | None:
         """Return where the source is asked about a partition, None where that has gaps, or is not there."""
-        flow, sight, topic = view.flow, view.sight, name[0]
-        if topic in self._gapped or topic in view.transactional or topic in flow.settings.compacted:
+        flow, partitions, topic = context.flow, context.partitions, name[0]
+        if topic in self._gapped or topic in context.transactional or topic in flow.settings.compacted:
             return None
         slot = flow.windows.slot(*name)
-        if slot is None or slot >= len(sight.used) or not sight.used[slot] or sight.places[slot] < 0:
+        if (
+            slot is None
+            or slot >= len(partitions.used)
+            or not partitions.used[slot]
+            or partitions.places[slot] < 0
+        ):
             return None
-        return int(sight.places[slot])
+        return int(partitions.places[slot])
 
-    def _ask(self, view: _View, name: Name, place: int, base: SyncRun, run: SyncRun) -> None:
+    def _ask(self, context: _Context, name: Name, place: int, base: SyncRun, run: SyncRun) -> None:
         """Ask the source, unless enough is known of the partition, or of its topic."""
-        told, now_ms = self._found.get(name), view.sight.now_ms
+        told, now_ms = self._found.get(name), context.partitions.now_ms
         if told is None:
-            known = view.concerned[name[0]] >= MOST_OF_TOPIC
+            known = context.concerned[name[0]] >= MOST_OF_TOPIC
         else:
             known = run.distance >= told.distance or now_ms - told.finding.at_ms < AGAIN_MS
         # The run begins behind the record that was copied after the gap.
-        if name not in self._asked and not known and view.flow.questions.ask(place, run.first - 2):
-            self._asked[name] = _Asked(base, run, place, run.first - 2, now_ms)
-            view.concerned[name[0]] += told is None
+        if name not in self._questions and not known and context.flow.questions.ask(place, run.first - 2):
+            self._questions[name] = _Question(base, run, place, run.first - 2, now_ms)
+            context.concerned[name[0]] += told is None
 
-    def _is_deleted(self, view: _View, name: Name, place: int, base: SyncRun, newest: SyncRun) -> bool:
+    def _is_deleted(self, context: _Context, name: Name, place: int, base: SyncRun, newest: SyncRun) -> bool:
         """Tell whether the source deleted records of a gap before they could be copied.
 
         What goes on being left out began long ago: the start of the log is compared with where the mirror
         was when the start had been looked at last.
         """
-        flow = view.flow
-        copied = self._copied.get(name) or _Copied(base, newest, view.sight.now_ms)
-        run = flow.syncs.before(*name, copied.run.first)  # as it went on since
-        is_same = run is not None and run[:2] == copied.run[:2]
-        if flow.source.heads.start[place] > (run if run is not None and is_same else copied.run).last:
+        flow = context.flow
+        replicated = self._replicated.get(name) or _Replicated(base, newest, context.partitions.now_ms)
+        run = flow.syncs.before(*name, replicated.run.first)  # as it went on since
+        is_same = run is not None and run[:2] == replicated.run[:2]
+        if flow.source.heads.start[place] > (run if run is not None and is_same else replicated.run).last:
             return True
-        if view.looked_ms[place] > copied.seen_ms:
-            copied = _Copied(copied.newer, newest, view.sight.now_ms)
-        self._copied[name] = copied
+        if context.polled_ms[place] > replicated.seen_ms:
+            replicated = _Replicated(replicated.newer, newest, context.partitions.now_ms)
+        self._replicated[name] = replicated
         return False
 
-    def _tell_shorter(self, flow: FlowView, now_ms: int, name: Name, before: SyncRun, run: SyncRun) -> None:
+    def _note_shorter(self, flow: FlowView, now_ms: int, name: Name, before: SyncRun, run: SyncRun) -> None:
         """Report that a target's end fell; the source has nothing to do with it, so it is not asked."""
-        if name in self._asked:
-            self._let_go(flow, name)
-        was, now = CopyEnd(before.last, _end(before)), CopyEnd(run.first, run.first + run.distance)
+        if name in self._questions:
+            self._withdraw(flow, name)
+        was, now = TargetEnd(before.last, _end(before)), TargetEnd(run.first, run.first + run.distance)
         seen = f"ended at {was.end} by an offset sync, and at {now.end} by a later one"
         self._shorter[name] = end_lost(flow, name, was, now, seen=seen, at_ms=now_ms)
 
-    def _hear(self, view: _View, name: Name) -> None:
-        flow, now_ms, asked = view.flow, view.sight.now_ms, self._asked[name]
-        is_record = flow.questions.answer(asked.place, asked.offset)
+    def _take_answer(self, context: _Context, name: Name) -> None:
+        flow, now_ms, question = context.flow, context.partitions.now_ms, self._questions[name]
+        is_record = flow.questions.answer(question.place, question.offset)
         if is_record is None:
-            if flow.questions.waits(asked.place, asked.offset):
+            if flow.questions.waits(question.place, question.offset):
                 return
-            if asked.handed_ms < 0:
-                asked = self._asked[name] = asked._replace(handed_ms=now_ms)
-            if 0 <= now_ms - asked.handed_ms < ANSWERED_MS:
+            if question.handed_ms < 0:
+                question = self._questions[name] = question._replace(handed_ms=now_ms)
+            if 0 <= now_ms - question.handed_ms < ANSWERED_MS:
                 return
-        if is_record and view.looked_ms[asked.place] <= asked.at_ms <= now_ms:
+        if is_record and context.polled_ms[question.place] <= question.at_ms <= now_ms:
             return  # the log start at the time of the question is not known yet
-        self._let_go(flow, name)
-        newest = flow.syncs.newest(*name) or asked.run
-        if is_record and self._is_deleted(view, name, asked.place, asked.base, newest):
-            self._begin(name, newest)
+        self._withdraw(flow, name)
+        newest = flow.syncs.newest(*name) or question.run
+        if is_record and self._is_deleted(context, name, question.place, question.base, newest):
+            self._set_base(name, newest)
         elif is_record:
-            self._found[name] = _Told(_finding(flow, name, asked, now_ms), asked.run.distance)
+            self._found[name] = _Shown(_finding(flow, name, question, now_ms), question.run.distance)
         else:
-            self._begin(name, asked.run)
+            self._set_base(name, question.run)
             if is_record is False:
                 self._gapped.add(name[0])
 
-    def _let_go(self, flow: FlowView, name: Name) -> None:
-        asked = self._asked.pop(name)
-        flow.questions.take_back(asked.place, asked.offset)
+    def _withdraw(self, flow: FlowView, name: Name) -> None:
+        question = self._questions.pop(name)
+        flow.questions.take_back(question.place, question.offset)
 
 
 def _holds(finding: MirrorFinding, now_ms: int) -> bool:
@@ -252,8 +259,8 @@ def _end(run: SyncRun) -> int:
     return run.last + run.distance
 
 
-def _finding(flow: FlowView, name: Name, asked: _Asked, now_ms: int) -> MirrorFinding:
-    (topic, partition), base, run, ends = name, asked.base, asked.run, flow.order.flow
+def _finding(flow: FlowView, name: Name, question: _Question, now_ms: int) -> MirrorFinding:
+    (topic, partition), base, run, ends = name, question.base, question.run, flow.order.flow
     remote = flow.topics.remote.get(topic, topic)
     passed, records = run.first - base.last, base.distance - run.distance
     return MirrorFinding(
@@ -270,7 +277,7 @@ def _finding(flow: FlowView, name: Name, asked: _Asked, now_ms: int) -> MirrorFi
             f"{ends.target}: by its offset syncs the mirror passed {count_text(passed, 'offset')} "
             f"({base.last} to {run.first - 1}), and {remote} grew by {passed - records:,} "
             f"({base.last + base.distance} to {run.first + run.distance}). {ends.source} has a record at "
-            f"{asked.offset}, right before the gap. A transform may drop records, or the target lost its log "
-            "end; run mirrorwatch checksum to list what is missing."
+            f"{question.offset}, right before the gap. A transform may drop records, or the target lost its "
+            "log end; run mirrorwatch checksum to list what is missing."
         ),
     )

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lagmon.mirrors.detectors.left_out.behind import Behind, stayed_behind
+from lagmon.mirrors.detectors.left_out.behind import Behind, missing_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
     Longs = NDArray[np.int64]
@@ -36,8 +36,8 @@ class _Places(NamedTuple):
     topic: Longs
     place: Longs
     slot: Longs
-    copy_topic: Longs
-    copy_place: Longs
+    target_topic: Longs
+    target_place: Longs
 
 
 class _Rest(NamedTuple):
@@ -65,36 +65,39 @@ class TopicsBehind(Behind[str]):
         self._rests = {topic: one for topic, one in self._rests.items() if not is_gone(topic)}
         self._found = {topic: one for topic, one in self._found.items() if not is_gone(topic)}
 
-    def _note(self, flow: FlowView, sight: MirrorSight, transactional: Collection[str]) -> None:
+    def _note(self, flow: FlowView, partitions: PartitionsSnapshot, transactional: Collection[str]) -> None:
         at, source, target = self._find_places(flow), flow.source.heads, flow.target.heads
-        ends, copies = source.end[at.place], target.end[at.copy_place]
-        has_slot = (at.slot >= 0) & (at.slot < len(sight.used))
+        ends, copies = source.end[at.place], target.end[at.target_place]
+        has_slot = (at.slot >= 0) & (at.slot < len(partitions.used))
         slots = np.where(has_slot, at.slot, 0)
         next_offset = np.where(has_slot, flow.windows.next_offset[slots], 0)
         is_read = (ends >= 0) & (next_offset == ends)  # partitions without any record have no offset
-        is_read[has_slot] &= sight.used[slots[has_slot]]
+        is_read[has_slot] &= partitions.used[slots[has_slot]]
         state = np.zeros_like(self._state)
         np.add.at(state[0], at.topic, next_offset)
         np.add.at(state[1], at.topic, ends)
-        np.add.at(state[2], at.copy_topic, copies)
+        np.add.at(state[2], at.target_topic, copies)
         rests = np.zeros(len(at.topics), np.bool_)
-        rests[at.copy_topic] = True
-        rests[at.topic[~is_read]] = rests[at.copy_topic[copies < 0]] = False
+        rests[at.target_topic] = True
+        rests[at.topic[~is_read]] = rests[at.target_topic[copies < 0]] = False
         oldest_ms, newest_ms = np.full(len(rests), _FAR), np.full(len(rests), -1, np.int64)
         np.minimum.at(oldest_ms, at.topic, source.sampled_ms[at.place])
-        np.minimum.at(oldest_ms, at.copy_topic, target.sampled_ms[at.copy_place])
-        np.maximum.at(newest_ms, at.copy_topic, target.sampled_ms[at.copy_place])
+        np.minimum.at(oldest_ms, at.target_topic, target.sampled_ms[at.target_place])
+        np.maximum.at(newest_ms, at.target_topic, target.sampled_ms[at.target_place])
         same = (state == self._state).all(axis=0)
         self._shown_ms = np.where(same, self._shown_ms, newest_ms)
         self._state = state
         for number in np.flatnonzero(rests & same & (oldest_ms > self._shown_ms)).tolist():
-            topic, now = at.topics[number], _Rest(int(state[0, number]), int(state[2, number]), sight.now_ms)
+            topic, now = (
+                at.topics[number],
+                _Rest(int(state[0, number]), int(state[2, number]), partitions.now_ms),
+            )
             before = self._rests.get(topic, now)
             self._rests[topic] = now
             fell = now.next_offset >= before.next_offset
             fell &= now.end - now.next_offset < before.end - before.next_offset
             if fell and topic not in transactional and topic not in flow.settings.compacted:
-                self._found[topic] = stayed_behind(flow, topic, None, before, now)
+                self._found[topic] = missing_records(flow, topic, None, before, now)
 
     def _find_places(self, flow: FlowView) -> _Places:
         version, listed = (

@@ -12,24 +12,24 @@ from lagmon.groups.rules.words import Reason
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
 SHOWN = 3  # topics
 
 
-def sentence(flow: FlowView, sight: MirrorSight, *, refused_only: bool = False) -> str:
+def sentence(flow: FlowView, partitions: PartitionsSnapshot, *, refused_only: bool = False) -> str:
     """Return which partitions these are, why, and what to do; "" if none.
 
     `refused_only` omits those that are only not read yet.
     """
-    unread = np.flatnonzero(sight.used & (sight.rows.reason == Reason.UNREAD)).tolist()
+    unread = np.flatnonzero(partitions.used & (partitions.rows.reason == Reason.UNREAD)).tolist()
     refused = [slot for slot in unread if is_refused(flow, slot)]
     told = refused if refused_only or len(refused) == len(unread) else unread
     if not told:
         return ""
     alias = flow.order.flow.source
-    offsets, topics = int(sight.lag[told].sum()), {flow.windows.name(slot)[0] for slot in told}
+    offsets, topics = int(partitions.lag[told].sum()), {flow.windows.name(slot)[0] for slot in told}
     said = (
         f"Lag of {count_text(len(told), 'partition')} of {_names(topics)} is unknown: up to "
         f"{count_text(offsets, 'record')} may not be replicated"

@@ -13,11 +13,11 @@ import numpy as np
 
 from fleet.quantity import count_text
 from lagmon.mirrors.detectors.detector import Detector
-from lagmon.mirrors.partitions.sight import LOOK_MS
+from lagmon.mirrors.partitions.snapshot import POLL_MS
 
 if TYPE_CHECKING:
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
 LATELY_MS = 300_000  # before an instant: topics with older offsets may not be replicated any more
@@ -31,22 +31,22 @@ class Unwatched(Detector):
         self.topics: tuple[str, ...] = ()
         self._since_ms = -1
 
-    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
         """Find the source topics that are replicated though they are excluded, by name."""
-        self.topics = self._find(flow, sight)
+        self.topics = self._find(flow, partitions)
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - nothing is lost
         """Return none: the sentence about the flow names the topics."""
         return []
 
-    def _find(self, flow: FlowView, sight: MirrorSight) -> tuple[str, ...]:
+    def _find(self, flow: FlowView, partitions: PartitionsSnapshot) -> tuple[str, ...]:
         if self._since_ms < 0:
-            self._since_ms = sight.now_ms
-        if not flow.order.tells_topics:
+            self._since_ms = partitions.now_ms
+        if not flow.order.topics_known:
             return ()
-        from_ms = max(self._since_ms + sight.cadence_ms + LOOK_MS, sight.now_ms - LATELY_MS)
-        moved = flow.windows.moved_ms[: len(sight.used)] > from_ms
-        names = {flow.windows.name(slot)[0] for slot in np.flatnonzero(moved & ~sight.used).tolist()}
+        from_ms = max(self._since_ms + partitions.cadence_ms + POLL_MS, partitions.now_ms - LATELY_MS)
+        moved = flow.windows.moved_ms[: len(partitions.used)] > from_ms
+        names = {flow.windows.name(slot)[0] for slot in np.flatnonzero(moved & ~partitions.used).tolist()}
         return tuple(sorted((names & flow.source.topics.keys()) - flow.topics.remote.keys()))
 
 

@@ -15,11 +15,11 @@ class Cut:
 
     next_offset: int  # that the mirror had written
     written_ms: int
-    whole_ms: int  # when the log was last seen to reach as far as the mirror
+    complete_ms: int  # when the log was last seen to reach as far as the mirror
     lowest: int  # its lowest end
     lowest_ms: int
-    copy_end: int  # the target's end then, or before; -1: unknown
-    between_looks: int  # how many records may arrive between two polls of both logs
+    target_end: int  # the target's end then, or before; -1: unknown
+    between_polls: int  # how many records may arrive between two polls of both logs
     start: int  # the log start then
     grows: bool = False  # whether it grew again below N + 1
     moved_ms: int = -1  # when N changed; -1: not yet

@@ -35,10 +35,10 @@ class Again:
         return f"the target has grown by {self.grew:,} since, while no more than {could} could be new"
 
 
-def came_again(cut: Cut, *, start: int, end: int, copy_end: int) -> Again | None:
+def came_again(cut: Cut, *, start: int, end: int, target_end: int) -> Again | None:
     """Return what was repeated by a poll of the target, given the highest possible source end; or None."""
-    new = max(0, end - cut.lowest) + cut.between_looks
-    grew = copy_end - cut.copy_end
+    new = max(0, end - cut.lowest) + cut.between_polls
+    grew = target_end - cut.target_end
     one = Again(grew - new, grew, new)
     # More than existed has another cause.
     return one if 0 < one.records <= cut.lowest - max(0, start) else None
@@ -46,11 +46,11 @@ def came_again(cut: Cut, *, start: int, end: int, copy_end: int) -> Again | None
 
 def judge_cut(step: Step, cut: Cut, ends: Ends) -> Step:
     """Judge a step back from where the mirror was when its source's log was cut."""
-    if min(cut.copy_end, ends.source, ends.copy) < 0:
+    if min(cut.target_end, ends.source, ends.copy) < 0:
         return step.unproved(Rewound.LATE)
-    if ends.source_ms < ends.copy_ms:
+    if ends.source_ms < ends.target_ms:
         return step.unproved(Rewound.OPEN)  # records written since the poll of the source may be new
-    again = came_again(cut, start=ends.start, end=ends.source, copy_end=ends.copy)
+    again = came_again(cut, start=ends.start, end=ends.source, target_end=ends.copy)
     if again is None:
         return step.unproved(Rewound.LATE)
     proof = f"the source's log ended at {cut.lowest} before that; {again.proof}"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.view import FlowView
 
 
-class CopyEnd(NamedTuple):
+class TargetEnd(NamedTuple):
     """Where the mirror continues, and where its target ended then."""
 
     next_offset: int
@@ -20,7 +20,7 @@ class CopyEnd(NamedTuple):
 
 
 def end_lost(
-    flow: FlowView, name: tuple[str, int], before: CopyEnd, now: CopyEnd, *, seen: str, at_ms: int
+    flow: FlowView, name: tuple[str, int], before: TargetEnd, now: TargetEnd, *, seen: str, at_ms: int
 ) -> MirrorFinding:
     """Return that a target log is shorter: it lacks at least the difference, at most also later records.
 

@@ -8,37 +8,41 @@ from fleet.quantity import between_text, count_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import MirrorFinding
-from lagmon.mirrors.detectors.recreated.passage import markers_may_tell
+from lagmon.mirrors.detectors.recreated.outcome import markers_may_explain
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.detectors.recreated.followed import Followed, Remade
-    from lagmon.mirrors.detectors.recreated.passage import Base, Sighted
+    from lagmon.mirrors.detectors.recreated.followed import Followed, RecreatedTopic
+    from lagmon.mirrors.detectors.recreated.outcome import Base, PartitionPoll
 
 
 def suspicion(
-    remade: Remade, partition: int, seen: Sighted, maybe_old: int, followed: Followed
+    recreated: RecreatedTopic, partition: int, seen: PartitionPoll, maybe_old: int, followed: Followed
 ) -> MirrorFinding:
     """Return what may have been skipped, if the first offset may be of either log."""
     records = maybe_old - seen.start
     sentence = (
-        f"{remade.topic}-{partition} on {followed.source_name} was re-created (seen at "
-        f"{instant_text(remade.at_ms)}). The mirror's first offset, {maybe_old}, was written before that "
+        f"{recreated.topic}-{partition} on {followed.source_name} was re-created (seen at "
+        f"{instant_text(recreated.at_ms)}). The mirror's first offset, {maybe_old}, was written before that "
         f"was seen: if it is of the old log, at least {count_text(records, 'record')} of the new one, "
         f"{seen.start} to {maybe_old - 1}, {'was' if records == 1 else 'were'} not replicated. The "
         "growth of the target fits both; run mirrorwatch checksum to find out."
     )
-    return _passed(remade, partition, seen, (maybe_old, None), least=records, proved=False, sentence=sentence)
+    return _passed(
+        recreated, partition, seen, (maybe_old, None), least=records, proved=False, sentence=sentence
+    )
 
 
-def _doubt(remade: Remade, base: Base, seen: Sighted, followed: Followed, place: int) -> str:
+def _other_explanation(
+    recreated: RecreatedTopic, base: Base, seen: PartitionPoll, followed: Followed, place: int
+) -> str:
     """Return what else may explain that the target has grown by less than all, "" for nothing."""
     if followed.compacted:
         return " Compaction may have left such a gap too."
-    before, _ = followed.target.bounds_at(place, max(base.at_ms, remade.known_ms))
+    before, _ = followed.target.bounds_at(place, max(base.at_ms, recreated.known_ms))
     _, after = followed.target.bounds_at(place, base.at_ms)
     # The target's end when the base was written lies between two polls: a burst may have arrived then.
     is_own = seen.low - base.next_offset <= seen.target_end - after <= seen.high - base.next_offset
-    if markers_may_tell(base, seen) and not (is_own and after >= 0):
+    if markers_may_explain(base, seen) and not (is_own and after >= 0):
         return " Markers of transactions may have left such a gap too."
     least, most = seen.target_end - after, seen.target_end - before
     fits = least <= seen.high - seen.start and most >= seen.low - seen.start
@@ -49,10 +53,10 @@ def _doubt(remade: Remade, base: Base, seen: Sighted, followed: Followed, place:
 
 
 def finding(
-    remade: Remade,
+    recreated: RecreatedTopic,
     partition: int,
     base: Base,
-    seen: Sighted,
+    seen: PartitionPoll,
     followed: Followed,
     *,
     place: int,
@@ -63,7 +67,7 @@ def finding(
     The mirror continued at the base at least, and at `most`; None if that is unknown. It may have replicated
     more of the old log than its last offset shows.
     """
-    doubt = _doubt(remade, base, seen, followed, place)
+    doubt = _other_explanation(recreated, base, seen, followed, place)
     least = base.next_offset - seen.start
     if followed.transactional:
         least = -(-least // 2)  # each transaction marker ends at least one record
@@ -72,20 +76,20 @@ def finding(
     if seen.low == base.next_offset:
         went, moved = f"the mirror is where the new log ends, at {base.next_offset}", "stayed there"
     sentence = (
-        f"{remade.topic}-{partition} on {followed.source_name} was re-created (seen at "
-        f"{instant_text(remade.at_ms)}), and {went}: {between_text(least, most, 'record')}, from offset "
+        f"{recreated.topic}-{partition} on {followed.source_name} was re-created (seen at "
+        f"{instant_text(recreated.at_ms)}), and {went}: {between_text(least, most, 'record')}, from offset "
         f"{seen.start} on, {'was' if most == 1 else 'were'} not replicated. The target "
         f"grew by {seen.target_end - base.target_end:,} while its offset {moved}.{doubt}"
     )
     return _passed(
-        remade, partition, seen, (base.next_offset, most), least=least, proved=not doubt, sentence=sentence
+        recreated, partition, seen, (base.next_offset, most), least=least, proved=not doubt, sentence=sentence
     )
 
 
 def _passed(
-    remade: Remade,
+    recreated: RecreatedTopic,
     partition: int,
-    seen: Sighted,
+    seen: PartitionPoll,
     until: tuple[int, int | None],
     *,
     least: int,
@@ -96,7 +100,7 @@ def _passed(
     first, most = until
     return MirrorFinding(
         code=Cause.TOPIC_RECREATED,
-        topic=remade.topic,
+        topic=recreated.topic,
         partition=partition,
         at_ms=seen.at_ms,
         records=least,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lagmon.logs.heads import Heads
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.detectors.recreated.passage import Base, Passage
+    from lagmon.mirrors.detectors.recreated.outcome import Base, StartOutcome
     from lagmon.mirrors.partitions.window import MirrorWindows
 
 
 @dataclass(slots=True)
-class Remade:
+class RecreatedTopic:
     """A re-created source topic, and by partition what the mirror made of it, once known."""
 
     topic: str
@@ -21,7 +21,7 @@ class Remade:
     gone_ms: int = -1  # when a list without it was read; -1: never
     known_ms: int = -1  # when it surely did not exist yet: the old id was read, or a list lacked both
     open: dict[int, Base] = field(default_factory=dict)  # by partition
-    decided: dict[int, Passage] = field(default_factory=dict)
+    decided: dict[int, StartOutcome] = field(default_factory=dict)
     found: list[MirrorFinding] = field(default_factory=list)
     seemed_ms: dict[int, int] = field(default_factory=dict)  # polls by which a start seemed skipped
 
@@ -37,6 +37,6 @@ class Followed:
     compacted: bool = False
     transactional: bool = False  # whether the new log has had a transaction
     by_record: bool = False  # whether an offset is written only with its record, and again only with that one
-    copied_anew_ms: int = -1  # when the target's last change of id was read
-    copy_read_ms: int | None = None  # when the target's id was read last; None: never
+    target_recreated_ms: int = -1  # when the target's last change of id was read
+    target_id_read_ms: int | None = None  # when the target's id was read last; None: never
     ids_within_ms: float = 0.0  # for how long an id is awaited

@@ -1,10 +1,10 @@
 """What a flow lost with re-created topics, on either side. Pure.
 
-Source: what the mirror skipped of the new log (beginnings.py). Target: what it held before
-(target_ends/ends.py). There are two exceptions for the target. If the mirror's offsets went back since, all
-of it is sent again. If the source topic was re-created too, between the last poll of the old target and the
-new target's id, whoever deleted both meant to. The ids of both sides are read separately, so a loss is
-reported once the source's id was read since.
+Source: what the mirror skipped of the new log (starts.py). Target: what it held before (target_ends/ends.py).
+There are two exceptions for the target. If the mirror's offsets went back since, all of it is sent again. If
+the source topic was re-created too, between the last poll of the old target and the new target's id, whoever
+deleted both meant to. The ids of both sides are read separately, so a loss is reported once the source's id
+was read since.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS
 from lagmon.mirrors.detectors.detector import Detector
-from lagmon.mirrors.detectors.recreated import beginnings as mirror_remade
-from lagmon.mirrors.detectors.recreated.followed import Followed, Remade
-from lagmon.mirrors.metadata.id_rounds import ids_within_ms
-from lagmon.mirrors.target_ends.ends import CopyNames, TargetEnds, all_of_it, lost_copies
+from lagmon.mirrors.detectors.recreated import starts as mirror_starts
+from lagmon.mirrors.detectors.recreated.followed import Followed, RecreatedTopic
+from lagmon.mirrors.metadata.topics import ids_within_ms
+from lagmon.mirrors.target_ends.ends import TargetEnds, TargetTopic, all_of_it, lost_with_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.detectors.recreated.passage import Base
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.detectors.recreated.outcome import Base
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
 MOST_GONE = 1000  # topics that were deleted and may come again
@@ -36,7 +36,7 @@ class RecreatedTopics(Detector):
     """Follows the topics of one flow that were re-created, on either side."""
 
     ends: TargetEnds = field(default_factory=TargetEnds)
-    remade: dict[str, Remade] = field(default_factory=dict)  # by topic, the newest of each
+    recreated: dict[str, RecreatedTopic] = field(default_factory=dict)  # by topic, the newest of each
     _gone: dict[str, tuple[int, dict[int, Base]]] = field(default_factory=dict)  # when, and where it was
     _unread: dict[str, tuple[int, int]] = field(default_factory=dict)  # re-created before offsets were read
     _copies: dict[str, list[MirrorFinding]] = field(default_factory=dict)  # by topic
@@ -53,7 +53,7 @@ class RecreatedTopics(Detector):
         remote = flow.order.flow.remote_topic(topic)  # it does not belong to the flow any more
         places = {number: (-1, place) for number, place in enumerate(flow.target.places.listed_of(remote))}
         self._gone.pop(topic, None)
-        found = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=gone_ms, is_gone=True)
+        found = mirror_starts.bases(topic, _followed(flow, topic), places, known_ms=gone_ms, is_gone=True)
         self._gone[topic] = gone_ms, found
         if len(self._gone) > MOST_GONE:
             del self._gone[next(iter(self._gone))]  # the one that was removed first
@@ -73,10 +73,10 @@ class RecreatedTopics(Detector):
             return  # only a mirror's own N shows where it continued
         followed, places = _followed(flow, topic), _places(flow, topic)
         gone = self._gone.pop(topic, None)
-        remade = mirror_remade.begin(topic, followed, places, known_ms=known_ms, now_ms=now_ms)
+        recreated = mirror_starts.start_following(topic, followed, places, known_ms=known_ms, now_ms=now_ms)
         if gone is not None:
-            mirror_remade.begin_from(remade, gone[1], followed, gone_ms=gone[0])
-        self.remade[topic] = remade
+            mirror_starts.start_from(recreated, gone[1], followed, gone_ms=gone[0])
+        self.recreated[topic] = recreated
 
     def note_read(self, flow: FlowView) -> None:
         """Take note that the offsets are read: of topics made anew until then too."""
@@ -86,15 +86,15 @@ class RecreatedTopics(Detector):
 
     def note_target(self, flow: FlowView, topic: str, *, known_ms: int, now_ms: int) -> None:
         """Take note that a topic's copy was made anew, after `known_ms`."""
-        held = self.ends.made_anew(topic, known_ms)
-        if held is None or flow.topics.remade_ms.get((topic, "source"), -1) > held.at_ms:
+        held = self.ends.recreated(topic, known_ms)
+        if held is None or flow.topics.recreated_ms.get((topic, "source"), -1) > held.at_ms:
             return
         remote = flow.topics.remote[topic]
         dense = not flow.order.flow.exactly_once and topic not in flow.settings.compacted
         if not flow.order.progress.commits:  # the copy has the gaps of its source
             dense &= topic not in flow.transactions.topics
-        names = CopyNames(topic, remote, flow.order.flow.target, dense=dense)
-        found = lost_copies(names, held, now_ms=now_ms)
+        names = TargetTopic(topic, remote, flow.order.flow.target, dense=dense)
+        found = lost_with_topic(names, held, now_ms=now_ms)
         self._copies[topic] = [*self._copies.get(topic, ()), *found]
         if dense:
             self._held_ms |= {(topic, one.partition or 0): held.at_ms for one in found}
@@ -108,18 +108,18 @@ class RecreatedTopics(Detector):
             elif slot is not None:
                 self._sent_to[topic, partition] = int(flow.windows.next_offset[slot])
 
-    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
         """Decide what can be decided by now, and forget what is not shown any more."""
-        now_ms = sight.now_ms
-        self.ends.note(flow, sight)
-        for topic, remade in list(self.remade.items()):
+        now_ms = partitions.now_ms
+        self.ends.note(flow, partitions)
+        for topic, recreated in list(self.recreated.items()):
             places = _places(flow, topic)
-            mirror_remade.follow(remade, _followed(flow, topic), places, cadence_ms=sight.cadence_ms)
+            mirror_starts.follow(recreated, _followed(flow, topic), places, cadence_ms=partitions.cadence_ms)
             gone = (topic, "source") not in flow.topics.ids  # for so long that its id was forgotten
-            settled = (gone or not remade.open) and not remade.found
-            if settled and now_ms - remade.at_ms > HELD_MS:
-                del self.remade[topic]
-            remade.found = [one for one in remade.found if now_ms - one.at_ms <= HELD_MS]
+            settled = (gone or not recreated.open) and not recreated.found
+            if settled and now_ms - recreated.at_ms > HELD_MS:
+                del self.recreated[topic]
+            recreated.found = [one for one in recreated.found if now_ms - one.at_ms <= HELD_MS]
         for topic in list(self._copies):
             self._keep_copies(
                 topic, lambda one: now_ms - one.at_ms <= HELD_MS and not self._is_sent_again(flow, one)
@@ -138,12 +138,12 @@ class RecreatedTopics(Detector):
         This frees slots, so it is done before anything is judged.
         """
         start, end = flow.source.heads.start, flow.source.heads.end
-        for topic, remade in self.remade.items():
-            places = _places(flow, topic) if remade.open else {}
-            for partition, base in remade.open.items():
+        for topic, recreated in self.recreated.items():
+            places = _places(flow, topic) if recreated.open else {}
+            for partition, base in recreated.open.items():
                 place = places.get(partition, (-1, -1))[0]
                 slot = flow.windows.slot(topic, partition)
-                old_to_ms = max(remade.at_ms, base.at_ms)
+                old_to_ms = max(recreated.at_ms, base.at_ms)
                 old = slot is not None and int(flow.windows.committed_ms[slot]) <= old_to_ms
                 if old and place >= 0 and 0 <= int(end[place]) <= max(0, int(start[place])):
                     flow.windows.forget(topic, partition)
@@ -153,46 +153,48 @@ class RecreatedTopics(Detector):
         copies = [
             one for found in self._copies.values() for one in found if _source_is_read(flow, one, now_ms)
         ]
-        return [*copies, *(one for remade in self.remade.values() for one in remade.found)]
+        return [*copies, *(one for recreated in self.recreated.values() for one in recreated.found)]
 
     def kept(self) -> tuple[list[MirrorFinding], list[MirrorFinding], dict[tuple[str, int], int]]:
         """Return losses with target topics, losses with source topics, and where the mirror was before."""
-        passed_over = [one for remade in self.remade.values() for one in remade.found]
+        passed_over = [one for recreated in self.recreated.values() for one in recreated.found]
         return [one for found in self._copies.values() for one in found], passed_over, dict(self._sent_to)
 
-    def kept_undecided(self) -> list[Remade]:
+    def kept_undecided(self) -> list[RecreatedTopic]:
         """Return the topics that are not decided yet, with where the mirror was."""
-        remade = self.remade.values()
+        recreated = self.recreated.values()
         return [
-            Remade(one.topic, one.at_ms, one.gone_ms, one.known_ms, dict(one.open))
-            for one in remade
+            RecreatedTopic(one.topic, one.at_ms, one.gone_ms, one.known_ms, dict(one.open))
+            for one in recreated
             if one.open
         ]
 
-    def take_up(
+    def restore(
         self,
         copies: Sequence[MirrorFinding],
         passed_over: Sequence[MirrorFinding],
         sent_to: Mapping[tuple[str, int], int],
-        undecided: Iterable[Remade] = (),
+        undecided: Iterable[RecreatedTopic] = (),
     ) -> None:
         """Restore an earlier process's findings; once the offsets are read, which may contradict them."""
         for one in copies:
             self._copies.setdefault(one.topic, []).append(one)
         self._sent_to = {**sent_to, **self._sent_to}
-        self.remade = {one.topic: one for one in undecided} | self.remade
+        self.recreated = {one.topic: one for one in undecided} | self.recreated
         for one in passed_over:
-            remade = self.remade.setdefault(one.topic, Remade(one.topic, one.at_ms))
-            remade.found.append(one)
+            recreated = self.recreated.setdefault(one.topic, RecreatedTopic(one.topic, one.at_ms))
+            recreated.found.append(one)
 
-    def undecided(self, sight: MirrorSight) -> list[Remade]:
+    def undecided(self, partitions: PartitionsSnapshot) -> list[RecreatedTopic]:
         """Return the topics that may still be decided.
 
         Two offsets of the mirror and a poll decide. A mirror without them by then is stalled, or there is
         nothing to replicate.
         """
-        within_ms = sight.stopped_after_ms
-        return [one for one in self.remade.values() if one.open and sight.now_ms - one.at_ms <= within_ms]
+        within_ms = partitions.stopped_after_ms
+        return [
+            one for one in self.recreated.values() if one.open and partitions.now_ms - one.at_ms <= within_ms
+        ]
 
     def _keep_copies(self, topic: str, is_kept: Callable[[MirrorFinding], bool]) -> None:
         kept = [one for one in self._copies.pop(topic, ()) if is_kept(one)]
@@ -209,16 +211,16 @@ class RecreatedTopics(Detector):
         places = flow.source.places.listed_of(one.topic)
         if one.records_most is not None or slot is None or held_ms < 0 or name[1] >= len(places):
             return False
-        is_same = flow.topics.remade_ms.get((one.topic, "source"), -1) < held_ms
-        looked_ms, end = (
+        is_same = flow.topics.recreated_ms.get((one.topic, "source"), -1) < held_ms
+        polled_ms, end = (
             int(flow.source.heads.sampled_ms[places[name[1]]]),
             int(flow.source.heads.end[places[name[1]]]),
         )
-        wrote_ms = int(flow.windows.moved_ms[slot]) + mirror_remade.WRITING_MS
+        wrote_ms = int(flow.windows.moved_ms[slot]) + mirror_starts.WRITING_MS
         return (
             is_same
             and wrote_ms < held_ms
-            and looked_ms > one.at_ms
+            and polled_ms > one.at_ms
             and end == int(flow.windows.next_offset[slot])
         )
 
@@ -233,10 +235,10 @@ class RecreatedTopics(Detector):
         if int(flow.windows.next_offset[slot]) < self._sent_to.get(name, 0):
             return True
         was_at_ms = self._was_at_ms.get(name, -1)
-        return was_at_ms >= 0 and _began_anew(flow, name, slot, was_at_ms)
+        return was_at_ms >= 0 and _restarted(flow, name, slot, was_at_ms)
 
 
-def _began_anew(flow: FlowView, name: tuple[str, int], slot: int, since_ms: int) -> bool:
+def _restarted(flow: FlowView, name: tuple[str, int], slot: int, since_ms: int) -> bool:
     """Return whether the mirror's offset went to its log start, or was removed, and it has moved since."""
     if not flow.order.progress.commits:
         return False  # there each re-created target starts so
@@ -261,13 +263,13 @@ def _followed(flow: FlowView, topic: str) -> Followed:
         compacted=topic in flow.settings.compacted,
         transactional=topic in flow.transactions.topics,
         by_record=flow.order.lag_from == CONNECT_OFFSETS,
-        copied_anew_ms=flow.topics.remade_ms.get((topic, "target"), -1),
-        copy_read_ms=flow.topics.ids_at_ms.get((topic, "target")),
+        target_recreated_ms=flow.topics.recreated_ms.get((topic, "target"), -1),
+        target_id_read_ms=flow.topics.ids_at_ms.get((topic, "target")),
         ids_within_ms=ids_within_ms(len(flow.target.topics)),
     )
 
 
-def _places(flow: FlowView, topic: str) -> dict[int, mirror_remade.Places]:
+def _places(flow: FlowView, topic: str) -> dict[int, mirror_starts.Places]:
     there = flow.target.places.listed_of(flow.topics.remote.get(topic, ""))
     return {
         partition: (place, there[partition] if partition < len(there) else -1)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lagmon.mirrors.metadata.id_rounds import ids_within_ms
+from lagmon.mirrors.metadata.topics import ids_within_ms
 
 if TYPE_CHECKING:
     from lagmon.mirrors.detectors.recreated.losses import RecreatedTopics

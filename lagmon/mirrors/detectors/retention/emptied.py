@@ -18,24 +18,24 @@ from lagmon.groups.rules.words import Reason
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lagmon.mirrors.partitions.sight import MirrorSight
-    from lagmon.mirrors.partitions.standing import Standing
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
+    from lagmon.mirrors.partitions.stalls import Stalls
     from lagmon.mirrors.view import FlowView
 
     Slots = NDArray[np.intp]
 
 
-def still(sight: MirrorSight, stands: Standing) -> Slots:
+def stalled_before_deleted(partitions: PartitionsSnapshot, stalls: Stalls) -> Slots:
     """Return partitions stalled before deleted offsets, with a target that is stalled or not polled."""
-    return np.flatnonzero(sight.used & (sight.rows.reason == Reason.DELETED_UNREAD) & stands.still)
+    return np.flatnonzero(partitions.used & (partitions.rows.reason == Reason.DELETED_UNREAD) & stalls.mirror)
 
 
-def sentence(flow: FlowView, sight: MirrorSight, slots: Slots) -> str:
+def sentence(flow: FlowView, partitions: PartitionsSnapshot, slots: Slots) -> str:
     """Return what it means that nothing is left to replicate."""
     topic, partition = flow.windows.name(int(slots[0]))
-    source, records = flow.order.flow.source, int(sight.deleted[slots].sum())
+    source, records = flow.order.flow.source, int(partitions.deleted[slots].sum())
     since_ms = int(flow.windows.moved_ms[slots].max())  # since then for none of them
-    heads, places = flow.source.heads, sight.places[slots]
+    heads, places = flow.source.heads, partitions.places[slots]
     several = len(slots) > 1
     logs, are, start = ("logs", "are", "start") if several else ("log", "is", "starts")
     where = f"{topic}-{partition}"

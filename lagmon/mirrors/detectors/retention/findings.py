@@ -8,7 +8,7 @@ from fleet.quantity import between_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
-from lagmon.mirrors.progress.beginnings import begins_early
+from lagmon.mirrors.progress.first_offsets import starts_at_log_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def _finding(flow: FlowView, one: Overtaken) -> MirrorFinding:
         had = f"its log on {target} ended at {one.mirrored_to}"
     lost = between_text(one.records, one.most, "record")
     begins = f"its log starts at {one.start}"
-    if not begins_early(flow):
+    if not starts_at_log_start(flow):
         reset = flow.order.flow.offset_reset
         begins = (
             f"with auto.offset.reset={reset} the mirror continues at the log end, at {one.start} or later"

@@ -34,10 +34,10 @@ import numpy as np
 from lagmon.mirrors.detectors.detector import Detector
 from lagmon.mirrors.detectors.retention import emptied as mirror_emptied
 from lagmon.mirrors.detectors.retention.findings import findings_of
-from lagmon.mirrors.detectors.retention.overtaken import ANY, Overtaken, Passing
+from lagmon.mirrors.detectors.retention.overtaken import ANY, LossBounds, Overtaken
 from lagmon.mirrors.detectors.retention.synced import lost_since, most_at, run_before
-from lagmon.mirrors.partitions.standing import longest_ms, standing
-from lagmon.mirrors.progress.beginnings import begins_early
+from lagmon.mirrors.partitions.stalls import find_stalls, longest_ms
+from lagmon.mirrors.progress.first_offsets import starts_at_log_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.partitions.sight import MirrorSight
-    from lagmon.mirrors.partitions.standing import Standing
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
+    from lagmon.mirrors.partitions.stalls import Stalls
     from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
@@ -66,19 +66,19 @@ class RetentionLosses(Detector):
     uncounted: dict[Name, Overtaken] = field(default_factory=dict)  # those that may still change
     waiting: frozenset[int] = frozenset()  # slots before deleted records, lost or not, with more to replicate
     emptied: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))  # slots: emptied.py
-    _passing: dict[Name, Passing] = field(default_factory=dict)  # of those that are open
+    _bounds: dict[Name, LossBounds] = field(default_factory=dict)  # of those that are open
 
-    def take_up(self, flow: FlowView, open_ones: Iterable[Overtaken]) -> None:
+    def restore(self, flow: FlowView, open_ones: Iterable[Overtaken]) -> None:
         """Restore what an earlier process knew, once the offsets are read."""
         self.open = {(one.topic, one.partition): one for one in open_ones} | self.open
         flow.distance.note_losses(self.open)
 
-    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
         """Keep what was deleted unread, and count it once the mirror has passed it."""
-        stands = standing(flow, sight)
-        self.emptied = mirror_emptied.still(sight, stands)
-        self.waiting = frozenset(np.flatnonzero(self._follow(flow, sight, stands)).tolist())
-        self.uncounted = self._uncounted(flow, sight)
+        stalls = find_stalls(flow, partitions)
+        self.emptied = mirror_emptied.stalled_before_deleted(partitions, stalls)
+        self.waiting = frozenset(np.flatnonzero(self._follow(flow, partitions, stalls)).tolist())
+        self.uncounted = self._uncounted(flow, partitions)
         self.known = (*(with_gaps(flow, one) for one in self.settled), *self.uncounted.values())
         flow.distance.note_losses(self.open)
 
@@ -86,151 +86,157 @@ class RetentionLosses(Detector):
         """Return what was lost, for as long as it is shown."""
         return findings_of(flow, self.known, now_ms)
 
-    def _follow(self, flow: FlowView, sight: MirrorSight, stands: Standing) -> NDArray[np.bool_]:
+    def _follow(self, flow: FlowView, partitions: PartitionsSnapshot, stalls: Stalls) -> NDArray[np.bool_]:
         """Return which slots are before deleted offsets, lost or not, with more to replicate."""
         if flow.read_to_ms < 0:  # an incomplete backlog of offsets would show old stalls
-            return np.zeros(len(sight.used), np.bool_)
-        slots = np.flatnonzero((sight.deleted > 0) & sight.used).tolist()
+            return np.zeros(len(partitions.used), np.bool_)
+        slots = np.flatnonzero((partitions.deleted > 0) & partitions.used).tolist()
         gone = {flow.windows.name(slot): slot for slot in slots}
-        self._settle_passed(flow, sight, gone, stands)
+        self._settle_passed(flow, partitions, gone, stalls)
         for name, slot in gone.items():
-            offset, before = int(sight.known_to[slot]), self.open.get(name)
-            first = int(sight.next_record[slot])
-            start, bounds = first + int(sight.deleted[slot]), self._passing.get(name)
+            offset, before = int(partitions.known_to[slot]), self.open.get(name)
+            first = int(partitions.next_record[slot])
+            start, bounds = first + int(partitions.deleted[slot]), self._bounds.get(name)
             if bounds is None or _moves(bounds, offset):
-                bounds = self._passing[name] = _begin(offset, start, before)
+                bounds = self._bounds[name] = _new_bounds(offset, start, before)
             if bounds.passed_ms >= 0:
                 continue  # it settles first; later deletions of the log are found afterwards
             if before is None or (before.mirrored_to, before.start) != (offset, start):
-                same = before is not None and (bounds.stood or before.mirrored_to == offset)
-                first_at_ms = before.first_at_ms if before is not None and same else sight.now_ms
+                same = before is not None and (bounds.stalled or before.mirrored_to == offset)
+                first_at_ms = before.first_at_ms if before is not None and same else partitions.now_ms
                 counted = 0 if before is None else before.counted
                 before = self.open[name] = Overtaken(
                     *name,
                     next_offset=start,
                     start=start,
                     first_at_ms=first_at_ms,
-                    at_ms=sight.now_ms,
+                    at_ms=partitions.now_ms,
                     written=offset,
                     within=start - first,
                     counted=counted,
                     gap=first - offset,
                 )
-            known = _see_copy(flow, sight, slot, bounds, start, stands=bool(stands.copy[slot]))
+            known = _bound_by_target(
+                flow, partitions, slot, bounds, start, is_stalled=bool(stalls.target[slot])
+            )
             bounds.low = max(bounds.low, first)
             bounds.high = max(bounds.high, bounds.low)
-            if not stands.offset[slot]:
+            if not stalls.offset[slot]:
                 continue
-            bounds.stood |= bool(stands.copy[slot])
+            bounds.stalled |= bool(stalls.target[slot])
             if not known:
                 continue
             if name[0] in flow.settings.compacted and bounds.high < bounds.start:
                 bounds.high = bounds.start - 1
             lost = bounds.start - bounds.high
-            bounds.stood |= lost > 0
+            bounds.stalled |= lost > 0
             if lost > 0:
-                self.open[name] = bounds.told = replace(
+                self.open[name] = bounds.proved = replace(
                     before,
                     next_offset=bounds.high,
                     start=bounds.start,
-                    at_ms=sight.now_ms,
+                    at_ms=partitions.now_ms,
                     written=min(offset, bounds.low),
                     within=bounds.high - bounds.low,
                 )
-        return stands.still & (sight.lag > 0)
+        return stalls.mirror & (partitions.lag > 0)
 
     def _settle_passed(
-        self, flow: FlowView, sight: MirrorSight, gone: dict[Name, int], stands: Standing
+        self, flow: FlowView, partitions: PartitionsSnapshot, gone: dict[Name, int], stalls: Stalls
     ) -> None:
         """Count what the mirror has passed, also if the log start has passed the mirror again since."""
         for name, one in list(self.open.items()):
-            slot, bounds = flow.windows.slot(*name), self._passing.get(name)
+            slot, bounds = flow.windows.slot(*name), self._bounds.get(name)
             again = name in gone
-            if again and int(sight.known_to[gone[name]]) < one.start:
+            if again and int(partitions.known_to[gone[name]]) < one.start:
                 if bounds is not None:
                     bounds.passed_ms = -1  # it has not passed it, or went back
                 continue
-            if slot is not None and not again and (slot >= len(sight.used) or not sight.used[slot]):
+            if slot is not None and not again and (slot >= len(partitions.used) or not partitions.used[slot]):
                 continue  # its topic is not in the flow for now
-            stands_again = again and slot is not None and bool(stands.offset[slot])
-            at_once = stands_again or (again and bounds is not None and not bounds.stood)
-            self._settle(flow, sight, name, at_once=at_once)
+            stalls_again = again and slot is not None and bool(stalls.offset[slot])
+            at_once = stalls_again or (again and bounds is not None and not bounds.stalled)
+            self._settle(flow, partitions, name, at_once=at_once)
 
-    def _uncounted(self, flow: FlowView, sight: MirrorSight) -> dict[Name, Overtaken]:
+    def _uncounted(self, flow: FlowView, partitions: PartitionsSnapshot) -> dict[Name, Overtaken]:
         """Return what a mirror that is stalled, or was until its next offset, cannot have replicated.
 
         For a mirror that has just passed it, what the polls until now leave possible.
         """
         found: dict[Name, Overtaken] = {}
         for name, one in self.open.items():
-            slot, bounds = flow.windows.slot(*name), self._passing.get(name)
-            if slot is None or bounds is None or slot >= len(sight.used) or not sight.used[slot]:
+            slot, bounds = flow.windows.slot(*name), self._bounds.get(name)
+            if slot is None or bounds is None or slot >= len(partitions.used) or not partitions.used[slot]:
                 continue
-            if bounds.passed_ms < 0 and bounds.told is not None:
-                found[name] = with_gaps(flow, bounds.told)
-            elif bounds.passed_ms >= 0 and bounds.stood:
-                passed = bounds.found(one, sight.now_ms)
+            if bounds.passed_ms < 0 and bounds.proved is not None:
+                found[name] = with_gaps(flow, bounds.proved)
+            elif bounds.passed_ms >= 0 and bounds.stalled:
+                passed = bounds.found(one, partitions.now_ms)
                 if passed.offsets > 0:
                     found[name] = with_gaps(flow, passed)
         return found
 
-    def _settle(self, flow: FlowView, sight: MirrorSight, name: Name, *, at_once: bool) -> None:
+    def _settle(self, flow: FlowView, partitions: PartitionsSnapshot, name: Name, *, at_once: bool) -> None:
         """Bound the loss by the newest poll; count it when the bounds meet, or `at_once`."""
-        one, bounds, slot = self.open[name], self._passing.get(name), flow.windows.slot(*name)
+        one, bounds, slot = self.open[name], self._bounds.get(name), flow.windows.slot(*name)
         if bounds is None:  # an earlier process proved it
-            lost = one if _stood(flow, sight, one, slot) else replace(one, next_offset=one.start)
+            lost = one if _was_stalled(flow, partitions, one, slot) else replace(one, next_offset=one.start)
         else:
             settled = True
-            if slot is not None and slot < len(sight.places):
-                settled = self._look_at_passed(flow, sight, slot, bounds, one)
+            if slot is not None and slot < len(partitions.places):
+                settled = self._bound_passed(flow, partitions, slot, bounds, one)
                 one = self.open[name]  # its count may have changed
-            if not settled and bounds.stood and not at_once:
+            if not settled and bounds.stalled and not at_once:
                 return
-            lost = bounds.found(one, sight.now_ms) if bounds.stood else replace(one, next_offset=one.start)
+            lost = (
+                bounds.found(one, partitions.now_ms)
+                if bounds.stalled
+                else replace(one, next_offset=one.start)
+            )
         del self.open[name]
-        self._passing.pop(name, None)
+        self._bounds.pop(name, None)
         flow.syncs.unwatch(*name)
-        if lost.offsets > 0 or (lost.most > 0 and bounds is not None and bounds.stood):  # or a suspicion
+        if lost.offsets > 0 or (lost.most > 0 and bounds is not None and bounds.stalled):  # or a suspicion
             if slot is not None:
                 flow.distance.forget(slot)
-            lost = with_gaps(flow, replace(lost, at_ms=sight.now_ms))
+            lost = with_gaps(flow, replace(lost, at_ms=partitions.now_ms))
             self.settled.append(lost)
             self.total[one.topic] += max(0, lost.records - one.counted)
 
-    def _look_at_passed(
-        self, flow: FlowView, sight: MirrorSight, slot: int, bounds: Passing, one: Overtaken
+    def _bound_passed(
+        self, flow: FlowView, partitions: PartitionsSnapshot, slot: int, bounds: LossBounds, one: Overtaken
     ) -> bool:
         """Bound the loss by what the target lacks since, and count what is sure; true if all is."""
         if bounds.passed_ms < 0:
-            bounds.passed_ms, bounds.passed_to = sight.now_ms, int(sight.known_to[slot])
-        start = int(flow.source.heads.start[sight.places[slot]]) if sight.places[slot] >= 0 else -1
+            bounds.passed_ms, bounds.passed_to = partitions.now_ms, int(partitions.known_to[slot])
+        start = int(flow.source.heads.start[partitions.places[slot]]) if partitions.places[slot] >= 0 else -1
         if start > bounds.start:  # it had moved when the mirror continued, or since
             bounds.moved_to = min(start, bounds.passed_to)
-        if not begins_early(flow):
+        if not starts_at_log_start(flow):
             bounds.moved_to = bounds.passed_to
-        look, reach = flow.distance.newest(flow, slot), bounds.reach
-        if reach is None or sight.target_places[slot] < 0:
+        poll, span = flow.distance.newest(flow, slot), bounds.span
+        if span is None or partitions.target_places[slot] < 0:
             return True
         if flow.order.flow.exactly_once or one.topic in flow.settings.compacted:
             return True  # the target's growth includes markers, or lacks what was passed
-        if look is not None and look.at_ms > bounds.looked_ms and look.least >= max(one.start, bounds.start):
-            bounds.looked_ms = look.at_ms
-            most = reach.most_at(look.end)  # where the mirror would be without a loss
+        if poll is not None and poll.at_ms > bounds.polled_ms and poll.least >= max(one.start, bounds.start):
+            bounds.polled_ms = poll.at_ms
+            most = span.most_at(poll.end)  # where the mirror would be without a loss
             if most is not None:
-                bounds.least = max(bounds.least, look.least - most)
-            bounds.most = min(bounds.most, look.most - look.end + reach.high)
-            bounds.synced = bounds.synced or lost_since(flow, slot, bounds.start, reach, look)
+                bounds.least = max(bounds.least, poll.least - most)
+            bounds.most = min(bounds.most, poll.most - poll.end + span.high)
+            bounds.synced = bounds.synced or lost_since(flow, slot, bounds.start, span, poll)
             bounds.least, bounds.most = bounds.synced or (bounds.least, bounds.most)
             certain = min(bounds.least, bounds.range()[0])
             if bounds.synced is None:  # later polls may still contradict
-                certain = min(certain, 0 if bounds.told is None else bounds.told.offsets)
+                certain = min(certain, 0 if bounds.proved is None else bounds.proved.offsets)
             certain = flow.record_bounds(one.topic, one.partition, max(0, certain)).least
-            if bounds.stood and certain > one.counted:
+            if bounds.stalled and certain > one.counted:
                 self.total[one.topic] += certain - one.counted
                 self.open[one.topic, one.partition] = replace(one, counted=certain)
         least, most = bounds.range()
-        within_ms = max(SETTLES_MS, 2 * sight.stopped_after_ms)
-        return (least == most and bounds.most < ANY) or sight.now_ms - bounds.passed_ms > within_ms
+        within_ms = max(SETTLES_MS, 2 * partitions.stopped_after_ms)
+        return (least == most and bounds.most < ANY) or partitions.now_ms - bounds.passed_ms > within_ms
 
 
 def with_gaps(flow: FlowView, one: Overtaken) -> Overtaken:
@@ -239,55 +245,63 @@ def with_gaps(flow: FlowView, one: Overtaken) -> Overtaken:
     return replace(one, empty=max(empty, min(one.empty, one.offsets)))
 
 
-def _begin(offset: int, start: int, before: Overtaken | None) -> Passing:
+def _new_bounds(offset: int, start: int, before: Overtaken | None) -> LossBounds:
     """Start with what is known of a loss, by an earlier process too, if the mirror has not moved since."""
     if before is None or before.mirrored_to != offset or not before.offsets:
-        return Passing(offset, offset, first_start=start)
+        return LossBounds(offset, offset, first_start=start)
     low, high = before.next_offset - before.within, before.next_offset
-    return Passing(offset, low, high, first_start=before.start, start=before.start, stood=True, told=before)
+    return LossBounds(
+        offset, low, high, first_start=before.start, start=before.start, stalled=True, proved=before
+    )
 
 
-def _moves(bounds: Passing, offset: int) -> bool:
+def _moves(bounds: LossBounds, offset: int) -> bool:
     """Return whether the mirror writes offsets without a stall: then bounds start again from there."""
-    return bounds.passed_ms < 0 and not bounds.stood and offset != bounds.next_offset
+    return bounds.passed_ms < 0 and not bounds.stalled and offset != bounds.next_offset
 
 
-def _see_copy(
-    flow: FlowView, sight: MirrorSight, slot: int, bounds: Passing, start: int, *, stands: bool
+def _bound_by_target(
+    flow: FlowView,
+    partitions: PartitionsSnapshot,
+    slot: int,
+    bounds: LossBounds,
+    start: int,
+    *,
+    is_stalled: bool,
 ) -> bool:
     """Bound the mirror's position by the target's end; return whether it is known."""
-    place, offset = int(sight.target_places[slot]), int(sight.known_to[slot])
+    place, offset = int(partitions.target_places[slot]), int(partitions.known_to[slot])
     if place < 0 or not flow.order.progress.commits:
         # It has no target, or the target's end is the offset and passes the lost records with it.
-        looked_ms = sight.now_ms if place < 0 else int(flow.windows.committed_ms[slot])
+        polled_ms = partitions.now_ms if place < 0 else int(flow.windows.committed_ms[slot])
         bounds.low, bounds.high = max(bounds.low, offset), max(bounds.low, offset)
-        bounds.see_start(start, sight.now_ms, looked_ms)
+        bounds.see_start(start, partitions.now_ms, polled_ms)
         return True
     end = int(flow.target.heads.end[place])
-    if bounds.copy_end not in (-1, end):
-        if bounds.told is not None:
+    if bounds.target_end not in (-1, end):
+        if bounds.proved is not None:
             return False  # it has moved, and its next offset shows where
         bounds.low, bounds.high = offset, ANY
     if end < 0:
         return False
     if offset == bounds.next_offset:  # a later poll may be of a target that lacks the lost records
-        if not bounds.stood or bounds.reach is None:
-            bounds.reach = flow.distance.of(flow, slot) or bounds.reach
-            bounds.run = run_before(flow, slot, bounds.first_start, bounds.reach) or bounds.run
+        if not bounds.stalled or bounds.span is None:
+            bounds.span = flow.distance.of(flow, slot) or bounds.span
+            bounds.run = run_before(flow, slot, bounds.first_start, bounds.span) or bounds.run
         synced = None if bounds.run is None else most_at(flow, slot, bounds.run, end)
         for most in (flow.distance.most_at(flow, slot, end), synced):
             bounds.high = bounds.high if most is None else min(bounds.high, most)
-    bounds.copy_end = end
+    bounds.target_end = end
     # Else the growth may come after the loss, or from the markers of the mirror's own transactions.
-    if stands and bounds.reach is not None and not flow.order.flow.exactly_once:
-        bounds.low = max(bounds.low, end - bounds.reach.high)
+    if is_stalled and bounds.span is not None and not flow.order.flow.exactly_once:
+        bounds.low = max(bounds.low, end - bounds.span.high)
     bounds.high = max(bounds.high, bounds.low)
-    bounds.see_start(start, sight.now_ms, int(flow.target.heads.sampled_ms[place]))
+    bounds.see_start(start, partitions.now_ms, int(flow.target.heads.sampled_ms[place]))
     flow.syncs.watch(*flow.windows.name(slot), start)
     return bounds.high < ANY and bounds.start >= 0
 
 
-def _stood(flow: FlowView, sight: MirrorSight, one: Overtaken, slot: int | None) -> bool:
+def _was_stalled(flow: FlowView, partitions: PartitionsSnapshot, one: Overtaken, slot: int | None) -> bool:
     """Return by its window whether a mirror was stalled before what it passed while Mirrorwatch was down."""
     if slot is None:
         return False
@@ -296,8 +310,8 @@ def _stood(flow: FlowView, sight: MirrorSight, one: Overtaken, slot: int | None)
     if not len(behind) or not behind[0]:
         return False
     written_ms = rings.committed_ms[slot, first:]
-    since_ms, place = int(written_ms[behind[0] - 1]), int(sight.places[slot])
+    since_ms, place = int(written_ms[behind[0] - 1]), int(partitions.places[slot])
     if place >= 0:  # it was not stalled before there was more to replicate
         passed_ms, _ = flow.source.heads.passed_ms(np.array([place], np.int32), np.array([one.mirrored_to]))
         since_ms = max(since_ms, int(passed_ms[0]))
-    return bool(written_ms[behind[0]] - since_ms > longest_ms(sight))
+    return bool(written_ms[behind[0]] - since_ms > longest_ms(partitions))

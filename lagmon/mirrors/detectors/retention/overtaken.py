@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.target_ends.distance import Reach
+    from lagmon.mirrors.target_ends.distance import DistanceRange
     from lagmon.syncs.runs import SyncRun
 
 ANY = 1 << 62
@@ -61,43 +61,45 @@ class Overtaken:
 
 
 @dataclass(slots=True)
-class Passing:
+class LossBounds:
     """What bounds the number of records of an open loss."""
 
     next_offset: int  # that the mirror had written
     low: int  # the mirror is at least here
     high: int = ANY  # and at most here
-    reach: Reach | None = None  # from its offset to its target's end, before the loss
+    span: DistanceRange | None = None  # from its offset to its target's end, before the loss
     first_start: int = -1  # of the log: the first start after the mirror's offset
     run: SyncRun | None = None  # its offset syncs before that
     synced: tuple[int, int] | None = None  # the loss by offset syncs, at least and at most
-    copy_end: int = -1
+    target_end: int = -1
     starts: list[tuple[int, int]] = field(default_factory=list)  # of the log, and when each was seen first
     start: int = -1  # of the log, read before the poll of the target
-    stood: bool = False  # whether the mirror is proved to have stalled
-    told: Overtaken | None = None  # the loss during the stall, as last proved
+    stalled: bool = False  # whether the mirror is proved to have stalled
+    proved: Overtaken | None = None  # the loss during the stall, as last proved
     passed_ms: int = -1  # when the mirror's offset had passed it; -1: not yet
     passed_to: int = -1  # the mirror's offset at that time
     moved_to: int = -1  # the log start when the mirror continued may be here; -1: at `start`
     least: int = 0  # by what the target lacks since
     most: int = ANY
-    looked_ms: int = -1
+    polled_ms: int = -1
 
-    def see_start(self, start: int, now_ms: int, looked_ms: int) -> None:
+    def see_start(self, start: int, now_ms: int, polled_ms: int) -> None:
         """Note the log start, and up to which start the newest poll of the target counts."""
         if not self.starts or start > self.starts[-1][0]:
             del self.starts[MOST_STARTS - 1 :]
             self.starts.append((start, now_ms))
-        before = [one for one in self.starts if one[1] <= looked_ms]
+        before = [one for one in self.starts if one[1] <= polled_ms]
         if before:
             self.start = max(self.start, before[-1][0])
             self.starts = self.starts[len(before) - 1 :]
 
     def range(self) -> tuple[int, int]:
         """Return how many records were lost at least and at most, by all that is known."""
-        told = self.told
-        most_told = max(self.start, self.moved_to) - self.low
-        least, most = (0, max(0, most_told)) if told is None else (told.offsets, max(told.most, most_told))
+        proved = self.proved
+        most_proved = max(self.start, self.moved_to) - self.low
+        least, most = (
+            (0, max(0, most_proved)) if proved is None else (proved.offsets, max(proved.most, most_proved))
+        )
         if self.most < least:  # records under way arrived after all
             most = max(0, self.most)
             return min(max(0, self.least), most), most
@@ -110,8 +112,8 @@ class Passing:
         least, most = self.range()
         start = max(self.start, one.start)
         if self.moved_to >= 0:  # the present start of the log may have been replicated before
-            stood_at = self.low if self.told is None else self.told.next_offset
-            start = max(self.start, self.first_start, stood_at + least)
+            stalled_at = self.low if self.proved is None else self.proved.next_offset
+            start = max(self.start, self.first_start, stalled_at + least)
         first = start - least
         written = min(one.mirrored_to, first)
         return replace(one, next_offset=first, start=start, at_ms=at_ms, written=written, within=most - least)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lagmon.mirrors.target_ends.distance import LEAST_RECORDS, PastLook, copies_all
+from lagmon.mirrors.target_ends.distance import LEAST_RECORDS, PastPoll, replicates_all
 
 if TYPE_CHECKING:
-    from lagmon.mirrors.target_ends.distance import CopyLook, Reach
+    from lagmon.mirrors.target_ends.distance import DistanceRange, EndPoll
     from lagmon.mirrors.view import FlowView
     from lagmon.syncs.runs import SyncRun
 
@@ -22,14 +22,14 @@ DEFAULT_LAG_MAX = 100  # offset.lag.max of MirrorMaker; it may be 0
 TIMES = 3  # at most so many times offset.lag.max from one sync to the next, or to the target's end
 
 
-def run_before(flow: FlowView, slot: int, start: int, reach: Reach | None) -> SyncRun | None:
+def run_before(flow: FlowView, slot: int, start: int, span: DistanceRange | None) -> SyncRun | None:
     """Return the newest run of syncs that began before a log start passed the mirror."""
     run = flow.syncs.before(*flow.windows.name(slot), start)
-    look = flow.distance.newest(flow, slot)
-    if run is None or reach is None or look is None:
+    poll = flow.distance.newest(flow, slot)
+    if run is None or span is None or poll is None:
         return None
-    low = min(reach.low, look.end - look.most)  # gaps since the lower bound was measured reduce it
-    return run if low <= run.distance <= reach.high else None
+    low = min(span.low, poll.end - poll.most)  # gaps since the lower bound was measured reduce it
+    return run if low <= run.distance <= span.high else None
 
 
 def most_at(flow: FlowView, slot: int, run: SyncRun, end: int) -> int | None:
@@ -38,24 +38,26 @@ def most_at(flow: FlowView, slot: int, run: SyncRun, end: int) -> int | None:
     Nothing was lost since the run, and no more gaps come than the run leaves room for. None if gaps have any
     length, or syncs are missing.
     """
-    if not copies_all(flow, slot) or end - (run.last + run.distance) > _far(flow):
+    if not replicates_all(flow, slot) or end - (run.last + run.distance) > _far(flow):
         return None
     records = run.last - run.first
     records = records if records >= LEAST_RECORDS else 0
     # A marker may follow the last synced record.
-    return PastLook(run.last + 1, run.last + run.distance, 1, records, copies_all=True).most_at(end)
+    return PastPoll(run.last + 1, run.last + run.distance, 1, records, replicates_all=True).most_at(end)
 
 
-def lost_since(flow: FlowView, slot: int, start: int, reach: Reach, look: CopyLook) -> tuple[int, int] | None:
+def lost_since(
+    flow: FlowView, slot: int, start: int, span: DistanceRange, poll: EndPoll
+) -> tuple[int, int] | None:
     """Return how many were lost when the mirror passed a log start, at least and at most; None if unknown.
 
-    `reach` is from before, and `look` a poll of the target since.
+    `span` is from before, and `poll` a poll of the target since.
     """
-    passage = flow.syncs.after(*flow.windows.name(slot), start)
-    if passage is None or passage.end > look.end or passage.run.distance > reach.high:
+    crossing = flow.syncs.after(*flow.windows.name(slot), start)
+    if crossing is None or crossing.end > poll.end or crossing.run.distance > span.high:
         return None
-    run, at, end = passage
-    if look.end - (end - at) > look.most:
+    run, at, end = crossing
+    if poll.end - (end - at) > poll.most:
         return None  # with gaps since then the mirror may be further than by the sync, but not less far
     most = most_at(flow, slot, run, end) if end - at != run.distance else at
     if most is None or (most < at and at - start > _far(flow)):

@@ -22,13 +22,13 @@ from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
 from lagmon.mirrors.detectors.detector import Detector
-from lagmon.mirrors.metadata.id_rounds import ids_within_ms
+from lagmon.mirrors.metadata.topics import ids_within_ms
 from lagmon.mirrors.partitions.steps_back import MOST_STEPS, StepBack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
@@ -85,19 +85,19 @@ class Repeats(Detector):
     """Follows the steps back of one flow, and keeps recent repeats."""
 
     known: tuple[Repeat, ...] = ()  # recent ones, oldest first
-    _looked_ms: int = -1
+    _polled_ms: int = -1
     _waiting: list[StepBack] = field(default_factory=list)  # until their log is known
     _open: dict[Name, _Open] = field(default_factory=dict)
     _past: deque[Repeat] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
 
-    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
         """Take in the steps since the last time."""
-        now_ms = sight.now_ms
+        now_ms = partitions.now_ms
         by_syncs = [
             replace(step, at_ms=now_ms, peak=max(step.peak, self._written(flow, step)))
             for step in flow.syncs.take_steps_back()
         ]
-        self._looked_ms = now_ms
+        self._polled_ms = now_ms
         steps = flow.windows.take_steps_back()
         if flow.order.progress.resumes:  # else they are steps of the target, or of syncs
             self._waiting += steps
@@ -112,7 +112,7 @@ class Repeats(Detector):
                 self._past.append(one.repeat)
         while self._past and not 0 <= now_ms - self._past[0].last_ms <= KEPT_MS:
             self._past.popleft()
-        self.known = tuple(one for one in self.kept() if _is_told(one, now_ms))
+        self.known = tuple(one for one in self.kept() if _is_shown(one, now_ms))
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
         """Return the repeats as findings if the mirror delivers exactly once: it must not repeat."""
@@ -121,13 +121,13 @@ class Repeats(Detector):
     def _written(self, flow: FlowView, step: StepBack) -> int:
         """Return the next offset that was surely written before the step; -1 if none."""
         commits = flow.windows.commits(flow.windows.slot(step.topic, step.partition))
-        return next((offset for offset, at_ms in reversed(commits) if at_ms <= self._looked_ms), -1)
+        return next((offset for offset, at_ms in reversed(commits) if at_ms <= self._polled_ms), -1)
 
     def kept(self) -> list[Repeat]:
         """Return what is kept over a restart."""
         return [*self._past, *(one.repeat for one in self._open.values())]
 
-    def take_up(self, kept: Iterable[Repeat]) -> None:
+    def restore(self, kept: Iterable[Repeat]) -> None:
         """Restore what an earlier process found: these numbers do not grow any more."""
         self._past.extendleft(reversed(list(kept)))
 
@@ -141,12 +141,12 @@ class Repeats(Detector):
         read_ms = flow.topics.ids_at_ms.get((step.topic, "source"), -1)
         if read_ms < step.at_ms and now_ms - step.at_ms <= ids_within_ms(len(flow.source.topics)):
             return False
-        if flow.topics.remade_ms.get((step.topic, "source"), -1) >= step.at_ms - QUIET_MS:
+        if flow.topics.recreated_ms.get((step.topic, "source"), -1) >= step.at_ms - QUIET_MS:
             return True  # it went back with its source's log
         name = step.topic, step.partition
         known = self._open.get(name)
         if known is None:
-            known = self._open[name] = _begun(flow, step)
+            known = self._open[name] = _started(flow, step)
         known.join(step)
         place = flow.source.places.of(step.topic)[step.partition : step.partition + 1]
         starts = flow.source.heads.start[place].tolist()
@@ -157,7 +157,7 @@ class Repeats(Detector):
         return True
 
 
-def _begun(flow: FlowView, step: StepBack) -> _Open:
+def _started(flow: FlowView, step: StepBack) -> _Open:
     repeat = Repeat(step.topic, step.partition, step.at_ms, step.at_ms, step.peak, step.back)
     if step.distance is not None:
         return _Open(repeat, (step.distance, step.distance), exact=True)
@@ -175,8 +175,8 @@ def _count(flow: FlowView, known: _Open, now_ms: int) -> None:
     place = -1 if newest is None else newest.last
     if slot is not None and (newest is None or int(flow.windows.committed_ms[slot]) > repeat.last_ms):
         place = max(place, int(flow.windows.next_offset[slot]))
-    remade_ms = flow.topics.remade_ms.get((repeat.topic, "target"), -1)
-    if remade_ms >= 0 and remade_ms >= repeat.at_ms - KEPT_MS:
+    recreated_ms = flow.topics.recreated_ms.get((repeat.topic, "target"), -1)
+    if recreated_ms >= 0 and recreated_ms >= repeat.at_ms - KEPT_MS:
         return  # the old target is gone, so that a repeated record may exist only once
     high: int | None
     if flow.order.flow.exactly_once:  # the target has markers of the mirror's own transactions
@@ -197,22 +197,22 @@ def _grown(flow: FlowView, slot: int | None, known: _Open, distance: int | None)
     """Return by how much the target grew more than the offsets, at least and at most."""
     assert known.bounds is not None
     low, high = known.bounds
-    reach = None if slot is None else flow.distance.of(flow, slot)
-    least = [one for one in (distance, None if reach is None else reach.low) if one is not None]
+    span = None if slot is None else flow.distance.of(flow, slot)
+    least = [one for one in (distance, None if span is None else span.low) if one is not None]
     if not least:
         return 0, None
     more = max(0, max(least) - high)
     if distance is not None:
         return more, more
-    return more, None if reach is None else max(more, reach.high - low)
+    return more, None if span is None else max(more, span.high - low)
 
 
-def _is_told(repeat: Repeat, now_ms: int) -> bool:
+def _is_shown(repeat: Repeat, now_ms: int) -> bool:
     """Return whether records were repeated, or may have been and nothing will show it soon."""
     return repeat.records > 0 or (repeat.most != 0 and now_ms - repeat.last_ms > SETTLED_MS)
 
 
-def copied_text(records: int, most: int | None, where: str, target: str) -> str:
+def repeated_text(records: int, most: int | None, where: str, target: str) -> str:
     """Return how many records MirrorMaker replicated again, as a clause."""
     if most is None and not records:
         return f"MirrorMaker may have copied records of {where} to {target} again"
@@ -238,8 +238,8 @@ def findings_of(repeats: Iterable[Repeat], target: str, now_ms: int) -> list[Mir
             first_offset=one.to_offset,
             last_offset=one.from_offset - 1,
             sentence=(
-                f"{copied_text(one.records, one.most, f'{one.topic}-{one.partition}', target)}, though it is"
-                f" set to deliver exactly once: its next offset went back from {one.from_offset} to"
+                f"{repeated_text(one.records, one.most, f'{one.topic}-{one.partition}', target)}, though it"
+                f" is set to deliver exactly once: its next offset went back from {one.from_offset} to"
                 f" {one.to_offset} at {instant_text(one.at_ms)}."
             ),
         )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lagmon.mirrors.detectors.rewinds.steps import Step
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
@@ -47,7 +47,9 @@ class Replays:
 
     _steps: dict[Name, dict[int, Step]] = field(default_factory=dict)  # by the time of each step
 
-    def judge(self, flow: FlowView, sight: MirrorSight, name: Name, step: Step, window: Window) -> Step:
+    def judge(
+        self, flow: FlowView, partitions: PartitionsSnapshot, name: Name, step: Step, window: Window
+    ) -> Step:
         """Return the meaning of a step after which records were repeated: a repeat, or a restart."""
         if step.means is not Rewound.REPEATED or flow.order.lag_from != OFFSET_SYNCS:
             if step.means is Rewound.LATE:
@@ -60,7 +62,7 @@ class Replays:
         steps = self._steps.setdefault(name, {})
         known = steps.get(step.at_ms)
         if known is None:  # decided once: later the window may not reach back so far
-            flush_ms = max(sight.cadence_ms, int(1000 * flow.order.flow.offset_flush_interval_s))
+            flush_ms = max(partitions.cadence_ms, int(1000 * flow.order.flow.offset_flush_interval_s))
             is_short = _ahead_ms(flow, step, window) <= flush_ms + HORIZON_MS
             is_one = max(len(steps) + 1, _falls(window)) < SEVERAL
             known = replace(step, means=Rewound.RESTARTED if is_short and is_one else step.means)

@@ -18,18 +18,18 @@ from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
 from lagmon.mirrors.detectors.detector import Detector
-from lagmon.mirrors.detectors.lost_ends.passage import is_same_log
+from lagmon.mirrors.detectors.lost_ends.outcome import is_same_log
 from lagmon.mirrors.detectors.lost_ends.steps import judge_cut
 from lagmon.mirrors.detectors.rewinds.replays import Replays, Window
 from lagmon.mirrors.detectors.rewinds.steps import Ends, Rewound, Step, judge_step
-from lagmon.mirrors.metadata.id_rounds import ids_within_ms
+from lagmon.mirrors.metadata.topics import ids_within_ms
 from lagmon.mirrors.target_ends import growth as mirror_growth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lagmon.mirrors.detectors.lost_ends.cuts import SourceCuts
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
@@ -54,23 +54,23 @@ class Rewinds(Detector):
         """Return the repeats, for as long as they are shown."""
         return [one for _, one in self._found.values()]
 
-    def observe(self, flow: FlowView, sight: MirrorSight) -> None:
+    def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
         """Judge the steps back that are new, or not decided yet."""
-        now_ms = sight.now_ms
+        now_ms = partitions.now_ms
         self.replays.follow(now_ms)
         self._found = {
             name: one
             for name, one in self._found.items()
-            if now_ms - one[1].at_ms <= HELD_MS and not _copied_anew(flow, name[0], one[0].at_ms)
+            if now_ms - one[1].at_ms <= HELD_MS and not _target_recreated(flow, name[0], one[0].at_ms)
         }
-        slots = _with_a_fall(flow, sight) if flow.order.progress.commits else []
+        slots = _with_a_fall(flow, partitions) if flow.order.progress.commits else []
         if not slots and not self.steps:
             return
         named = {
             flow.windows.name(slot): slot
             for slot in slots
             if is_same_topic(flow, slot, now_ms)
-            and not _copied_anew(flow, flow.windows.name(slot)[0], _peak_ms(flow, slot))
+            and not _target_recreated(flow, flow.windows.name(slot)[0], _peak_ms(flow, slot))
         }
         self.steps = {name: step for name, step in self.steps.items() if name in named}
         self._cut_ms = {name: at_ms for name, at_ms in self._cut_ms.items() if name in named}
@@ -81,13 +81,13 @@ class Rewinds(Detector):
         if len(due) > AT_ONCE:
             self._turn = (self._turn + AT_ONCE) % len(due)
             due = [*due[self._turn :], *due[: self._turn]][:AT_ONCE]
-        self._judge(flow, sight, {name: named[name] for name in due})
+        self._judge(flow, partitions, {name: named[name] for name in due})
 
     def kept(self) -> list[tuple[Step, MirrorFinding]]:
         """Return what is kept over a restart: the findings, and their steps back."""
         return [*self._found.values()]
 
-    def take_up(self, kept: Sequence[tuple[Step, MirrorFinding]]) -> None:
+    def restore(self, kept: Sequence[tuple[Step, MirrorFinding]]) -> None:
         """Restore what an earlier process found."""
         for step, one in kept:
             assert one.partition is not None
@@ -99,22 +99,22 @@ class Rewinds(Detector):
             step is not None and step.means is not Rewound.OPEN and self._judged_ms.get(name) == committed_ms
         )
 
-    def _judge(self, flow: FlowView, sight: MirrorSight, named: dict[Name, int]) -> None:
+    def _judge(self, flow: FlowView, partitions: PartitionsSnapshot, named: dict[Name, int]) -> None:
         if not named:
             return
         slots = [*named.values()]
-        rows = mirror_growth.distances(flow, slots, sight.target_places[slots])
-        looks_ms = flow.source.heads.sampled_ms, flow.target.heads.sampled_ms
+        rows = mirror_growth.distances(flow, slots, partitions.target_places[slots])
+        polls_ms = flow.source.heads.sampled_ms, flow.target.heads.sampled_ms
         rings = flow.windows.rings
         for (name, slot), row in zip(named.items(), rows, strict=True):
             first = rings.length - int(rings.filled[slot])
-            place, copy = int(sight.places[slot]), int(sight.target_places[slot])
+            place, copy = int(partitions.places[slot]), int(partitions.target_places[slot])
             ends = Ends(
                 int(flow.source.heads.end[place]),
-                int(looks_ms[0][place]),
+                int(polls_ms[0][place]),
                 int(flow.target.heads.end[copy]) if copy >= 0 else -1,
-                int(looks_ms[1][copy]) if copy >= 0 else -1,
-                has_copy=copy >= 0,
+                int(polls_ms[1][copy]) if copy >= 0 else -1,
+                has_target=copy >= 0,
                 start=int(flow.source.heads.start[place]),
             )
             window = Window(
@@ -122,9 +122,9 @@ class Rewinds(Detector):
             )
             step = judge_step(window.offsets, window.times, row[first:], ends)
             step = self._with_its_log(flow, name, step, ends)
-            step = self.replays.judge(flow, sight, name, step, window)
+            step = self.replays.judge(flow, partitions, name, step, window)
             self._judged_ms[name] = int(flow.windows.committed_ms[slot])
-            self._take(flow, name, step, sight.now_ms)
+            self._take(flow, name, step, partitions.now_ms)
 
     def _with_its_log(self, flow: FlowView, name: Name, step: Step, ends: Ends) -> Step:
         """Return what a step means given the source's log, which may have lost its end."""
@@ -163,15 +163,15 @@ def is_same_topic(flow: FlowView, slot: int, now_ms: int) -> bool:
     topic = flow.windows.name(slot)[0]
     fell_ms = int(flow.windows.committed_ms[slot])
     read_ms = flow.topics.ids_at_ms.get((topic, "source"), now_ms)
-    remade_ms = flow.topics.remade_ms.get((topic, "source"), -1)
-    lately = remade_ms >= 0 and now_ms - remade_ms <= HELD_MS
+    recreated_ms = flow.topics.recreated_ms.get((topic, "source"), -1)
+    lately = recreated_ms >= 0 and now_ms - recreated_ms <= HELD_MS
     waited_ms = ids_within_ms(len(flow.source.topics))
     return not lately and (read_ms >= fell_ms or now_ms - fell_ms > waited_ms)
 
 
-def _copied_anew(flow: FlowView, topic: str, since_ms: int) -> bool:
+def _target_recreated(flow: FlowView, topic: str, since_ms: int) -> bool:
     """Return whether a target was re-created since: then it has no repeated records."""
-    return flow.topics.remade_ms.get((topic, "target"), -1) >= since_ms
+    return flow.topics.recreated_ms.get((topic, "target"), -1) >= since_ms
 
 
 def _peak_ms(flow: FlowView, slot: int) -> int:
@@ -180,9 +180,9 @@ def _peak_ms(flow: FlowView, slot: int) -> int:
     return int(times[np.flatnonzero(offsets[1:] < offsets[:-1])[-1]])
 
 
-def _with_a_fall(flow: FlowView, sight: MirrorSight) -> list[int]:
-    offsets = flow.windows.rings.offset[: len(sight.used)]
-    falls = (offsets[:, 1:] < offsets[:, :-1]).any(axis=1) & sight.used
+def _with_a_fall(flow: FlowView, partitions: PartitionsSnapshot) -> list[int]:
+    offsets = flow.windows.rings.offset[: len(partitions.used)]
+    falls = (offsets[:, 1:] < offsets[:, :-1]).any(axis=1) & partitions.used
     found: list[int] = np.flatnonzero(falls).tolist()
     return found
 

@@ -43,9 +43,9 @@ class Rewound(Enum):
     """What an offset that went back means."""
 
     OPEN = "not known yet"
-    REPEATED = "records came again"
-    RESTARTED = "records came again, no more than a restart of the mirror copies again"
-    LATE = "nothing came again: an old offset was written late, or the source lost what was behind it"
+    REPEATED = "records were repeated"
+    RESTARTED = "records were repeated, no more than a restart of the mirror explains"
+    LATE = "nothing was repeated: an old offset was written late, or the source lost its log end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class Ends:
     source: int
     source_ms: int
     copy: int
-    copy_ms: int
-    has_copy: bool = True
+    target_ms: int
+    has_target: bool = True
     start: int = 0  # of the source's log: nothing before it can be repeated
 
 
@@ -93,7 +93,7 @@ def judge_step(offsets: Sequence[int], times: Sequence[int], distances: Floats, 
     if past:
         return _past(step, before, mirror_growth.usual(distances[past]), offsets[past[-1]])
     if offsets[-1] > step.back:
-        return _going_on(step, offsets[fall:], distances[fall:], has_copy=ends.has_copy)
+        return _continuing(step, offsets[fall:], distances[fall:], has_target=ends.has_target)
     return _silent(step, before, ends)
 
 
@@ -136,9 +136,9 @@ def _past(step: Step, before: Distance | None, after: Distance | None, newest: i
     return _repeated(step, min(more, went), proof)
 
 
-def _going_on(step: Step, offsets: Sequence[int], distances: Floats, *, has_copy: bool) -> Step:
+def _continuing(step: Step, offsets: Sequence[int], distances: Floats, *, has_target: bool) -> Step:
     """Judge a mirror that writes offsets below the highest: it replicates there."""
-    if not has_copy:
+    if not has_target:
         return _repeated(step, offsets[-1] - step.back, f"it continued from there to {offsets[-1]}")
     known = np.flatnonzero(~np.isnan(distances))
     if len(known) < 2:
@@ -157,7 +157,7 @@ def _silent(step: Step, before: Distance | None, ends: Ends) -> Step:
     """Judge a mirror that has not written since, by records in the target that cannot be new."""
     if before is None or not before.sure or min(ends.source, ends.copy) < 0:
         return step
-    if ends.source_ms < ends.copy_ms:
+    if ends.source_ms < ends.target_ms:
         return step  # records written since the poll of the source may be new
     grew = ends.copy - before.records - step.peak
     new = max(0, ends.source - step.peak)

@@ -65,7 +65,7 @@ def flows(answers):
 def values_of(answers, wanted):
     """Return the values of a family, by flow."""
     orders = SimpleNamespace(per_partition=True, max_series=100)
-    values = answers.telling(orders).values(answers.sights())
+    values = answers.series(orders).values(answers.snapshots())
     (family,) = (one for one in values if one.series is wanted)
     return np.asarray(values[family]).tolist()
 
@@ -153,7 +153,7 @@ def test_since_when_is_told_with_a_verdict_that_is_given_anew_in_the_same_answer
         clock=SimpleNamespace(wall_s=lambda: one.now / S),
         wrong=lambda *told: pytest.fail(str(told)),
     )
-    answers.take_up_since("A->B", ("healthy", None), NOW - 1234)
+    answers.restore_since("A->B", ("healthy", None), NOW - 1234)
     assert flows(answers)["A->B"]["verdict"] == "unknown"
     one.now += S // 2  # still the same sight
     one.commit("new", 0, to=5)

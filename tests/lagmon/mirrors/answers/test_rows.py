@@ -16,7 +16,7 @@ from tests.lagmon.mirror_flows import Mirrored
 def flow():
     """Give a mirror that copies 10 records a second at once, looked at just now."""
     one = Mirrored({"orders": 1})
-    one.look()
+    one.poll()
     return one.go(60, each=lambda: copy(one))
 
 
@@ -26,7 +26,7 @@ def copy(one):
 
 
 def test_an_offset_and_its_sentence_are_of_one_moment(flow):
-    found = flow.sight()
+    found = flow.snapshot()
     copy(flow)
     row = row_document(flow.flow, found, flow.slot())
     assert row["next_offset"] == 600
@@ -34,7 +34,7 @@ def test_an_offset_and_its_sentence_are_of_one_moment(flow):
 
 
 def told(one):
-    found = one.sight()
+    found = one.snapshot()
     document = flow_document(one.flow, found, judge_flow(one.flow, found), since_ms=one.now)
     return document["lag_s"], document["lag_s_kind"]
 
@@ -46,7 +46,7 @@ def test_a_flows_lag_in_seconds_is_worth_what_that_of_its_slowest_partition_is(f
     behind.write(10, partition=1)
     behind.commit(to=10)
     behind.commit(partition=1)
-    behind.look()
+    behind.poll()
     behind.go(30)
     assert told(behind) == (30.0, "at_least")
 
@@ -61,7 +61,7 @@ def test_of_what_is_not_mirrored_the_oldest_is_listed_by_name_with_how_much_ther
         for number in range(LISTED + 20)
     )
     missing += (Missing("topic_missing", "z", "It is gone.", 1900, 2000, due=True),)
-    found = replace(flow.sight(), missing=missing)
+    found = replace(flow.snapshot(), missing=missing)
     document = flow_document(flow.flow, found, judge_flow(flow.flow, found), since_ms=flow.now)
     assert document["missing_total"] == LISTED + 21
     assert (document["findings_total"], document["overtaken_total"]) == (0, 0)

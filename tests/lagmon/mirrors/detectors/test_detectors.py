@@ -25,8 +25,8 @@ class Odd(Detector):
     def __init__(self):
         self.topics, self.forgotten = set(), []
 
-    def observe(self, flow, sight):
-        slots = [slot for _, _, slot in flow.windows.slots() if sight.used[slot]]
+    def observe(self, flow, partitions):
+        slots = [slot for _, _, slot in flow.windows.slots() if partitions.used[slot]]
         self.topics = {flow.windows.name(slot)[0] for slot in slots if flow.windows.next_offset[slot] % 2}
 
     def findings(self, flow, now_ms):  # noqa: ARG002 - as all
@@ -49,7 +49,7 @@ def test_a_detector_is_one_module_and_one_line():
     one.flow.detectors = WithOdd(one.flow.order)
     one.write(3)
     one.commit()
-    one.look()
+    one.poll()
     found = one.flow.see(one.now).findings
     assert [(finding.sentence, finding.verdict) for finding in found] == [("It is odd.", Verdict.LOSING)]
     assert found[0].at_ms == one.now

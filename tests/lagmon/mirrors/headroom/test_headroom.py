@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lagmon.groups.rules.words import How
 from lagmon.logs.time_lag import LagKind
-from lagmon.mirrors.headroom.room import Headroom, replication_headroom
+from lagmon.mirrors.headroom.estimate import Headroom, replication_headroom
 
 NOW = 1_800_000_000_000
 S = 1000
@@ -46,15 +46,15 @@ def test_at_the_log_start_nothing_is_lost_yet():
         ({"retention_ms": 3600 * S, "produced_ms": NOW - 7200 * S}, 0.0, How.BY_RETENTION),
         ({"retention_ms": 3600 * S, "produced_ms": NOW + 60 * S}, 3600.0, How.BY_RETENTION),  # clocks differ
         ({"retention_ms": 0, "produced_ms": NOW}, 0.0, How.BY_RETENTION),
-        ({"start_looks": STEPPING, "mirror_per_s": 0.0}, 60.0, How.BY_SPEED),
-        ({"start_looks": STOOD_FIRST, "mirror_per_s": 0.0}, 30.0, How.BY_SPEED),
-        ({"start_looks": STEPPING, "mirror_per_s": 4.0}, 100.0, How.BY_SPEED),
-        ({"start_looks": STEPPING, "mirror_per_s": 10.0}, None, How.NOT_IN_SIGHT),
-        ({"start_looks": STEPPING, "mirror_per_s": 50.0}, None, How.NOT_IN_SIGHT),
-        ({"start_looks": STEPPING}, None, How.NOT_KNOWN),
-        ({"start_looks": STANDING, "mirror_per_s": 0.0}, None, How.NOT_IN_SIGHT),
-        ({"start_looks": ONCE, "mirror_per_s": 0.0}, None, How.NOT_KNOWN),  # one step has no speed
-        ({"start_looks": STANDING[:1], "mirror_per_s": 0.0}, None, How.NOT_KNOWN),
+        ({"log_starts": STEPPING, "mirror_per_s": 0.0}, 60.0, How.BY_SPEED),
+        ({"log_starts": STOOD_FIRST, "mirror_per_s": 0.0}, 30.0, How.BY_SPEED),
+        ({"log_starts": STEPPING, "mirror_per_s": 4.0}, 100.0, How.BY_SPEED),
+        ({"log_starts": STEPPING, "mirror_per_s": 10.0}, None, How.NOT_IN_SIGHT),
+        ({"log_starts": STEPPING, "mirror_per_s": 50.0}, None, How.NOT_IN_SIGHT),
+        ({"log_starts": STEPPING}, None, How.NOT_KNOWN),
+        ({"log_starts": STANDING, "mirror_per_s": 0.0}, None, How.NOT_IN_SIGHT),
+        ({"log_starts": ONCE, "mirror_per_s": 0.0}, None, How.NOT_KNOWN),  # one step has no speed
+        ({"log_starts": STANDING[:1], "mirror_per_s": 0.0}, None, How.NOT_KNOWN),
     ],
 )
 def test_each_estimate(known, seconds, how):
@@ -66,7 +66,7 @@ def test_each_estimate(known, seconds, how):
 )
 def test_the_sooner_of_the_two_is_told(age_s, seconds, how):
     found = headroom(
-        retention_ms=3600 * S, produced_ms=NOW - age_s * S, start_looks=STEPPING, mirror_per_s=0.0
+        retention_ms=3600 * S, produced_ms=NOW - age_s * S, log_starts=STEPPING, mirror_per_s=0.0
     )
     assert found == Headroom(600, seconds, how)
 
@@ -88,33 +88,33 @@ def test_an_age_that_is_only_a_bound_gives_a_bound(produced, age_s, seconds, how
 
 def test_a_speed_that_is_sooner_than_a_bound_is_told():
     known = {"retention_ms": 3600 * S, "produced": LagKind.AT_LEAST, "mirror_per_s": 0.0}
-    sooner = headroom(produced_ms=NOW, start_looks=STEPPING, **known)
+    sooner = headroom(produced_ms=NOW, log_starts=STEPPING, **known)
     assert (sooner.seconds, sooner.how) == (60.0, How.BY_SPEED)
-    later = headroom(produced_ms=NOW - 3550 * S, start_looks=STEPPING, **known)
+    later = headroom(produced_ms=NOW - 3550 * S, log_starts=STEPPING, **known)
     assert (later.seconds, later.how) == (50.0, How.AT_MOST)
 
 
 def test_a_mirror_that_keeps_pace_is_still_bounded_by_retention():
-    found = headroom(retention_ms=3600 * S, produced_ms=NOW, start_looks=STEPPING, mirror_per_s=10.0)
+    found = headroom(retention_ms=3600 * S, produced_ms=NOW, log_starts=STEPPING, mirror_per_s=10.0)
     assert (found.seconds, found.how) == (3600.0, How.BY_RETENTION)
 
 
 def test_what_is_further_than_thirty_years_is_not_in_sight():
     assert headroom(retention_ms=2**63 - 1, produced_ms=NOW).how is How.NOT_IN_SIGHT
-    assert headroom(start_looks=STEPPING, mirror_per_s=10 - 1e-9).how is How.NOT_IN_SIGHT
+    assert headroom(log_starts=STEPPING, mirror_per_s=10 - 1e-9).how is How.NOT_IN_SIGHT
 
 
 def test_a_log_start_that_fell_or_a_clock_that_did_has_no_speed():
     fell = [(NOW - 180 * S, 0), (NOW - 120 * S, 500), (NOW - 60 * S, 100), (NOW, 200)]
-    assert headroom(start_looks=fell, mirror_per_s=0.0).how is How.NOT_KNOWN
+    assert headroom(log_starts=fell, mirror_per_s=0.0).how is How.NOT_KNOWN
     fell_and_rose = [*fell[:-1], (NOW, 500)]
-    assert headroom(start_looks=fell_and_rose, mirror_per_s=1.0).how is How.NOT_KNOWN
+    assert headroom(log_starts=fell_and_rose, mirror_per_s=1.0).how is How.NOT_KNOWN
     only_fell = [(NOW - 180 * S, 500), (NOW, 100)]
-    assert headroom(start_looks=only_fell, mirror_per_s=0.0).how is How.NOT_KNOWN
+    assert headroom(log_starts=only_fell, mirror_per_s=0.0).how is How.NOT_KNOWN
     back = [(NOW - 60 * S, 0), (NOW, 500), (NOW - 60 * S, 900)]
-    assert headroom(start_looks=back, mirror_per_s=0.0).how is How.NOT_KNOWN
+    assert headroom(log_starts=back, mirror_per_s=0.0).how is How.NOT_KNOWN
     again = [(NOW - 60 * S, 0), (NOW, 500), (NOW - 60 * S, 0), (NOW, 500)]
-    assert headroom(start_looks=again, mirror_per_s=0.0).how is How.NOT_KNOWN
+    assert headroom(log_starts=again, mirror_per_s=0.0).how is How.NOT_KNOWN
 
 
 offsets = st.integers(0, 2**63 - 1)
@@ -126,7 +126,7 @@ known_things = st.fixed_dictionaries(
         "start": offsets,
         "next_offset": offsets,
         "now_ms": times,
-        "start_looks": st.lists(st.tuples(times, offsets), max_size=6),
+        "log_starts": st.lists(st.tuples(times, offsets), max_size=6),
         "mirror_per_s": st.none() | st.floats(0, 1e12) | st.just(5e-324),
         "retention_ms": st.none() | times,
         "produced_ms": st.none() | times,

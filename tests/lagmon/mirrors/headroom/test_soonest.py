@@ -11,7 +11,7 @@ HOUR = 3600 * S
 REACHES = "Retention deletes unreplicated records of"
 
 
-def standing(seconds=120, *, retention_ms=HOUR):
+def find_stalls(seconds=120, *, retention_ms=HOUR):
     """Return a flow whose mirror stands for so long, while records come to both partitions."""
     one = busy_for_a_minute()
     if retention_ms is not None:
@@ -30,7 +30,7 @@ def standing(seconds=120, *, retention_ms=HOUR):
     ],
 )
 def test_a_mirror_that_stands_is_told_with_the_time_that_is_left(retention_ms, when):
-    assert f"{REACHES} orders-0 {when}" in standing(retention_ms=retention_ms).verdict().sentence
+    assert f"{REACHES} orders-0 {when}" in find_stalls(retention_ms=retention_ms).verdict().sentence
 
 
 def test_of_a_mirror_that_is_well_nothing_is_told():
@@ -42,11 +42,11 @@ def test_of_a_mirror_that_is_well_nothing_is_told():
 
 @pytest.mark.parametrize("retention_ms", [None, -1])
 def test_where_no_retention_is_known_and_nothing_is_deleted_nothing_is_told(retention_ms):
-    assert REACHES not in standing(retention_ms=retention_ms).verdict().sentence
+    assert REACHES not in find_stalls(retention_ms=retention_ms).verdict().sentence
 
 
 def test_where_the_log_starts_move_their_speed_tells():
-    one = standing(retention_ms=-1)
+    one = find_stalls(retention_ms=-1)
 
     def each():
         busy(one, moves=())
@@ -72,7 +72,7 @@ def test_the_topic_with_the_shortest_retention_is_told_and_not_the_one_that_wait
     late = "topic-150"
     one = Mirrored(dict.fromkeys(names, 1))
     one.flow.retention_ms |= dict.fromkeys(names, 24 * HOUR) | {late: 6 * HOUR}
-    one.look()
+    one.poll()
     for turn in range(8):
         for name in names:
             one.write(10, name)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lagmon.exposition.mirrors import MirrorTelling
+from lagmon.exposition.mirrors import MirrorSeries
 from lagmon.groups.rules.words import How
 from lagmon.mirrors.answers.rows import row_document
-from lagmon.mirrors.headroom.of_slot import mirror_per_s
+from lagmon.mirrors.headroom.partition import mirror_per_s
 from tests.lagmon.mirror_flows import Mirrored
 
 
@@ -15,7 +15,7 @@ from tests.lagmon.mirror_flows import Mirrored
 def flow():
     """Give a mirror that reads half of 100 records a second, on a log that keeps no more than 3,000 of them."""
     one = Mirrored({"orders": 1})
-    one.look()
+    one.poll()
     return one.go(100, each=lambda: slow(one))
 
 
@@ -26,7 +26,7 @@ def slow(one):
 
 
 def row(one):
-    return row_document(one.flow, one.sight(), one.slot())
+    return row_document(one.flow, one.snapshot(), one.slot())
 
 
 def test_a_log_that_was_never_deleted_from_has_no_speed(flow):
@@ -46,10 +46,10 @@ def test_two_steps_of_the_start_tell_when_it_overtakes_the_mirror(flow):
 
 def test_the_sooner_of_both_is_the_series(flow):
     flow.go(40, each=lambda: slow(flow))
-    telling = MirrorTelling([flow.flow], per_partition=False, max_series=10)
+    telling = MirrorSeries([flow.flow], per_partition=False, max_series=10)
 
     def series():
-        values = telling.values({"A->B": (flow.sight(), flow.verdict())})
+        values = telling.values({"A->B": (flow.snapshot(), flow.verdict())})
         told = {family.series.name: found.tolist() for family, found in values.items()}
         return told["replication_topic_retention_headroom_seconds"][0]
 
@@ -71,5 +71,5 @@ def test_steps_of_a_partition_go_with_it(flow):
     flow.go(40, each=lambda: slow(flow))
     assert flow.flow.starts.moving == {("orders", 0)}
     flow.flow.windows.forget("orders", 0)
-    flow.sight()
+    flow.snapshot()
     assert flow.flow.starts.moving == frozenset()

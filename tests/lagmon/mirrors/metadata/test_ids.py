@@ -24,8 +24,8 @@ from tests.runtime.fake_clock import FakeClock
 def asked(monkeypatch):
     """Give a flow with many topics, and what asks its source; its cluster gives `settings` or raises them."""
     flow = Mirrored({f"t{number:03}": 1 for number in range(SETTINGS_OF + 10)})
-    flow.look()
-    flow.sight()
+    flow.poll()
+    flow.snapshot()
     cluster = SimpleNamespace(ids="one", settings={"retention.ms": "7"}, read=[], rounds=1, refuses=set())
 
     class Admin:
@@ -151,8 +151,8 @@ def test_starts_of_mirrored_topics_are_read_at_each_look(monkeypatch, everywhere
     monkeypatch.setattr(position_polls, "STARTS_AT_ONCE", most)
     flow = Mirrored({"orders": 3})
     flow.a.note_topics({"__mine": 1, "orders": 3})
-    flow.sight()
-    flow.look()
+    flow.snapshot()
+    flow.poll()
     watch = ClusterWatch("A", None, flow.a, clock=FakeClock(), random=lambda: 0.5)
     asked = [("__mine", 0), *(("orders", number) for number in range(3))]
     places = [flow.a.places.of(name)[number] for name, number in asked]

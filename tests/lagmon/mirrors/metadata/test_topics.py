@@ -8,10 +8,10 @@ import pytest
 from fleet.mm2.handling import Handling
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.verdicts.vocabulary import Cause, Verdict
-from lagmon.exposition.mirrors import MirrorTelling
+from lagmon.exposition.mirrors import MirrorSeries
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding, listed
 from lagmon.mirrors.detectors.recreated.losses import MOST_GONE
-from lagmon.mirrors.detectors.recreated.passage import Base, Passage, Sighted, judge_passage
+from lagmon.mirrors.detectors.recreated.outcome import Base, PartitionPoll, StartOutcome, judge_start
 from lagmon.mirrors.metadata.topics import MOST_IDS_GONE, MirrorTopics
 from lagmon.mirrors.target_ends.ends import TargetEnds
 from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
@@ -20,7 +20,7 @@ from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
 def lost(one):
     return [
         (str(each.code), each.topic, each.partition, each.records, each.first_offset, each.last_offset)
-        for each in one.sight().findings
+        for each in one.snapshot().findings
         if each.proved
     ]
 
@@ -39,7 +39,7 @@ class Watched(Mirrored):
         self.goes = {"orders", "other"}
         self.copies = True
         self.each = 100
-        self.look()
+        self.poll()
 
     def stand(self):
         """Move for a minute and stand for five, with records of the topic that does not go to copy."""
@@ -49,8 +49,8 @@ class Watched(Mirrored):
         self.write(10, copied=False)
         self.run(300)
 
-    def look(self, *, starts=True):
-        super().look(starts=starts)
+    def poll(self, *, starts=True):
+        super().poll(starts=starts)
         self.ask()
 
     def ask(self):
@@ -58,7 +58,7 @@ class Watched(Mirrored):
             self.flow.note_ids(alias, self.ids[alias], self.now)
             for topic, topic_id in self.ids[alias].items():
                 if lag.note_id(topic, topic_id, self.now):
-                    super().look()
+                    super().poll()
 
     def busy(self):
         for topic, partition in [one for one in self.ends if one[0] in self.goes]:
@@ -66,8 +66,8 @@ class Watched(Mirrored):
             if self.copies:
                 self.commit(topic, partition)
 
-    def run(self, seconds, *, look=10):
-        return self.go(seconds, each=self.busy, look=look)
+    def run(self, seconds, *, poll=10):
+        return self.go(seconds, each=self.busy, poll=poll)
 
     def remake_source(self, topic="orders", *, records=0):
         for name, partition in self.ends:
@@ -91,7 +91,7 @@ def test_what_the_target_held_before_it_was_made_anew_is_lost_by_partition(flow)
     flow.remake_target()
     flow.run(10)
     assert told(flow) == (Verdict.HEALTHY, None)  # it moves; the loss stands beside that
-    found = [one for one in flow.sight().findings if one.proved]
+    found = [one for one in flow.snapshot().findings if one.proved]
     assert [(one.code, one.partition, one.records) for one in found] == [
         (Cause.TOPIC_RECREATED, 0, 6000),
         (Cause.TOPIC_RECREATED, 1, 6000),
@@ -148,7 +148,7 @@ def test_an_offset_of_which_it_is_not_known_whether_it_is_of_the_old_log_is_a_su
     flow.run(120)
     assert told(flow) == (Verdict.HEALTHY, None), flow.verdict().sentence
     assert lost(flow) == []
-    found = [(one.code, one.topic, one.records, one.last_offset) for one in flow.sight().findings]
+    found = [(one.code, one.topic, one.records, one.last_offset) for one in flow.snapshot().findings]
     assert found == ([(Cause.TOPIC_RECREATED, "late", 400, 399)] if is_suspected else [])
 
 
@@ -172,7 +172,7 @@ def test_both_made_anew_while_the_copy_was_not_listed_lose_what_was_passed_over_
     flow.target_ends |= dict.fromkeys(copies, 15)
     flow.run(60)
     assert told(flow) == (Verdict.HEALTHY, None), flow.verdict().sentence
-    found = sorted((one.side, one.partition, one.records) for one in flow.sight().findings if one.proved)
+    found = sorted((one.side, one.partition, one.records) for one in flow.snapshot().findings if one.proved)
     assert found == [(side, partition, 6000) for side in ("source", "target") for partition in (0, 1)]
 
 
@@ -197,25 +197,25 @@ def test_a_log_that_was_deleted_from_before_counts_from_its_start(flow):
 
 def test_a_look_at_the_new_topic_before_its_id_is_read_does_not_count():
     ends, flow = TargetEnds(), Watched().run(30)
-    ends.note(flow.flow, flow.sight().sight)
+    ends.note(flow.flow, flow.snapshot().partitions)
     known_ms = flow.now
     flow.remake_target()
     flow.now += 10 * S
-    Mirrored.look(flow)
-    ends.note(flow.flow, flow.sight().sight)
-    held = ends.made_anew("orders", known_ms)
+    Mirrored.poll(flow)
+    ends.note(flow.flow, flow.snapshot().partitions)
+    held = ends.recreated("orders", known_ms)
     assert held.ends.tolist() == [3000, 3000]
-    assert ends.made_anew("orders", known_ms) is None
+    assert ends.recreated("orders", known_ms) is None
 
 
 @pytest.mark.parametrize("after", [1, 10, 25])
 def test_a_source_made_anew_under_a_running_mirror_stays_silent(flow, after):
     # All of it is copied: N falls and begins anew, whether or not the id is read before that shows.
     flow.remake_source()
-    flow.run(after, look=100)
+    flow.run(after, poll=100)
     seen = {told(flow)}  # N has fallen, and the id is not read yet
     for _ in range(24):
-        flow.run(5, look=5)
+        flow.run(5, poll=5)
         seen.add(told(flow))
         assert lost(flow) == []
     assert seen <= {(Verdict.HEALTHY, None), (Verdict.UNKNOWN, Cause.TOPIC_RECREATED)}
@@ -234,7 +234,7 @@ def test_a_new_log_that_is_copied_before_its_id_is_read_and_then_left_alone_stay
         flow.write(records, partition=partition)
         flow.commit(partition=partition)
     flow.now += 3 * S
-    seen = {told(flow.run(5, look=5)) for _ in range(40)}
+    seen = {told(flow.run(5, poll=5)) for _ in range(40)}
     assert seen <= {(Verdict.HEALTHY, None), (Verdict.UNKNOWN, Cause.TOPIC_RECREATED)}
     assert (told(flow), lost(flow)) == ((Verdict.HEALTHY, None), [])
     assert {row["reason"] for row in flow.flow_rows()} == {"caught_up"}
@@ -251,7 +251,7 @@ def test_an_offset_past_all_that_a_quiet_old_log_held_is_of_the_new_one_at_once(
         flow.target_ends["A.orders", partition] += 40
         flow.commit(partition=partition)
     flow.now += S
-    flow.look()
+    flow.poll()
     flow.run(20)
     assert [one[3:] for one in lost(flow)] == [(6000, 0, 5999)] * 2
 
@@ -285,7 +285,7 @@ def test_the_last_offset_of_the_old_log_may_be_written_once_the_new_one_is_there
         if flow.now // S % 60 == 0:
             flow.commit("other")
         if flow.now // S % 10 == 0:
-            flow.look()
+            flow.poll()
             seen.add(told(flow)[0])
             assert lost(flow) == []
     assert wrote
@@ -310,15 +310,15 @@ def stand_and_remake(flow, *, records, s=20):
     flow.run(s)
 
 
-@pytest.mark.parametrize("look", [1, 10])
+@pytest.mark.parametrize("poll", [1, 10])
 @pytest.mark.parametrize("more", [1, 500, 30_000])
-def test_a_source_made_anew_and_longer_while_the_mirror_stood_loses_all_up_to_n(flow, more, look):
+def test_a_source_made_anew_and_longer_while_the_mirror_stood_loses_all_up_to_n(flow, more, poll):
     stand_and_remake(flow, records=6000 + more)
     # It goes on at N + 1 of the new log.
     for partition in (0, 1):
         flow.target_ends["A.orders", partition] += more
         flow.commit(partition=partition)
-    flow.run(30, look=look)
+    flow.run(30, poll=poll)
     assert lost(flow) == [("topic_recreated", "orders", number, 6000, 0, 5999) for number in (0, 1)]
     assert told(flow) == (Verdict.HEALTHY, None)
     flow.goes = {"orders", "other"}
@@ -398,9 +398,9 @@ def leave_out(flow, seconds):
     flow.a.note_topics({"other": 1}, flow.now)
     flow.ends = {("other", 0): flow.ends["other", 0]}
     topic_id = flow.ids["A"].pop("orders")
-    flow.look()
+    flow.poll()
     flow.goes = {"other"}
-    flow.run(seconds, look=5)
+    flow.run(seconds, poll=5)
     flow.a.note_topics({"orders": 2, "other": 1})
     flow.ends |= away
     return topic_id
@@ -421,7 +421,7 @@ def test_a_topic_that_was_left_out_of_a_list_for_a_moment_is_the_same_as_before(
 
 def test_a_topic_that_is_back_says_nothing_before_its_id_is_read_and_is_dropped_where_none_comes(flow):
     leave_out(flow, 20)
-    flow.look()
+    flow.poll()
     assert {row["topic"] for row in flow.flow_rows() if row["reason"] != "no_offset"} == {"other"}
     flow.run(80)
     assert flow.slot() is None
@@ -435,24 +435,24 @@ def test_of_a_compacted_topic_it_is_a_suspicion(flow):
         flow.commit(partition=partition)
     flow.run(30)
     assert lost(flow) == []
-    assert [one.records for one in flow.sight().findings] == [6000, 6000]
+    assert [one.records for one in flow.snapshot().findings] == [6000, 6000]
 
 
 @pytest.mark.parametrize(
-    ("seen", "passage"),
+    ("seen", "outcome"),
     [
-        (Sighted(0, 1100, 1100, 2100, 1), Passage.COPIED),
-        (Sighted(0, 1100, 1100, 1100, 1), Passage.PASSED_OVER),
-        (Sighted(0, 1100, 1900, 1400, 1), Passage.PASSED_OVER),
-        (Sighted(0, 1100, 1900, 2400, 1), Passage.COPIED),
-        (Sighted(0, 1100, 2100, 2100, 1), None),  # both would fit
-        (Sighted(1000, 1100, 1100, 1100, 1), Passage.COPIED),  # there is nothing before N
-        (Sighted(0, 1100, 1100, 1103, 1), Passage.PASSED_OVER),  # three came twice
+        (PartitionPoll(0, 1100, 1100, 2100, 1), StartOutcome.REPLICATED),
+        (PartitionPoll(0, 1100, 1100, 1100, 1), StartOutcome.SKIPPED),
+        (PartitionPoll(0, 1100, 1900, 1400, 1), StartOutcome.SKIPPED),
+        (PartitionPoll(0, 1100, 1900, 2400, 1), StartOutcome.REPLICATED),
+        (PartitionPoll(0, 1100, 2100, 2100, 1), None),  # both would fit
+        (PartitionPoll(1000, 1100, 1100, 1100, 1), StartOutcome.REPLICATED),  # there is nothing before N
+        (PartitionPoll(0, 1100, 1100, 1103, 1), StartOutcome.SKIPPED),  # three came twice
     ],
 )
-def test_the_targets_growth_tells_what_became_of_the_beginning(seen, passage):
+def test_the_targets_growth_tells_what_became_of_the_beginning(seen, outcome):
     base = Base(next_offset=1000, at_ms=0, target_end=1000, sure=True)
-    assert judge_passage(base, seen) is passage
+    assert judge_start(base, seen) is outcome
 
 
 def test_a_topic_that_is_left_out_whole_is_lost_by_partition():
@@ -465,8 +465,8 @@ def test_a_topic_that_is_left_out_whole_is_lost_by_partition():
         flow.go(10, each=flow.busy)
         assert flow.now - began < 100 * S
     assert lost(flow) == [("filtered", "orders", 0, flow.ends["orders", 0], 0, flow.ends["orders", 0] - 1)]
-    assert [one.code for one in flow.sight().missing] == []
-    (finding,) = flow.sight().findings
+    assert [one.code for one in flow.snapshot().missing] == []
+    (finding,) = flow.snapshot().findings
     assert "never had a record" in finding.sentence
     assert finding.sentence.endswith("It applies fault, which may drop records.")
 
@@ -481,7 +481,7 @@ def test_a_topic_of_aborted_transactions_alone_is_not_lost_to_a_mirror_that_leav
         seen.add(told(flow))
     assert seen == {(Verdict.HEALTHY, None)}
     assert lost(flow) == []
-    (one,) = flow.sight().findings
+    (one,) = flow.snapshot().findings
     assert one.code is Cause.FILTERED
     assert one.sentence.endswith("They may all be of aborted transactions, which it does not replicate.")
 
@@ -489,23 +489,23 @@ def test_a_topic_of_aborted_transactions_alone_is_not_lost_to_a_mirror_that_leav
 def test_more_topics_made_anew_at_once_than_are_listed_are_all_known():
     topics = {f"t{number:03}": 1 for number in range(150)}
     flow = Mirrored(topics)
-    flow.look()
+    flow.poll()
     for _ in range(6):
         flow.now += 10 * S
         for topic in topics:
             flow.write(100, topic)
             flow.commit(topic)
-        flow.look()
-    flow.sight()
+        flow.poll()
+    flow.snapshot()
     for topic_id in ("first", "second"):
         flow.now += S
         flow.flow.note_ids("A", dict.fromkeys(topics, topic_id), flow.now)
     flow.ends = dict.fromkeys(flow.ends, 5000)
-    flow.look()
+    flow.poll()
     assert {row["reason"] for row in flow.flow_rows()} == {"recreated"}
     assert len(flow.flow.topics.recreations) == 100
-    told_of = MirrorTelling([flow.flow], per_partition=False, max_series=1000)
-    values = told_of.values({"A->B": (flow.sight(), flow.verdict())})
+    told_of = MirrorSeries([flow.flow], per_partition=False, max_series=1000)
+    values = told_of.values({"A->B": (flow.snapshot(), flow.verdict())})
     (counts,) = [column for family, column in values.items() if "recreated" in family.series.name]
     assert counts.tolist() == [1] * 150
 
@@ -516,7 +516,7 @@ def test_a_topic_that_the_mirror_has_yet_to_find_is_not_left_out():
     flow.write(10, copied=False)
     flow.run(500)
     assert lost(flow) == []
-    assert [one.code for one in flow.sight().missing] == ["not_mirrored"]
+    assert [one.code for one in flow.snapshot().missing] == ["not_mirrored"]
     flow.run(300)
     assert [one[0] for one in lost(flow)] == ["filtered"]
 
@@ -542,24 +542,24 @@ def stamped(flow, seconds, settings):
 def test_a_target_that_stamps_records_anew_alters_what_comes_from_then_on(flow):
     flow.flow.note_settings("A", "orders", CREATE)
     stamped(flow, 10, CREATE)
-    assert flow.sight().findings == ()
+    assert flow.snapshot().findings == ()
     flow.goes = {"other"}
     stamped(flow, 20, APPEND)
-    assert [one.proved for one in flow.sight().findings] == [False]
+    assert [one.proved for one in flow.snapshot().findings] == [False]
     flow.goes = {"orders", "other"}
     stamped(flow, 20, APPEND)
-    (found,) = flow.sight().findings
+    (found,) = flow.snapshot().findings
     assert (found.code, found.partition, found.records, found.proved) == (Cause.RETIMED, None, 2000, True)
     assert (found.verdict, found.records_most) == (Verdict.ALTERED, None)
     newest = found.at_ms
     stamped(flow, 10, APPEND)
-    assert flow.sight().findings[0].records == 4000
-    assert flow.sight().findings[0].at_ms > newest
+    assert flow.snapshot().findings[0].records == 4000
+    assert flow.snapshot().findings[0].at_ms > newest
     # It is switched back, nobody knows when since the last time: what came since that does not count.
     stamped(flow, 30, CREATE)
-    assert [one.records for one in flow.sight().findings] == [4000]
+    assert [one.records for one in flow.snapshot().findings] == [4000]
     flow.run(HELD_MS // S)
-    assert flow.sight().findings == ()
+    assert flow.snapshot().findings == ()
 
 
 @pytest.mark.parametrize(("source", "target"), [(APPEND, APPEND), (CREATE, CREATE), ({}, APPEND)])
@@ -567,7 +567,7 @@ def test_other_settings_alter_nothing(flow, source, target):
     flow.flow.note_settings("A", "orders", source)
     flow.flow.note_settings("B", "A.orders", target)
     flow.run(60)
-    assert flow.sight().findings == ()
+    assert flow.snapshot().findings == ()
 
 
 def test_new_partitions_that_wait_are_a_fact_until_they_are_due():
@@ -576,7 +576,7 @@ def test_new_partitions_that_wait_are_a_fact_until_they_are_due():
     flow.ends["orders", 2] = 0
     flow.goes = {"other"}
     flow.run(20)
-    (found,) = flow.sight().missing
+    (found,) = flow.snapshot().missing
     assert (found.code, found.due) == ("partition_missing", False)
     assert "A.orders on B has only 2 of the 3 partitions of orders, for" in found.sentence
     assert told(flow) == (Verdict.HEALTHY, None)
@@ -620,7 +620,7 @@ def test_why_records_wait_is_not_told_later_than_that_they_do_though_lists_are_o
 def test_new_partitions_without_a_record_keep_nothing_waiting():
     flow = wait_for_partition(0)
     assert told(flow) == (Verdict.HEALTHY, None)
-    assert [(one.code, one.due) for one in flow.sight().missing] == [("partition_missing", True)]
+    assert [(one.code, one.due) for one in flow.snapshot().missing] == [("partition_missing", True)]
 
 
 def one(code, at_ms, *, proved=True):
@@ -642,7 +642,7 @@ def test_a_list_that_is_too_long_leaves_no_cause_out():
 def test_partitions_that_wait_one_after_another_are_no_stall():
     # Two tasks write their offsets each minute, and every 15 s a partition gets its first record.
     one = Mirrored({"orders": 90}, flush_s=60.0)
-    one.look()
+    one.poll()
     seconds = iter(range(1, 10_000))
 
     def each():
@@ -658,7 +658,7 @@ def test_partitions_that_wait_one_after_another_are_no_stall():
     for _ in range(120):
         one.go(10, each=each)
         assert one.verdict().verdict is not Verdict.STALLED
-        waited += bool(one.sight().missing)
+        waited += bool(one.snapshot().missing)
     assert waited > 100
 
 
@@ -672,17 +672,17 @@ def test_records_of_a_transaction_that_is_open_wait_for_nobody_who_reads_committ
         one.commit()
 
     for _ in range(150):
-        one.go(10, each=each, look=100)
-        one.look()
+        one.go(10, each=each, poll=100)
+        one.poll()
         one.a.heads.note_stable(np.array(one.a.places.of("held"), np.int32), np.array([0]))
-        one.sight()
+        one.snapshot()
     committed = isolation_level == "read_committed"
-    assert [found.code for found in one.sight().findings] == ([] if committed else [Cause.FILTERED])
+    assert [found.code for found in one.snapshot().findings] == ([] if committed else [Cause.FILTERED])
 
 
 def test_of_topics_that_went_the_last_are_remembered():
     one = Mirrored({"orders": 1})
-    one.look()
+    one.poll()
     for number in range(MOST_GONE + 10):
         one.flow.detectors.recreated.note_gone(one.flow, f"t{number}", gone_ms=one.now)
         one.flow.topics.note_id(f"t{number}", "source", "id", NOW + number)
@@ -703,7 +703,7 @@ def test_of_a_log_whose_end_is_not_known_nothing_is_said_to_wait():
 
 def test_sentences_about_one_say_one():
     one = Mirrored({"orders": 1, "more": 1, "new": 2})
-    one.look()
+    one.poll()
 
     def each():
         for topic in ("orders", "more", "new"):
@@ -712,21 +712,21 @@ def test_sentences_about_one_say_one():
 
     one.go(60, each=each)
     one.write(5, "new", partition=1)
-    one.sight()
+    one.snapshot()
     for topic in ("orders", "more"):
         for topic_id in ("before", "after"):
             one.flow.note_ids("A", {topic: topic_id}, one.now)
     one.go(60, each=each)
-    assert "No offset of the mirror for 1 partition of new," in one.sight().missing[0].sentence
-    assert sorted(finding.topic for finding in one.sight().findings) == ["more", "orders"]
+    assert "No offset of the mirror for 1 partition of new," in one.snapshot().missing[0].sentence
+    assert sorted(finding.topic for finding in one.snapshot().findings) == ["more", "orders"]
     empty = Mirrored({"orders": 1, "more": 1})
-    empty.look()
-    empty.sight()
+    empty.poll()
+    empty.snapshot()
     for topic_id in ("before", "after"):
         empty.flow.note_ids("A", {"orders": topic_id, "more": topic_id}, empty.now)
     assert "and 1 more topic lately)" in empty.verdict().sentence
     alone = Mirrored({"orders": 1})
-    alone.look()
+    alone.poll()
     alone.go(60, each=lambda: (alone.write(10), alone.commit()))
     assert alone.verdict().sentence.startswith("Lag 0 records on 1 partition when ")
     alone.go(60, each=lambda: alone.write(10))
@@ -745,19 +745,19 @@ def test_a_topic_made_anew_that_went_for_good_is_not_followed_for_ever(flow):
     flow.goes = {"other"}
     flow.remake_source(records=5)
     flow.run(20)
-    assert flow.flow.detectors.recreated.remade["orders"].open
+    assert flow.flow.detectors.recreated.recreated["orders"].open
     flow.a.note_topics({"other": 1})
     flow.ends = {("other", 0): flow.ends["other", 0]}
     flow.ids["A"].pop("orders")
     flow.run(HELD_MS // S + 10)
-    assert flow.flow.detectors.recreated.remade  # it may have been left out of a list
+    assert flow.flow.detectors.recreated.recreated  # it may have been left out of a list
     names = {f"t{number}": 1 for number in range(MOST_IDS_GONE + 1)}
     flow.a.note_topics({"other": 1, **names})
     flow.flow.topics.note_source(flow.a.topics)
     flow.flow.note_ids("A", dict.fromkeys(names, "first"), flow.now)
     flow.a.note_topics({"other": 1})
     flow.run(20)
-    assert flow.flow.detectors.recreated.remade == {}
+    assert flow.flow.detectors.recreated.recreated == {}
 
 
 OWN = "billing.internal"  # internal to MirrorMaker 3.x, a topic as any other to 4.x
@@ -765,8 +765,8 @@ OWN = "billing.internal"  # internal to MirrorMaker 3.x, a topic as any other to
 
 def of_unknown_version(*, copy="A.billing.internal", **settings):
     one = Mirrored({"orders": 1, OWN: 1}, target={"A.orders": 1, copy: 1}, mirror_version=None, **settings)
-    one.look()
-    one.sight()
+    one.poll()
+    one.snapshot()
     return one
 
 
@@ -780,9 +780,9 @@ def test_a_topic_of_which_the_mirrors_version_would_tell_counts_once_it_is_seen_
 
     one.go(300, each=each)
     assert told(one) == (Verdict.HEALTHY, None)
-    assert one.sight().missing == ()
+    assert one.snapshot().missing == ()
     one.commit(OWN, to=5)
-    one.sight()
+    one.snapshot()
     assert one.flow.topics.remote == {"orders": "A.orders", OWN: "A.billing.internal"}
     one.go(300, each=each)
     assert told(one) == (Verdict.STALLED, Cause.TOPIC_MISSING)
@@ -794,7 +794,7 @@ def test_a_copy_shows_that_it_is_carried_but_for_one_that_has_its_topics_own_nam
     one = of_unknown_version(copy=OWN, policy=identity)
     assert OWN not in one.flow.topics.remote
     one.flow.windows.take(OWN, 0, 3, one.now, live=True)
-    one.sight()
+    one.snapshot()
     assert one.flow.topics.remote[OWN] == OWN
     another = of_unknown_version(copy=OWN, policy=identity, lag_from="equal-offsets")
     assert OWN in another.flow.topics.remote  # it is no MirrorMaker
@@ -806,7 +806,7 @@ def test_settings_of_topics_that_went_are_forgotten_with_their_ids():
 
     def note(names):
         one.a.note_topics({"orders": 1} | dict.fromkeys(names, 1))
-        one.sight()
+        one.snapshot()
         for name in names:
             one.flow.note_settings("A", name, settings)
             one.flow.note_settings("B", f"A.{name}", CREATE)
@@ -816,7 +816,7 @@ def test_settings_of_topics_that_went_are_forgotten_with_their_ids():
     for number in range(3):
         note([f"job-{number}"])
     one.a.note_topics({"orders": 1})
-    one.sight()
+    one.snapshot()
     # One of which the id is known may come again, and what is lost of it depends on whether it is compacted.
     assert one.flow.retention_ms.keys() == one.flow.settings.compacted == {"orders", "kept"}
     assert {topic for topic, _ in one.flow.settings.types} == {"orders", "kept"}

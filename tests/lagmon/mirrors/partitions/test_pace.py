@@ -17,7 +17,7 @@ ORDERS = [("orders", 0), ("orders", 1)]
 
 def minutely(topics=None, **flow):
     one = Mirrored(topics, **{"flush_s": float(FLUSH_S), "status_storage_topic": "", **flow})
-    one.look()
+    one.poll()
     return one
 
 
@@ -90,7 +90,7 @@ def test_what_is_no_offset_of_a_worker_tells_no_pace_by_one(lag_from):
     goes_on(one, 25, writes_at=lambda at: at == 25)
     one.write(20, copied=False)
     one.now += 12 * S
-    one.look()
+    one.poll()
     one.flow.windows.committed_ms[one.slot()] = one.now - 5 * S
     assert one.flow_rows()[0]["reason"] == Reason.ONE_COMMIT.name.lower()
 
@@ -115,7 +115,7 @@ def test_a_quiet_tail_is_known_before_its_partition_counts_as_stopped(into_the_m
         return True
 
     assert set(goes_on(one, 300, writes_at=writes_at).values()) == {(Verdict.HEALTHY, None)}
-    assert one.sight().sight.tail[one.slot("bookings")] == 1
+    assert one.snapshot().partitions.tail[one.slot("bookings")] == 1
 
 
 @pytest.mark.parametrize("into_the_minute_s", [1, 30, 59])
@@ -123,14 +123,14 @@ def test_records_that_stay_behind_at_rest_are_lag_however_well_others_go_on(into
     one = minutely({"orders": 2, "bookings": 1})
     one.write(99, "bookings")
     one.commit("bookings")
-    one.look()
+    one.poll()
     goes_on(one, into_the_minute_s)
     one.write(5, "bookings", copied=False)
     said = goes_on(one, 300, writes_at=flushes)
     assert (Verdict.STALLED, Cause.TASK_STUCK) in said.values()
     assert {Verdict.HEALTHY, Verdict.STALLED} == {verdict for verdict, _ in said.values()}
     assert first(said, Verdict.STALLED) <= STOPPED_S + 20
-    assert (one.sight().sight.tail[one.slot("bookings")], one.verdict().lag) == (0, 5)
+    assert (one.snapshot().partitions.tail[one.slot("bookings")], one.verdict().lag) == (0, 5)
 
 
 @pytest.mark.parametrize("phase_s", [0, 25, 50])
@@ -149,7 +149,7 @@ def test_of_a_task_that_stands_a_record_now_and_then_is_no_quiet_tail(phase_s):
         if second % FLUSH_S == 30 and not stands:
             one.commit("bookings")
         if second % 10 == 0:
-            one.look()
+            one.poll()
             said.append(told(one))
     stalled = said.index((Verdict.STALLED, Cause.TASK_STUCK))
     assert set(said[stalled:]) == {(Verdict.STALLED, Cause.TASK_STUCK)}
@@ -178,7 +178,7 @@ def test_after_many_crashes_a_worker_is_given_the_time_that_its_settings_say():
     goes_on(one, 4 * FLUSH_S, writes_at=flushes)
     said = [*crashes(one).values(), *goes_on(one, 300, writes_at=flushes).values()]
     assert set(said) == {(Verdict.HEALTHY, None)}
-    assert one.sight().sight.cadence_ms == FLUSH_S * S
+    assert one.snapshot().partitions.cadence_ms == FLUSH_S * S
 
 
 def test_a_worker_that_dies_after_many_crashes_is_down_by_its_settings_too():
@@ -191,7 +191,7 @@ def test_a_worker_that_dies_after_many_crashes_is_down_by_its_settings_too():
 def test_a_worker_that_is_said_to_write_often_and_does_not_is_given_the_time_that_it_takes():
     one = minutely(flush_s=5.0)
     said = goes_on(one, 10 * FLUSH_S, writes_at=flushes)
-    assert one.sight().sight.cadence_ms == FLUSH_S * S
+    assert one.snapshot().partitions.cadence_ms == FLUSH_S * S
     assert {each for at, each in said.items() if at > 4 * FLUSH_S} == {(Verdict.HEALTHY, None)}
 
 
@@ -203,7 +203,7 @@ def test_a_worker_that_is_said_to_write_often_and_does_not_is_given_the_time_tha
 def test_where_settings_do_not_say_it_a_worker_is_as_quick_as_it_is_seen_to_be(flow):
     one = minutely(**flow)
     crashes(one)
-    assert one.sight().sight.cadence_ms == 8 * S
+    assert one.snapshot().partitions.cadence_ms == 8 * S
 
 
 @pytest.mark.parametrize(
@@ -223,18 +223,18 @@ def test_where_settings_do_not_say_it_a_worker_is_as_quick_as_it_is_seen_to_be(f
 )
 def test_whose_flush_is_said(flow, how, is_said):
     order = order_of(Flow("A", "B", **flow), **how)
-    assert order.flush_is_said is is_said
-    assert read_mirror(write_mirror(order)).flush_is_said is is_said
+    assert order.flush_is_configured is is_said
+    assert read_mirror(write_mirror(order)).flush_is_configured is is_said
 
 
 @pytest.mark.parametrize("flush_ms", [0, 86_400_000, (1 << 62), (1 << 63) - 1])
 def test_a_flow_is_judged_whatever_its_worker_is_told_of_when_to_write(flush_ms):
     one = Mirrored(flush_s=flush_ms / 1000)
-    one.look()
+    one.poll()
     for _ in range(8):
         one.now += 10 * S
         for partition in (0, 1):
             one.write(10, partition=partition)
             one.commit(partition=partition)
-        one.look()
+        one.poll()
         assert one.verdict().verdict is Verdict.HEALTHY

@@ -24,7 +24,7 @@ def quiet(**flow):
         one.write(10)
         one.commit()
 
-    one.look()
+    one.poll()
     one.go(60, each=moves)
     one.write(1, copied=False)
     return one
@@ -78,7 +78,7 @@ def test_where_the_log_holds_nothing_more_the_mirror_has_all_there_is(isolation)
         asked += looked(one, record=False, committed=isolation == "read_committed")
         assert one.verdict().verdict is Verdict.HEALTHY
     assert asked == 1
-    (tail,) = one.sight().sight.tail[:1].tolist()
+    (tail,) = one.snapshot().partitions.tail[:1].tolist()
     assert (tail, one.verdict().lag) == (1, 0)
 
 
@@ -99,7 +99,7 @@ def test_what_is_copied_behind_it_goes_on_as_before():
     one.commit()
     one.go(20)
     assert (one.verdict().verdict, one.verdict().lag) == (Verdict.HEALTHY, 0)
-    assert one.sight().sight.tail[0] == 0
+    assert one.snapshot().partitions.tail[0] == 0
 
 
 @pytest.mark.parametrize("lag_from", ["group", "equal-offsets"])
@@ -132,7 +132,7 @@ def test_a_mirror_that_leaves_aborted_records_out_is_as_far_as_these_reach_howev
     one.starts["orders", 0] = stood + 50 * MOST_OFFSETS
     one.go(200)
     assert told(one) == (Verdict.HEALTHY, None)
-    assert one.sight().findings == ()
+    assert one.snapshot().findings == ()
 
 
 @pytest.mark.parametrize("lost", [0, 7])
@@ -143,7 +143,7 @@ def test_aborted_records_that_are_deleted_before_a_mirror_that_leaves_them_out_a
     assert one.verdict().lag == 20  # records that it may read
     one.starts["orders", 0] = stood + count + lost
     one.go(30)
-    found = one.sight().findings
+    found = one.snapshot().findings
     assert [(each.records, each.records_most, each.first_offset) for each in found if each.proved] == (
         [(lost, lost, stood + count)] if lost else []
     )
@@ -162,7 +162,7 @@ def test_a_loss_behind_aborted_records_says_where_the_next_record_was():
     first = stood + 5 * MOST_OFFSETS
     one.starts["orders", 0] = first + 7
     one.go(30)
-    (found,) = one.sight().findings
+    (found,) = one.snapshot().findings
     assert (
         f"the mirror had stored {stood} as its next offset (the next record is at {first}), and none of the"
         " records after it had reached B"
@@ -192,7 +192,7 @@ def test_a_tail_grows_by_what_the_log_was_seen_to_hold_no_record_of_and_by_nothi
     )
     one.write(2 * MOST_OFFSETS, copied=False)
     one.go(10)
-    assert one.sight().sight.tail[0] == 1
+    assert one.snapshot().partitions.tail[0] == 1
     one.go(30)
     assert looked(one, record=False, committed=True) == 1
     row = one.go(10).flow_rows()[0]
@@ -215,7 +215,7 @@ DROPS = Handling(drops=("Filter",))
 def filtered(count=5, **flow):
     """Return a flow whose mirror drops the last records of `orders`, while `other` goes on."""
     one = Mirrored({"orders": 1, "other": 1}, handling=DROPS, **flow)
-    one.look()
+    one.poll()
     goes_on(one, 60, "orders", "other")
     one.write(count, copied=False)
     return one
@@ -354,7 +354,7 @@ def test_a_failed_task_with_nothing_but_a_refused_tail_keeps_nobody_waiting():
 def test_many_topics_without_permission_are_one_statement():
     names = [f"t{number}" for number in range(6)]
     one = Mirrored({**dict.fromkeys(names, 2), "other": 1}, handling=DROPS)
-    one.look()
+    one.poll()
     for name in names:
         for partition in (0, 1):
             one.write(10, name, partition)
@@ -391,7 +391,7 @@ def test_of_thousands_of_quiet_partitions_none_is_an_alarm_before_it_is_read():
         read.append(count - found.unknown)
     assert set(said) <= {Verdict.HEALTHY, Verdict.UNKNOWN}
     assert said[-1] is Verdict.HEALTHY
-    assert int(one.sight().sight.tail.sum()) == count
+    assert int(one.snapshot().partitions.tail.sum()) == count
 
 
 # --- a log that was read and is another one now
@@ -401,7 +401,7 @@ def test_what_was_read_of_a_log_that_loses_its_end_does_not_count_for_what_is_wr
     one = filtered(0)
     one.write(3, record=False)
     goes_on(one, 60, "other")
-    assert one.sight().sight.tail[one.slot()] == 3
+    assert one.snapshot().partitions.tail[one.slot()] == 3
     one.ends["orders", 0] -= 2  # an unclean election
     one.a.tails.note_ends(np.array(one.a.places.of("orders")), np.array([one.ends["orders", 0]]))
     goes_on(one, 20, "other")
@@ -418,7 +418,7 @@ def test_what_was_read_of_an_old_topic_does_not_count_for_the_new_one():
     one.flow.note_ids("A", {"orders": "old"}, one.now)
     one.write(3, record=False)
     goes_on(one, 60, "other")
-    assert one.sight().sight.tail[one.slot()] == 3
+    assert one.snapshot().partitions.tail[one.slot()] == 3
     one.no_record.clear()
     one.flow.note_ids("A", {"orders": "new"}, one.now)
     one.a.note_id("orders", "new", one.now)

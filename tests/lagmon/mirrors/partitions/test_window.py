@@ -8,8 +8,8 @@ import pytest
 from fleet.mm2.filters import TopicFilter
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.words import Status
-from lagmon.mirrors.partitions.cadence import observed_cadence_ms
-from lagmon.mirrors.partitions.sight import LEAST_MS
+from lagmon.mirrors.partitions.snapshot import LEAST_MS
+from lagmon.mirrors.partitions.window import observed_cadence_ms
 from tests.lagmon.mirror_flows import Mirrored, S, told
 
 
@@ -17,7 +17,7 @@ from tests.lagmon.mirror_flows import Mirrored, S, told
 def flow():
     """Give a flow of two partitions with 100 records a second each, all copied and committed at once."""
     one = Mirrored()
-    one.look()
+    one.poll()
     return one.rest().go(58, each=lambda: busy(one))
 
 
@@ -32,7 +32,7 @@ def test_a_mirror_that_keeps_up_has_no_lag_however_old_the_look_at_the_log_is(fl
     assert told(flow) == (Verdict.HEALTHY, None)
     assert flow.verdict().lag == 0
     # The last look is 9 s old and the mirror 900 records past the end seen then: still no lag, and no doubt.
-    flow.go(9, each=lambda: busy(flow), look=100)
+    flow.go(9, each=lambda: busy(flow), poll=100)
     assert told(flow) == (Verdict.HEALTHY, None)
     assert (flow.verdict().lag, flow.verdict().lag_s) == (0, 0.0)
 
@@ -40,14 +40,14 @@ def test_a_mirror_that_keeps_up_has_no_lag_however_old_the_look_at_the_log_is(fl
 def test_lag_is_taken_when_the_offset_was_written_and_not_a_flush_later():
     # Offsets every 60 s, everything copied at once: against the present end lag would be a sawtooth to 6,000.
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     worst = 0
     for second in range(1, 601):
-        one.go(1, each=lambda: busy(one, commits=()), look=100)
+        one.go(1, each=lambda: busy(one, commits=()), poll=100)
         if second % 60 == 7:
             one.commit(), one.commit(partition=1)
         if second % 10 == 0:
-            one.look()
+            one.poll()
             if second > 80:
                 verdict = one.verdict()
                 assert verdict.verdict is Verdict.HEALTHY, verdict.sentence
@@ -71,7 +71,7 @@ def test_a_real_lag_is_told_in_records_and_seconds_of_that_time(flow):
 
 def test_no_verdict_inside_twice_the_cadence_then_stalled():
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     beat = {"n": 0}
 
     def minute():
@@ -84,7 +84,7 @@ def test_no_verdict_inside_twice_the_cadence_then_stalled():
     assert observed_cadence_ms(one.flow.windows, 1) == 60 * S
     last = one.now
     while one.verdict().verdict is not Verdict.STALLED:
-        one.go(1, each=lambda: busy(one, commits=(), copied=False), look=1)
+        one.go(1, each=lambda: busy(one, commits=(), copied=False), poll=1)
         assert one.now - last < 300 * S
     assert one.now - last > 2 * 60 * S
     assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
@@ -93,7 +93,7 @@ def test_no_verdict_inside_twice_the_cadence_then_stalled():
 def test_a_worker_that_was_started_anew_does_not_keep_to_shorter_times():
     # It writes offsets at each end too: one that writes each minute is no quicker for it, and does not stand.
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     beat = {"n": 0, "next": 5}
 
     def second():
@@ -116,7 +116,7 @@ def test_a_worker_that_was_started_anew_does_not_keep_to_shorter_times():
 def test_more_records_under_way_each_time_are_no_falling_behind_and_seconds_are(flush_s):
     def watched(behind):
         one = Mirrored(flush_s=float(flush_s))
-        one.look()
+        one.poll()
         beat, seen = {"n": 0}, set()
 
         def second():
@@ -168,7 +168,7 @@ def test_one_that_stops_to_copy_after_it_stopped_to_commit_is_a_stall(flow):
 
 def test_a_mirror_that_died_after_it_copied_for_a_while_without_offsets_is_a_stall():
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     beat = {"n": 0}
 
     def minute():
@@ -193,13 +193,13 @@ def test_a_quiet_tail_is_no_stall_and_no_lag(flow, records):
     assert seen == {(Verdict.HEALTHY, None)}
     assert flow.verdict().lag == 0
     slot = flow.slot()
-    assert flow.sight().sight.tail[slot] == records
+    assert flow.snapshot().partitions.tail[slot] == records
     # What comes later counts: the mirror passes the tail with it, or stands.
     flow.write(1)
     flow.commit()
     flow.go(30, each=lambda: busy(flow, partitions=(1,), commits=(1,)))
     assert told(flow) == (Verdict.HEALTHY, None)
-    assert flow.sight().sight.tail[slot] == 0
+    assert flow.snapshot().partitions.tail[slot] == 0
     assert flow.flow.windows.next_offset[slot] == flow.ends["orders", 0]
 
 
@@ -227,7 +227,7 @@ def test_retention_that_overtakes_is_told_with_the_exact_number_of_each_partitio
     verdict = flow.verdict()
     assert (verdict.status, verdict.verdict, verdict.cause) == (Status.ERR, Verdict.STALLED, Cause.OVERTAKEN)
     assert "4,321 records" in verdict.sentence
-    assert [(one.topic, one.partition, one.records) for one in flow.sight().overtaken] == [
+    assert [(one.topic, one.partition, one.records) for one in flow.snapshot().overtaken] == [
         ("orders", 0, 4321)
     ]
     # More goes: the same loss grows. Then the mirror is back, and the loss is still told.
@@ -235,7 +235,7 @@ def test_retention_that_overtakes_is_told_with_the_exact_number_of_each_partitio
     flow.go(10, each=lambda: busy(flow, commits=(), copied=False))
     flow.go(30, each=lambda: busy(flow))
     assert told(flow) == (Verdict.HEALTHY, None)
-    assert [one.records for one in flow.sight().overtaken] == [4400]
+    assert [one.records for one in flow.snapshot().overtaken] == [4400]
     assert flow.flow.detectors.retention.total["orders"] == 4400
 
 
@@ -245,12 +245,12 @@ def test_what_was_copied_after_the_last_offsets_is_no_loss_and_counted_once(flow
     flow.go(60, each=lambda: busy(flow, commits=(), copied=False))
     flow.starts = {("orders", 0): stood + 123}
     flow.go(10)
-    assert [one.records for one in flow.sight().overtaken] == [101]
+    assert [one.records for one in flow.snapshot().overtaken] == [101]
     assert flow.flow.detectors.retention.total["orders"] == 0  # how much it is shows when the mirror goes on
     flow.commit(to=stood + 22)
     flow.go(10)
     flow.go(30, each=lambda: busy(flow))
-    assert [one.records for one in flow.sight().overtaken] == [101]
+    assert [one.records for one in flow.snapshot().overtaken] == [101]
     assert flow.flow.detectors.retention.total["orders"] == 101
 
 
@@ -260,7 +260,7 @@ def test_a_marker_at_the_end_that_retention_deletes_is_no_loss(flow):
     flow.starts = {("orders", 0): flow.ends["orders", 0]}
     flow.go(60, each=lambda: busy(flow, partitions=(1,), commits=(1,)))
     assert told(flow) == (Verdict.HEALTHY, None)
-    assert flow.sight().overtaken == ()
+    assert flow.snapshot().overtaken == ()
 
 
 def test_an_offset_that_goes_back_repeats(flow):
@@ -297,12 +297,12 @@ def test_the_side_that_was_made_anew_is_told(flow):
     flow.flow.note_ids("B", {"A.orders": "one"}, flow.now)
     flow.flow.note_ids("B", {"A.orders": "two"}, flow.now)
     assert [one.side for one in flow.flow.topics.recreations] == ["target"]
-    assert "A.orders on B was re-created" in flow.sight().findings[0].sentence
+    assert "A.orders on B was re-created" in flow.snapshot().findings[0].sentence
 
 
 def test_a_partition_that_the_target_lacks_explains_what_stands():
     one = Mirrored({"orders": 2}, target={"A.orders": 1})
-    one.look()
+    one.poll()
     one.go(60, each=lambda: both(one))
     one.go(90, each=lambda: [one.write(100, partition=number, copied=False) for number in (0, 1)])
     assert told(one) == (Verdict.STALLED, Cause.PARTITION_MISSING)
@@ -323,25 +323,25 @@ def test_a_copy_that_the_mirror_has_made_since_topics_were_listed_explains_nothi
     one = Mirrored({"orders": 1}, target={"A.other": 1})
     one.a.note_topics({"orders": 1}, one.now)
     one.b.note_topics({"A.other": 1}, one.now)
-    one.look = lambda **_: look_at_source(one)
-    one.look()
+    one.poll = lambda **_: look_at_source(one)
+    one.poll()
     one.write(100, copied=False)
     one.commit()
-    one.sight()
+    one.snapshot()
     for _ in range(20):
         one.now += S
         one.write(100, copied=False)
         if writes_on:
             one.commit()
-        one.look()
-        one.sight()
+        one.poll()
+        one.snapshot()
     for _ in range(90):
         one.now += S
         one.write(100, copied=False)
-        one.look()
+        one.poll()
         if is_listed_again and one.b.list_awaited:
             one.b.note_topics({"A.other": 1}, one.now)
-        one.sight()
+        one.snapshot()
     assert told(one) == (Verdict.STALLED, cause)
     assert (one.b.list_awaited == set()) is is_listed_again
 
@@ -362,28 +362,28 @@ def both(one):
 def test_a_topic_without_an_offset_is_listed_at_once_and_a_stall_after_the_mirror_had_time():
     one = Mirrored({"orders": 2, "new": 1}, refresh_topics_interval_s=600.0)
     one.target_ends["A.new", 0] = 3  # of another time: it is not one of which all is left out
-    one.look()
+    one.poll()
     one.write(7, "new", copied=False)
     one.go(60, each=lambda: busy(one))
-    assert [(m.code, m.topic) for m in one.sight().missing] == [("not_mirrored", "new")]
+    assert [(m.code, m.topic) for m in one.snapshot().missing] == [("not_mirrored", "new")]
     assert told(one) == (Verdict.HEALTHY, None)
     one.go(720, each=lambda: busy(one))
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
-    since = one.sight().missing[0].since_ms
+    since = one.snapshot().missing[0].since_ms
     assert one.now - since > 700 * S
 
 
 def test_a_topic_that_never_had_a_record_is_not_missed():
     one = Mirrored({"orders": 2, "empty": 1})
-    one.look()
+    one.poll()
     one.go(900, each=lambda: busy(one), step=5)
-    assert one.sight().missing == ()
+    assert one.snapshot().missing == ()
     assert told(one) == (Verdict.HEALTHY, None)
 
 
 def test_nothing_is_said_before_the_offsets_are_read_nor_when_they_are_read_no_more(flow):
     fresh = Mirrored()
-    fresh.look()
+    fresh.poll()
     fresh.flow.read_to_ms = -1
     assert told(fresh) == (Verdict.UNKNOWN, None)
     read_to = flow.flow.read_to_ms
@@ -397,7 +397,7 @@ def test_nothing_is_said_before_the_offsets_are_read_nor_when_they_are_read_no_m
 
 def test_a_worker_that_writes_offsets_all_the_time_is_judged_like_any_other():
     one = Mirrored()
-    one.look()
+    one.poll()
 
     def often():
         one.write(1), one.write(1, partition=1)
@@ -407,7 +407,7 @@ def test_a_worker_that_writes_offsets_all_the_time_is_judged_like_any_other():
         one.now += 100
         often()
         if one.now % 10_000 == 0:
-            one.look()
+            one.poll()
             assert one.verdict().lag == 0
             assert told(one)[0] in (Verdict.HEALTHY, Verdict.UNKNOWN)
     assert told(one) == (Verdict.HEALTHY, None)
@@ -416,7 +416,7 @@ def test_a_worker_that_writes_offsets_all_the_time_is_judged_like_any_other():
 def test_an_offset_of_a_topic_that_the_flow_leaves_out_says_nothing():
     # It stays in the worker's topic for good, and the source goes on to write to its own.
     one = Mirrored({"orders": 1, "old": 1}, topic_filter=TopicFilter("orders", "", None))
-    one.look()
+    one.poll()
     one.commit("old", to=1)
 
     def each():
@@ -436,7 +436,7 @@ def test_offsets_that_were_taken_away_and_come_back_in_another_order_are_of_thei
         flow.flow.windows.reset("orders", partition)
     for partition in (1, 0):
         flow.commit(partition=partition)
-    flow.look()
+    flow.poll()
     assert [row["end_offset"] for row in flow.flow_rows()] == [
         flow.ends["orders", 0],
         flow.ends["orders", 1],
@@ -445,5 +445,5 @@ def test_offsets_that_were_taken_away_and_come_back_in_another_order_are_of_thei
 
 def test_the_largest_offset_that_a_record_can_tell_is_no_fact_and_ends_no_reader(flow):
     flow.flow.windows.take("orders", 0, (1 << 63) - 1, flow.now, live=True)
-    flow.look()
+    flow.poll()
     assert told(flow) == (Verdict.UNKNOWN, None)

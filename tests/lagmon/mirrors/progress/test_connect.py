@@ -16,7 +16,7 @@ from lagmon.ingest import worker_topic
 from lagmon.ingest.worker_topic import WorkerTopic
 from lagmon.mirrors.progress import connect as mirror_offsets
 from lagmon.mirrors.progress.connect import MirrorOffsets
-from lagmon.mirrors.tasks.worker import StatesTold
+from lagmon.mirrors.tasks.worker import StatesIntake
 from runtime.kafka.bulk import Batch
 from tests.eventually import eventually_async
 from tests.lagmon.mirror_flows import Mirrored, S, told
@@ -64,7 +64,7 @@ class World:
     def __init__(self, monkeypatch):
         self.log, self.one = Log(), Mirrored(flush_s=5.0)
         self.one.b.note_topics({"A.orders": 2, OFFSETS: 1, STATUS: 1})
-        self.one.look()
+        self.one.poll()
         for module in (mirror_offsets, worker_topic):
             monkeypatch.setattr(module, "Bulk", self.log.opened)
         self._clock = SimpleNamespace(wall_s=lambda: self.one.now / 1000, monotonic_ns=lambda: 0)
@@ -73,7 +73,7 @@ class World:
     def reader(self, kind=MirrorOffsets):
         where = {"host": self.one.b, "lock": self.lock, "clock": self._clock}
         if kind is WorkerTopic:
-            told = StatesTold([self.one.flow], str)
+            told = StatesIntake([self.one.flow], str)
             return WorkerTopic(None, told, cluster="B", topic=STATUS, **where)
         return kind(None, [self.one.flow], **where)
 
@@ -84,8 +84,8 @@ class World:
             key, last = json.dumps(["MirrorSourceConnector", where]), self.one.ends["orders", partition] - 1
             self.log.records.append((key.encode(), json.dumps({"offset": last}).encode(), self.one.now))
 
-    def look(self):
-        self.one.look()
+    def poll(self):
+        self.one.poll()
         places = np.array(self.one.b.places.of(OFFSETS), np.int32)
         ends = np.array([len(self.log.records)])
         self.one.b.heads.note(places, ends, self.one.now)
@@ -93,7 +93,7 @@ class World:
 
     def go(self, reader, seconds):
         """Let the worker write, and the reader take what is there, for so long."""
-        reader._begin(1)
+        reader._start(1)
         consumer = self.log.opened()
         consumer.open([0])
         for second in range(5, seconds + 1, 5):
@@ -101,9 +101,9 @@ class World:
             self.write()
             reader._take(consumer)
             if second % 10 == 0:
-                self.look()
+                self.poll()
                 reader._take(consumer)
-                self.one.sight()
+                self.one.snapshot()
         return consumer
 
 

@@ -34,7 +34,7 @@ class Linked(Mirrored):
         if copied:
             self.target_ends[topic, partition] = self.ends[topic, partition]
 
-    def look(self, *, sides="ba"):
+    def poll(self, *, sides="ba"):
         """Look at the logs of these sides, and follow."""
         for side in sides:
             lag, ends = (self.a, self.ends) if side == "a" else (self.b, self.target_ends)
@@ -55,7 +55,7 @@ class Linked(Mirrored):
 def linked():
     """Give a mirror that has kept up for a minute with 100 records a second in each of two partitions."""
     one = Linked()
-    one.look()
+    one.poll()
     return one.go(60, each=lambda: busy(one))
 
 
@@ -75,16 +75,16 @@ def test_a_copy_that_ends_where_its_source_does_has_no_lag(linked):
 def test_lag_is_the_difference_of_the_ends_at_the_same_time():
     # The target is looked at 4 s before the source, which grows by 400 in that time: that is no lag.
     one = Linked(lead_ms=4 * S)
-    one.look()
+    one.poll()
     for _ in range(12):
         before = dict(one.ends)
-        one.go(6, each=lambda: busy(one), look=100)
+        one.go(6, each=lambda: busy(one), poll=100)
         there = dict(one.ends)
-        one.go(4, each=lambda: busy(one), look=100)
+        one.go(4, each=lambda: busy(one), poll=100)
         # Its copy was 250 behind at the time of the look at it.
         one.target_ends = {key: max(0, end - 250) for key, end in there.items()}
-        one.look()
-        one.sight()
+        one.poll()
+        one.snapshot()
         assert there != before
     verdict = one.verdict()
     assert verdict.verdict is Verdict.HEALTHY
@@ -95,7 +95,7 @@ def test_lag_is_the_difference_of_the_ends_at_the_same_time():
 def test_a_mirror_that_stands_is_stalled_and_never_called_one_that_does_not_commit(linked):
     causes = set()
     for _ in range(20):
-        linked.go(5, each=lambda: busy(linked, copied=()), look=5)
+        linked.go(5, each=lambda: busy(linked, copied=()), poll=5)
         causes.add(told(linked))
     assert causes == {(Verdict.HEALTHY, None), (Verdict.STALLED, Cause.MIRROR_DOWN)}
     assert linked.verdict().lag == 20_000
@@ -116,10 +116,10 @@ def test_a_copy_that_has_more_than_its_source_is_not_without_lag(linked):
     linked.target_ends["orders", 0] += 7
     seen = set()
     for second in range(60):
-        linked.go(1, look=100)
+        linked.go(1, poll=100)
         # The two clusters are looked at in turn, never at once.
         if second % 10 in (2, 7):
-            linked.look(sides="b" if second % 10 == 2 else "a")
+            linked.poll(sides="b" if second % 10 == 2 else "a")
         if second > 10:
             verdict = linked.verdict()
             seen.add((verdict.status, verdict.verdict))
@@ -136,9 +136,9 @@ def test_a_copy_that_has_more_than_its_source_is_not_without_lag(linked):
 def test_a_copy_that_runs_ahead_of_a_look_at_a_busy_source_is_no_divergence():
     one = Linked()
     for second in range(100):
-        one.go(1, each=lambda: busy(one), look=100)
+        one.go(1, each=lambda: busy(one), poll=100)
         if second % 10 in (3, 8):
-            one.look(sides="a" if second % 10 == 3 else "b")
+            one.poll(sides="a" if second % 10 == 3 else "b")
         if second > 30:
             assert told(one) == (Verdict.HEALTHY, None)
             assert one.verdict().lag == 0
@@ -157,9 +157,9 @@ def test_what_retention_took_before_a_copy_that_stands_had_it_is_told_and_counte
     linked.starts = {("orders", 0): stood + 500, ("orders", 1): stood + 700}
     linked.go(30, each=lambda: busy(linked, copied=()))
     assert told(linked) == (Verdict.STALLED, Cause.OVERTAKEN)
-    lost = [(one.partition, one.records, one.first_offset) for one in linked.sight().findings]
+    lost = [(one.partition, one.records, one.first_offset) for one in linked.snapshot().findings]
     assert lost == [(0, 500, stood), (1, 700, stood)]
-    assert linked.sight().findings[0].sentence.endswith("its log on B ended at 6000.")
+    assert linked.snapshot().findings[0].sentence.endswith("its log on B ended at 6000.")
     linked.go(60, each=lambda: busy(linked))
     assert told(linked) == (Verdict.HEALTHY, None)
     assert linked.flow.detectors.retention.total["orders"] == 1200
@@ -169,23 +169,23 @@ def test_what_retention_took_before_a_copy_that_stands_had_it_is_told_and_counte
 def test_a_copy_that_keeps_up_with_a_short_log_lost_nothing(linked, pause_s):
     linked.go(pause_s)
     for _ in range(30):
-        linked.look(sides="b")
+        linked.poll(sides="b")
         busy(linked)
         linked.starts = {name: end - 5 for name, end in linked.ends.items()}
         linked.now += S
-        linked.look(sides="a")
+        linked.poll(sides="a")
         assert told(linked) == (Verdict.HEALTHY, None)
-        assert linked.sight().findings == ()
+        assert linked.snapshot().findings == ()
         linked.now += 9 * S
 
 
 def test_an_empty_copy_of_a_log_that_does_not_begin_at_0_tells_nothing():
     one = Linked({"orders": 1})
     one.ends["orders", 0], one.starts["orders", 0] = 900, 500
-    one.look()
+    one.poll()
     verdict = one.go(30).verdict()
     assert (verdict.verdict, verdict.cause) == (Verdict.UNKNOWN, None)
-    assert not one.sight().overtaken
+    assert not one.snapshot().overtaken
     one.target_ends["orders", 0] = 900
     assert told(one.go(30)) == (Verdict.HEALTHY, None)
 
@@ -193,14 +193,14 @@ def test_an_empty_copy_of_a_log_that_does_not_begin_at_0_tells_nothing():
 def test_an_empty_copy_of_a_log_from_0_lags_by_all_of_it():
     one = Linked({"orders": 1})
     one.ends["orders", 0] = 300
-    one.look()
+    one.poll()
     assert one.go(20).verdict().lag == 300
 
 
 def test_without_copies_it_is_said_that_there_are_none():
     one = Linked({"orders": 1}, target={"else": 1})
     one.target_ends = {("else", 0): 5}
-    one.look()
+    one.poll()
     verdict = one.go(30).verdict()
     assert verdict.verdict is Verdict.UNKNOWN
     assert verdict.sentence.startswith("No target topic of the flow has records on B")
@@ -208,22 +208,22 @@ def test_without_copies_it_is_said_that_there_are_none():
 
 def test_looks_that_fail_on_either_side_are_not_known_and_never_a_stall(linked):
     linked.write(500, copied=False)
-    linked.look()
+    linked.poll()
     for side in ("a", "b"):
         seen = set()
         for _ in range(30):
-            linked.go(5, each=lambda: busy(linked, partitions=(1,)), look=100)
-            linked.look(sides=side)
+            linked.go(5, each=lambda: busy(linked, partitions=(1,)), poll=100)
+            linked.poll(sides=side)
             verdict = linked.verdict()
             seen.add(verdict.verdict)
         assert Verdict.STALLED not in seen, side
         assert verdict.verdict is Verdict.UNKNOWN, side
         linked.target_ends = dict(linked.ends)
-        linked.look()
+        linked.poll()
         linked.go(60, each=lambda: busy(linked))
         assert told(linked) == (Verdict.HEALTHY, None)
         linked.write(500, copied=False)
-        linked.look()
+        linked.poll()
 
 
 def test_a_partition_whose_copy_does_not_answer_is_not_known_while_the_others_are(linked):
@@ -255,7 +255,7 @@ def test_topics_come_and_go(linked):
 
 def test_nothing_is_said_before_both_clusters_were_looked_at():
     one = Linked()
-    one.look(sides="b")
+    one.poll(sides="b")
     verdict = one.verdict()
     assert (verdict.verdict, verdict.sentence) == (
         Verdict.UNKNOWN,
@@ -269,20 +269,20 @@ def test_nothing_is_said_before_both_clusters_were_looked_at():
         max_size=20,
     )
 )
-def test_many_looks_at_once_are_what_each_is_alone(looks):
+def test_many_looks_at_once_are_what_each_is_alone(polls):
     together, alone = MirrorWindows(), MirrorWindows()
     now = 1_000_000
-    for wait_s, offsets, settles in looks:
+    for wait_s, offsets, settles in polls:
         now += wait_s * S
-        slots = np.array([together.begin("t", number) for number in range(3)])
+        slots = np.array([together.ensure_slot("t", number) for number in range(3)])
         at_ms = np.array([now, now - 1, now + 1])
-        together.take_looks(slots[::-1], np.array(offsets)[::-1], at_ms[::-1])
+        together.take_polls(slots[::-1], np.array(offsets)[::-1], at_ms[::-1])
         for number in range(3):
             alone.take("t", number, offsets[number] - 1, int(at_ms[number]), live=True)
         for windows in (together, alone):
             if settles:
                 windows.settle(np.array([1]), np.array([40]))
-                windows.begin_anew({"t"})
+                windows.note_recreated({"t"})
         for name in ("next_offset", "committed_ms", "moved_ms", "rest"):
             assert getattr(together, name)[:3].tolist() == getattr(alone, name)[:3].tolist()
         for name in ("offset", "committed_ms", "lag", "filled", "live"):
@@ -292,9 +292,9 @@ def test_many_looks_at_once_are_what_each_is_alone(looks):
 def test_a_copy_that_is_not_looked_at_any_more_has_lost_nothing_and_commits_nothing(linked):
     seen = set()
     for _ in range(12):
-        linked.go(10, each=lambda: busy(linked), look=100)
+        linked.go(10, each=lambda: busy(linked), poll=100)
         linked.starts = dict(linked.ends)
-        linked.look(sides="a")
+        linked.poll(sides="a")
         seen.add(told(linked))
-        assert linked.sight().findings == ()
+        assert linked.snapshot().findings == ()
     assert seen <= {(Verdict.HEALTHY, None), (Verdict.UNKNOWN, None)}

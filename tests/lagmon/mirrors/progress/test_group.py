@@ -60,22 +60,22 @@ class Grouped(Mirrored):
         members = tuple(Member(one, None, one, "/192.0.2.1", {}, ()) for one in ids)
         self.a.membership.take(GroupDescribed(group, "consumer", 1, None, None, None, members))
 
-    def look(self, *, starts=True):
-        super().look(starts=starts)
+    def poll(self, *, starts=True):
+        super().poll(starts=starts)
         self.flow.read_to_ms = -1
         self.read()
         self.progress.follow(self.now)
 
-    def sight(self):
+    def snapshot(self):
         self.progress.follow(self.now)
-        return super().sight()
+        return super().snapshot()
 
 
 @pytest.fixture
 def mm1():
     """Give a mirror with one group that has kept up for a minute in two partitions."""
     one = Grouped()
-    one.look()
+    one.poll()
     return one.go(60, each=lambda: busy(one))
 
 
@@ -98,7 +98,7 @@ def test_a_group_that_keeps_up_is_a_mirror_without_lag(mm1):
 @pytest.mark.parametrize("skew_s", [-3_600, 0, 3_600])
 def test_lag_is_that_of_the_time_of_the_commit_whatever_the_broker_takes_for_the_time(skew_s):
     one = Grouped(skew_ms=skew_s * S)
-    one.look()
+    one.poll()
 
     def behind():
         busy(one, commits=(1,))
@@ -113,7 +113,7 @@ def test_lag_is_that_of_the_time_of_the_commit_whatever_the_broker_takes_for_the
 def test_a_group_that_stands_is_a_stalled_mirror_and_healthy_when_it_goes_on(mm1):
     causes = set()
     for _ in range(20):
-        mm1.go(5, each=lambda: busy(mm1, commits=(), copied=False), look=5)
+        mm1.go(5, each=lambda: busy(mm1, commits=(), copied=False), poll=5)
         causes.add(told(mm1))
     assert causes == {(Verdict.HEALTHY, None), (Verdict.STALLED, Cause.MIRROR_DOWN)}
     assert mm1.verdict().lag == 20_000
@@ -138,14 +138,14 @@ def test_offsets_that_are_set_back_are_records_that_are_copied_again(mm1):
     mm1.go(1)
     mm1.commit(to=back)
     mm1.target_ends["A.orders", 0] += 3000
-    mm1.go(9, each=lambda: busy(mm1, commits=(1,)), look=3)
+    mm1.go(9, each=lambda: busy(mm1, commits=(1,)), poll=3)
     assert told(mm1) == (Verdict.REPEATING, Cause.DUPLICATING)
     assert f"went back from offset 6000 to {back}" in mm1.verdict().sentence
 
 
 def test_each_topic_may_have_a_group_of_its_own():
     one = Grouped({"orders": 1, "bills": 1})
-    one.look()
+    one.poll()
 
     def each():
         for topic in ("orders", "bills"):
@@ -186,13 +186,13 @@ def test_of_two_groups_the_one_with_members_is_counted():
     one.ends["orders", 0] = 100
     one.commit("mm1-a", to=90)
     one.commit("mm1-b", to=40)
-    one.look()
+    one.poll()
     assert one.flow.windows.next_offset[one.slot()] == 40
     one.members("mm1-b")
     one.members("mm1-a", "m")
     one.now += S
     one.commit("mm1-a", to=95)
-    one.look()
+    one.poll()
     assert one.flow.windows.next_offset[one.slot()] == 95
 
 
@@ -235,7 +235,7 @@ def test_without_a_group_that_matches_the_names_that_come_close_are_told():
     one = Grouped(group="mirormaker-.*")
     for group in ("mirrormaker-eu", "billing"):
         one.commit(group, to=0)
-    one.look()
+    one.poll()
     assert told(one) == (Verdict.UNKNOWN, None)
     assert one.verdict().sentence == (
         "No group on A with an offset matches mirormaker-.*: the mirror has replicated nothing yet, or its group "
@@ -246,7 +246,7 @@ def test_without_a_group_that_matches_the_names_that_come_close_are_told():
 def test_a_group_without_an_offset_on_a_topic_of_the_flow_is_told():
     one = Grouped({"orders": 1, "B.orders": 1}, target={"A.orders": 1})
     one.commit(topic="B.orders", to=0)
-    one.look()
+    one.poll()
     assert one.verdict().sentence.startswith(
         "The group mm1-a on A, by the pattern mm1-.*: no offset on a topic"
     )
@@ -255,7 +255,7 @@ def test_a_group_without_an_offset_on_a_topic_of_the_flow_is_told():
 def test_a_group_that_was_deleted_is_not_known_any_more(mm1):
     for partition in (0, 1):
         mm1.put("mm1-a", "orders", partition, None)
-    mm1.look()
+    mm1.poll()
     assert told(mm1) == (Verdict.UNKNOWN, None)
     assert mm1.verdict().sentence.startswith("No group on A with an offset matches mm1-.*")
     assert mm1.flow.groups == ()
@@ -289,11 +289,11 @@ def test_commits_that_are_read_anew_take_nothing_away_and_nothing_twice(mm1):
 
 def test_commits_that_are_not_read_any_more_are_not_known_and_never_a_stall(mm1):
     mm1.write(500, copied=False)
-    mm1.look()
+    mm1.poll()
     seen = set()
     for _ in range(20):
         mm1.now += 5 * S
-        Mirrored.look(mm1)  # at the logs; the commits are not read on
+        Mirrored.poll(mm1)  # at the logs; the commits are not read on
         mm1.progress.follow(mm1.now)
         verdict = mm1.verdict()
         seen.add(verdict.verdict)
@@ -308,7 +308,7 @@ def test_what_was_there_before_us_is_a_window_too():
         one.write(100)
         if second % 10 == 5:
             one.commit(live=False)
-    one.look()
+    one.poll()
     slot = one.slot()
     assert one.flow.windows.rings.filled[slot] == 6
     assert one.flow.windows.committed_ms[slot] == one.now - 4 * S
@@ -371,7 +371,7 @@ def test_a_group_whose_topics_are_partly_left_out_tells_of_the_mirror_by_all_of_
     one.progress = GroupProgress(one.flow)
     one.a.note_topics({"orders": 2, "audit": 1, "__consumer_offsets": HOMES})
     one.a.begin_commits(HOMES)
-    one.look()
+    one.poll()
 
     def work():
         for topic, partition in one.ends:
@@ -404,7 +404,7 @@ def test_a_hidden_group_is_not_among_groups_and_tells_of_the_mirror_all_the_same
     one.progress = GroupProgress(one.flow)
     one.a.note_topics({"orders": 2, "__consumer_offsets": HOMES})
     one.a.begin_commits(HOMES)
-    one.look()
+    one.poll()
     one.go(30, each=lambda: (busy(one), one.commit("billing")))
     assert [name for _, name in one.a.slots.groups()] == ["billing"]
     assert one.a.slots.number("mm1-a") is None
@@ -453,7 +453,7 @@ def test_a_window_is_of_one_group_alone(commits):
         offset = 2 * number + (group == "b")  # even ones are of one, odd ones of the other
         one.commit(f"mm1-{group}", to=offset)
         made[f"mm1-{group}"].add(offset)
-        one.look()
+        one.poll()
         rings, slot = one.flow.windows.rings, one.slot()
         (held,) = one.flow.groups
         window = rings.offset[slot, rings.length - int(rings.filled[slot]) :].tolist()
@@ -483,16 +483,16 @@ class Asked(Grouped):
     def read(self):
         """Read no commits: there is nothing but the answers."""
 
-    def look(self, *, starts=True):
+    def poll(self, *, starts=True):
         if (self.now - NOW) % 60_000 == 0:
             told = [(*place, offset) for place, offset in self.places.items()]
             self.asking.take_offsets("mm1-a", told, asked_ms=self.now - 20, answered_ms=self.now)
-        super().look(starts=starts)
+        super().poll(starts=starts)
 
 
 def test_a_group_that_is_asked_for_each_minute_is_judged_at_that_pace_and_in_these_words():
     one = Asked()
-    one.look()
+    one.poll()
     one.go(240, each=lambda: busy(one))
     seen = set()
     for _ in range(30):

@@ -11,7 +11,7 @@ CANARY = "canary"
 
 
 def told(mirrored, topic=CANARY):
-    return movement_document(mirrored.flow, mirrored.sight(), canary_topic=topic)
+    return movement_document(mirrored.flow, mirrored.snapshot(), canary_topic=topic)
 
 
 def running(topics=None, **more):
@@ -23,7 +23,7 @@ def running(topics=None, **more):
             mirrored.write(1, topic, number)
             mirrored.commit(topic, number)
 
-    mirrored.look()
+    mirrored.poll()
     return mirrored.go(60, each=each), each
 
 
@@ -110,5 +110,5 @@ def test_what_stands_before_records_that_were_deleted_stands_though_no_loss_is_p
     mirrored.starts[CANARY, 0] = 65
     mirrored.go(60, each=each)
     assert judged(mirrored) == (Verdict.STALLED, Cause.TASK_STUCK)
-    assert not [one for one in mirrored.sight().findings if one.proved]
+    assert not [one for one in mirrored.snapshot().findings if one.proved]
     assert told(mirrored)["standing"] == [CANARY]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lagmon.mirrors.target_ends.distance import DistanceBounds, PastLook
+from lagmon.mirrors.target_ends.distance import DistanceBounds, PastPoll
 from tests.lagmon.mirror_flows import Mirrored, S
 
 
@@ -17,7 +17,7 @@ class Followed:
     def __init__(self, ahead=0):
         self.one, self.bounds, self.mirrored = Mirrored({"orders": 1}), DistanceBounds(), 0
         self.one.target_ends["A.orders", 0] = ahead
-        self.one.look()
+        self.one.poll()
 
     def copy(self, count):
         """Copy so many of what is there."""
@@ -35,17 +35,17 @@ class Followed:
         """Look three times while nothing happens."""
         for _ in range(3):
             self.wait(10)
-            self.look()
+            self.poll()
 
     def commit(self):
         if self.mirrored:
             self.one.commit(to=self.mirrored)
 
     def note(self):
-        self.bounds.note(self.one.flow, self.one.sight().sight)
+        self.bounds.note(self.one.flow, self.one.snapshot().partitions)
 
-    def look(self):
-        self.one.look()
+    def poll(self):
+        self.one.poll()
         self.note()
 
     def wait(self, seconds):
@@ -56,8 +56,8 @@ class Followed:
 
     def found(self):
         slot = self.one.slot()
-        reach = None if slot is None else self.bounds.of(self.one.flow, slot)
-        return None if reach is None else (reach.low, reach.high)
+        span = None if slot is None else self.bounds.of(self.one.flow, slot)
+        return None if span is None else (span.low, span.high)
 
 
 def test_nothing_is_known_before_an_offset_with_a_look_after_it():
@@ -70,7 +70,7 @@ def test_nothing_is_known_before_an_offset_with_a_look_after_it():
     assert one.found() is None
     for _ in range(2):
         one.wait(10)
-        one.look()
+        one.poll()
     assert one.found() == (0, 0)
 
 
@@ -89,7 +89,7 @@ def test_looks_from_before_a_restart_bound_it_though_the_mirror_stands_since():
     one.one.write(50, copied=False)  # of which it copies none
     for _ in range(30):
         one.wait(10)
-        one.one.look()
+        one.one.poll()
     one.bounds = DistanceBounds()
     one.note()
     assert one.found() == (7, 7)
@@ -99,21 +99,21 @@ def test_traffic_that_stopped_between_two_looks_does_not_mislead():
     # The copy's end goes along no line between two looks: all came at once, just after the first.
     one = Followed()
     for _ in range(6):
-        one.look()
+        one.poll()
         one.one.write(60, copied=False)
         one.copy(60)
         for _ in range(10):
             one.wait(1)
             one.commit()
-    one.look()
+    one.poll()
     one.wait(5)
     one.note()
     low, high = one.found()
     assert low <= 0 <= high
     one.wait(10)
-    one.look()
+    one.poll()
     one.wait(10)
-    one.look()
+    one.poll()
     assert one.found() == (0, 0)
 
 
@@ -131,7 +131,7 @@ def test_traffic_that_stopped_between_two_looks_does_not_mislead():
     ],
 )
 def test_markers_come_no_more_often_than_they_may_have_come_before(gaps, records, end, most):
-    assert PastLook(900, 1000, gaps, records).most_at(end) == most
+    assert PastPoll(900, 1000, gaps, records).most_at(end) == most
 
 
 def test_where_the_mirror_was_at_most_is_told_by_looks_at_the_same_end():
@@ -176,7 +176,7 @@ STEPS = st.lists(
         st.tuples(st.just("copy"), st.integers(1, 500)),
         st.tuples(st.just("commit"), st.none()),
         st.tuples(st.just("wait"), st.sampled_from([0.2, 1.1, 5, 30])),
-        st.tuples(st.just("look"), st.none()),
+        st.tuples(st.just("poll"), st.none()),
         st.tuples(st.just("note"), st.none()),
     ),
     min_size=5,
@@ -211,10 +211,10 @@ def test_a_slot_of_another_partition_leaves_the_others_bounds_alone():
         if second % 5 == 0:
             one.commit()
         if second % 10 == 7:
-            one.look()
+            one.poll()
     one.one.flow.windows.take("added", 0, 5, one.one.now, live=True)
     one.wait(10)
-    one.look()
+    one.poll()
     assert one.found() == (7, 7)
 
 
@@ -239,7 +239,7 @@ def test_what_is_written_while_ends_are_read_bounds_no_look():
     one.wait(6)
     one.one.write(100, copied=False)
     one.copy(100)
-    one.look()
+    one.poll()
     low, high = one.found()
     assert low <= 0 <= high
 
@@ -249,7 +249,7 @@ def test_looks_are_not_bounded_by_offsets_that_are_read_in_part():
     one.copy_all(100)
     for _ in range(3):
         one.wait(10)
-        one.one.look()
+        one.one.poll()
     one.bounds, one.one.flow.read_to_ms = DistanceBounds(), -1
     one.note()
     assert one.found() is None

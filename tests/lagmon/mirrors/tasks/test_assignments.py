@@ -15,11 +15,11 @@ from fleet.mm2.handling import Handling
 from fleet.verdicts.vocabulary import Cause, Verdict
 from fleet.wire.status import TaskState
 from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors.tasks import assigned_tasks as mirror_carriers
 from lagmon.mirrors.tasks import assignments as mirror_assignments
-from lagmon.mirrors.tasks import carriers as mirror_carriers
 from lagmon.mirrors.tasks.assignments import MirrorAssignments
 from lagmon.mirrors.tasks.states import FAILED, Start, Trouble
-from lagmon.mirrors.tasks.worker import AssignmentsTold
+from lagmon.mirrors.tasks.worker import AssignmentsIntake
 from tests.lagmon.mirror_flows import S, busy, busy_for_a_minute, told
 
 MINE = "MirrorSourceConnector"
@@ -51,32 +51,32 @@ def assignments():
 
 
 def test_each_partition_has_the_task_that_the_newest_commit_gives_it(assignments):
-    assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}
-    assert assignments.carriers([("other", 0)]) == {}
+    assert assignments.assigned_tasks(PLACES) == {("orders", 0): 0, ("orders", 1): 1}
+    assert assignments.assigned_tasks([("other", 0)]) == {}
     given_to(assignments, 0, "orders-1,heartbeats-0", 2000)
     given_to(assignments, 1, "orders-0", 2000)
-    assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}  # not committed yet
+    assert assignments.assigned_tasks(PLACES) == {("orders", 0): 0, ("orders", 1): 1}  # not committed yet
     committed(assignments, 2, 2001)
-    assert assignments.carriers(PLACES) == {("orders", 0): 1, ("orders", 1): 0}
+    assert assignments.assigned_tasks(PLACES) == {("orders", 0): 1, ("orders", 1): 0}
     assert assignments.dealt_ms == 2001
 
 
 def test_what_was_given_to_more_tasks_than_there_are_is_left_over(assignments):
     committed(assignments, 1, 3000)
-    assert assignments.carriers(PLACES) == {("orders", 0): 0}
+    assert assignments.assigned_tasks(PLACES) == {("orders", 0): 0}
 
 
 def test_where_there_are_no_tasks_nothing_is_told_of_a_partition(assignments):
     committed(assignments, 0, 4000)
-    assert assignments.carriers(PLACES) is None
+    assert assignments.assigned_tasks(PLACES) is None
     dealt(assignments, "orders-0")
-    assert assignments.carriers(PLACES) == {("orders", 0): 0}
+    assert assignments.assigned_tasks(PLACES) == {("orders", 0): 0}
     dealt(assignments, "", "")  # as of a connector that keeps under another name what its tasks carry
-    assert assignments.carriers(PLACES) is None
+    assert assignments.assigned_tasks(PLACES) is None
     dealt(assignments, "orders-0", "")
-    assert assignments.carriers(PLACES) == {("orders", 0): 0}
+    assert assignments.assigned_tasks(PLACES) == {("orders", 0): 0}
     assignments.take(f"connector-{MINE}".encode(), None, 5000)
-    assert assignments.carriers(PLACES) is None
+    assert assignments.assigned_tasks(PLACES) is None
 
 
 def test_the_same_once_more_holds_since_it_was_first_dealt_out(assignments):
@@ -88,38 +88,41 @@ def test_nothing_is_known_before_all_is_read_or_where_some_is_missing(assignment
     one = MirrorAssignments(MINE)
     given_to(one, 0, "orders-0")
     committed(one, 1)
-    assert one.carriers(PLACES) is None
+    assert one.assigned_tasks(PLACES) is None
     one.caught_up()
-    assert one.carriers(PLACES) == {("orders", 0): 0}
+    assert one.assigned_tasks(PLACES) == {("orders", 0): 0}
     committed(assignments, 3)
-    assert assignments.carriers(PLACES) is None
+    assert assignments.assigned_tasks(PLACES) is None
     assignments.forget()
     dealt(assignments, "orders-0")
-    assert assignments.carriers(PLACES) == {("orders", 0): 0}
+    assert assignments.assigned_tasks(PLACES) == {("orders", 0): 0}
     assignments.forget()
-    assert assignments.carriers(PLACES) is None
+    assert assignments.assigned_tasks(PLACES) is None
 
 
 def test_of_more_than_is_kept_nothing_is_known(assignments, monkeypatch):
     monkeypatch.setattr(mirror_assignments, "MOST_CHARACTERS", 30)
     dealt(assignments, "orders-0," * 3, "orders-1," * 3)
-    assert assignments.carriers(PLACES) is None
+    assert assignments.assigned_tasks(PLACES) is None
     dealt(assignments, "orders-0", "orders-1")
-    assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}
+    assert assignments.assigned_tasks(PLACES) == {("orders", 0): 0, ("orders", 1): 1}
 
 
 def test_what_could_not_be_read_is_not_taken_for_what_was_there_before(assignments):
     with pytest.raises(MalformedError):
         assignments.take(f"task-{MINE}-0".encode(), b"{", 2000)
-    assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}  # which holds until a commit
+    assert assignments.assigned_tasks(PLACES) == {
+        ("orders", 0): 0,
+        ("orders", 1): 1,
+    }  # which holds until a commit
     given_to(assignments, 1, "other-0", 2000)
     committed(assignments, 2, 2000)
-    assert assignments.carriers(PLACES) is None
+    assert assignments.assigned_tasks(PLACES) is None
 
 
 def test_what_was_asked_before_is_known_beside_what_is_new(assignments):
-    assert assignments.carriers(PLACES[:1]) == {("orders", 0): 0}
-    assert assignments.carriers([*PLACES, ("order", 0), ("rders", 0), ("orders", 10)]) == {
+    assert assignments.assigned_tasks(PLACES[:1]) == {("orders", 0): 0}
+    assert assignments.assigned_tasks([*PLACES, ("order", 0), ("rders", 0), ("orders", 10)]) == {
         ("orders", 0): 0,
         ("orders", 1): 1,
     }
@@ -135,12 +138,14 @@ def test_whatever_is_dealt_out_is_found(tasks, first):
     one = MirrorAssignments("east")
     dealt(one, *(",".join(f"{t}-{p}" for (t, p), its in tasks.items() if its == task) for task in range(5)))
     places = [*tasks, ("c", 0), ("a-1-1", 0)]
-    assert one.carriers(places[:first]) == {place: tasks[place] for place in places[:first] if place in tasks}
-    assert one.carriers(places) == tasks
+    assert one.assigned_tasks(places[:first]) == {
+        place: tasks[place] for place in places[:first] if place in tasks
+    }
+    assert one.assigned_tasks(places) == tasks
 
 
 def told_of(*flows):
-    return AssignmentsTold([SimpleNamespace(assignments=one) for one in flows])
+    return AssignmentsIntake([SimpleNamespace(assignments=one) for one in flows])
 
 
 def test_of_one_topic_each_flow_takes_what_its_connectors_tasks_carry():
@@ -153,11 +158,11 @@ def test_of_one_topic_each_flow_takes_what_its_connectors_tasks_carry():
         ):
             told.take(key.encode(), json.dumps(value).encode(), 0)
     places = [("a", 0), ("b", 0)]
-    assert [one.carriers(places) for one in flows] == [None] * 3
+    assert [one.assigned_tasks(places) for one in flows] == [None] * 3
     told.caught_up()
-    assert [one.carriers(places) for one in flows] == [{("a", 0): 0}, {("b", 0): 0}, {}]
+    assert [one.assigned_tasks(places) for one in flows] == [{("a", 0): 0}, {("b", 0): 0}, {}]
     told.ended()
-    assert [one.carriers(places) for one in flows] == [None] * 3
+    assert [one.assigned_tasks(places) for one in flows] == [None] * 3
 
 
 def test_what_one_flow_cannot_read_the_others_do():
@@ -169,7 +174,7 @@ def test_what_one_flow_cannot_read_the_others_do():
     with pytest.raises(MalformedError):
         told.take(f"task-{MINE}-0".encode(), b"{", 0)
     told.take(f"commit-{MINE}".encode(), b'{"tasks":1}', 0)
-    assert [one.carriers([("a", 0)]) for one in flows] == [None, None]
+    assert [one.assigned_tasks([("a", 0)]) for one in flows] == [None, None]
 
 
 # --- what it makes of a standstill
@@ -190,11 +195,11 @@ def test_the_task_is_named_that_carries_what_stands():
 
 def test_what_no_task_carries_is_not_mirrored():
     one = stands("orders-0", "heartbeats-0")
-    begun_ms = one.now - 90 * S
+    started_ms = one.now - 90 * S
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
     sentence = one.verdict().sentence
     assert (
-        f"No task of {MINE} is assigned to it (assignment of {instant_text(begun_ms)}): the mirror's topics and"
+        f"No task of {MINE} is assigned to it (assignment of {instant_text(started_ms)}): the mirror's topics and"
         " topics.exclude leave it out, or it no longer sees it on A."
     ) in sentence
     dealt(one.flow.assignments, "orders-0", "orders-1", at_ms=one.now)
@@ -233,7 +238,7 @@ def test_a_task_that_has_failed_explains_what_it_carries_and_nothing_else(failed
     if start is Start.WRITTEN:
         one.flow.states.take(TaskState(MINE, failed, FAILED, ""), one.now - 60 * S)
     else:
-        one.flow.states.look([Trouble(failed, FAILED, one.now, "", start)], one.now)
+        one.flow.states.take_rest([Trouble(failed, FAILED, one.now, "", start)], one.now)
     assert told(one) == (Verdict.STALLED, cause)
     assert f"Task {failed} of {MINE} is FAILED" in one.verdict().sentence  # a fact in any case
     named = f"It is assigned to task 1 of {MINE}." in one.verdict().sentence
@@ -268,7 +273,7 @@ def test_records_that_came_for_a_task_that_runs_do_not_wait_for_one_that_has_fai
     one.go(300)
     assert told(one) == (Verdict.HEALTHY, None)
     one.write(5, partition=1, copied=False)
-    one.look()
+    one.poll()
     assert told(one) == verdict
 
 
@@ -301,7 +306,7 @@ def test_a_task_that_comes_back_is_not_said_to_go_on_before_it_has_written_of_ot
     one.go(300, each=lambda: busy(one, moves=()))
     assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
     one.commit(partition=0)  # all that has come meanwhile, before the other partition's
-    one.look()
+    one.poll()
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
     one.go(30, each=lambda: busy(one, moves=(0,)))
     assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)

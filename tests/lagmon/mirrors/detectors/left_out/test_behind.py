@@ -14,7 +14,7 @@ from tests.lagmon.mirror_flows import Mirrored, S
 def flow():
     """Give a flow with traffic that pauses now and then, at rest for 30 s."""
     one = Mirrored()
-    one.look()
+    one.poll()
     one.go(30, each=lambda: busy(one))
     return one.go(30)
 
@@ -29,7 +29,8 @@ def busy(one, *, dropped=0):
 
 def found(one):
     return [
-        (each.partition, each.records, each.first_offset, each.last_offset) for each in one.sight().findings
+        (each.partition, each.records, each.first_offset, each.last_offset)
+        for each in one.snapshot().findings
     ]
 
 
@@ -37,7 +38,7 @@ def test_what_the_mirror_passed_and_the_target_lacks_is_a_suspicion(flow):
     flow.go(20, each=lambda: busy(flow, dropped=3))
     flow.go(30)
     assert found(flow) == [(0, 60, 3000, 4999)]
-    (one,) = flow.sight().findings
+    (one,) = flow.snapshot().findings
     assert (one.code, one.proved) == (Cause.FILTERED, False)
     assert "passed 2,000 offsets (3000 to 4999)" in one.sentence
     assert "At least 60 records of" in one.sentence
@@ -59,10 +60,10 @@ def test_a_copy_that_comes_after_its_offset_is_not_behind(flow):
     flow.go(20, each=lambda: busy(flow))
     late = dict(flow.target_ends)
     flow.target_ends["A.orders", 0] -= 50
-    flow.look()
+    flow.poll()
     for _ in range(3):
         flow.now += 5 * S
-        flow.sight()
+        flow.snapshot()
     flow.target_ends = late
     flow.go(30)
     assert found(flow) == []
@@ -76,7 +77,7 @@ def test_where_it_has_another_cause_nothing_is_said(flow, why):
         place = np.array([flow.a.places.of("orders")[0]], np.int32)
         flow.a.heads.note_stable(place, np.array([10]))  # a transaction was open once
         flow.now += 5 * S
-        flow.sight()
+        flow.snapshot()
     flow.go(20, each=lambda: busy(flow, dropped=3))
     flow.go(30)
     assert found(flow) == []
@@ -89,7 +90,7 @@ def test_a_topic_made_anew_begins_anew(flow):
     flow.target_ends["A.orders", 0] = flow.target_ends["A.orders", 1] = 0
     flow.go(20, each=lambda: busy(flow))
     flow.go(30)
-    assert [one for one in flow.sight().findings if not one.proved] == []
+    assert [one for one in flow.snapshot().findings if not one.proved] == []
 
 
 @pytest.mark.parametrize("is_compacted", [False, True])
@@ -107,7 +108,7 @@ def test_a_copy_that_is_shorter_has_lost_its_end_and_nothing_stayed_behind(
     flow.write(written)
     flow.commit()
     flow.go(40)
-    (one,) = flow.sight().findings
+    (one,) = flow.snapshot().findings
     assert (one.code, one.proved, one.side, one.partition) == (Cause.UNEXPLAINED, False, "target", 0)
     assert (one.records, one.records_most, one.first_offset) == (*records, None)
     assert f"ended at 3000, seen at 2026-09-21 14:14:20 UTC, and ends at {2950 + written} now" in one.sentence
@@ -119,6 +120,6 @@ def test_a_copy_that_was_made_anew_has_not_lost_its_end(flow):
     flow.flow.note_ids("B", {"A.orders": "first"}, flow.now)
     flow.target_ends["A.orders", 0] = 0
     flow.go(20)
-    assert [one.code for one in flow.sight().findings] == [Cause.UNEXPLAINED]
+    assert [one.code for one in flow.snapshot().findings] == [Cause.UNEXPLAINED]
     flow.flow.note_ids("B", {"A.orders": "second"}, flow.now)
-    assert Cause.UNEXPLAINED not in [one.code for one in flow.sight().findings]
+    assert Cause.UNEXPLAINED not in [one.code for one in flow.snapshot().findings]

@@ -22,7 +22,7 @@ def written(one, state):
 
 def looked(one, state):
     troubles = [Trouble(1, state, one.now, "", Start.SEEN)] if state in (FAILED, PAUSED) else []
-    one.flow.states.look(troubles, one.now)
+    one.flow.states.take_rest(troubles, one.now)
 
 
 @pytest.fixture
@@ -52,7 +52,9 @@ def test_what_waits_for_a_task_that_does_not_run_is_not_left_out(flow, tell, sta
         assert lost(flow) == []
     assert told(flow) == (Verdict.STALLED, cause)
     assert f"is {state} since" in flow.verdict().sentence or state == UNASSIGNED
-    assert [(one.code, one.topic) for one in flow.sight().missing if one.due] == [("not_mirrored", "orders")]
+    assert [(one.code, one.topic) for one in flow.snapshot().missing if one.due] == [
+        ("not_mirrored", "orders")
+    ]
     # It is started again, and has its time to write its first offsets.
     tell(flow, "RUNNING")
     for _ in range(5):
@@ -93,7 +95,7 @@ def unread():
     The mirror makes the copy; the task that is to carry it carries `idle` besides.
     """
     one = Mirrored({"orders": 2, "idle": 1}, flush_s=5.0, refresh_topics_interval_s=10.0)
-    one.look()
+    one.poll()
     one.write(10, "idle")
     one.commit("idle")
     one.go(300, each=lambda: copies_orders(one), step=5)
@@ -115,11 +117,11 @@ def test_a_topic_that_the_mirror_cannot_read_waits_and_is_not_known_to_be_left_o
     one = unread()
     suspected = set()
     for _ in range(60):
-        one.go(5, each=lambda: [copies_orders(one), one.write(5, "fresh", copied=False)], step=5, look=5)
+        one.go(5, each=lambda: [copies_orders(one), one.write(5, "fresh", copied=False)], step=5, poll=5)
         assert lost(one) == []
-        suspected |= {(each.code, each.topic) for each in one.sight().findings}
+        suspected |= {(each.code, each.topic) for each in one.snapshot().findings}
     assert suspected == {(Cause.FILTERED, "fresh")}
-    (finding,) = one.sight().findings
+    (finding,) = one.snapshot().findings
     assert "300 records" in finding.sentence
     assert "check the mirror's READ permission on the topic" in finding.sentence
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
@@ -127,7 +129,7 @@ def test_a_topic_that_the_mirror_cannot_read_waits_and_is_not_known_to_be_left_o
     one.target_ends["A.fresh", 0] = one.ends["fresh", 0]
     one.commit("fresh")
     one.go(30, each=lambda: copies_orders(one), step=5)
-    assert (told(one), one.sight().findings) == ((Verdict.HEALTHY, None), ())
+    assert (told(one), one.snapshot().findings) == ((Verdict.HEALTHY, None), ())
 
 
 def test_a_copy_that_somebody_made_before_the_mirror_found_the_topic_waits_for_the_mirror():
@@ -140,11 +142,11 @@ def test_a_copy_that_somebody_made_before_the_mirror_found_the_topic_waits_for_t
     for _ in range(48):  # until ten minutes after the topic was made
         one.write(50, "fresh", copied=False)
         one.run(10)
-        assert one.sight().findings == ()
+        assert one.snapshot().findings == ()
     one.target_ends["A.fresh", 0] = one.ends["fresh", 0]
     one.commit("fresh")
     one.run(60)
-    assert (told(one), one.sight().findings) == ((Verdict.HEALTHY, None), ())
+    assert (told(one), one.snapshot().findings) == ((Verdict.HEALTHY, None), ())
 
 
 def test_the_lag_monitors_process_is_told_which_transforms_may_leave_records_out():

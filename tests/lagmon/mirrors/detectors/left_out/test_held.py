@@ -21,7 +21,7 @@ class Transactional(Mirrored):
     def __init__(self, topics=None, *, isolation_level="read_committed", **more):
         super().__init__(topics or {"orders": 2}, isolation_level=isolation_level, **more)
         self.open = {}
-        self.look()
+        self.poll()
 
     def readable(self, name):
         if self.flow.order.flow.isolation_level != "read_committed":
@@ -39,8 +39,8 @@ class Transactional(Mirrored):
         if self.readable(name):
             self.commit(topic, partition, to=self.readable(name))
 
-    def look(self, *, starts=True):
-        super().look(starts=starts)
+    def poll(self, *, starts=True):
+        super().poll(starts=starts)
         places = np.array([self.a.places.of(topic)[number] for topic, number in self.ends], np.int32)
         ends = np.array([*self.ends.values()])
         stables = np.array([min(self.open.get(name, end), end) for name, end in self.ends.items()])
@@ -71,9 +71,9 @@ def test_a_transaction_that_hangs_is_a_stall_with_what_waits_behind_it(name):
     said = one.verdict().sentence
     assert f"A transaction on A has been open at offset {at} of {name[0]}-0 for " in said
     assert f"{one.ends[name] - at:,} records after its last stable offset wait." in said
-    assert one.sight().held[0].since_ms - began <= 10 * S
-    assert movement_document(one.flow, one.sight(), canary_topic="")["standing"] == [name[0]]
-    assert movement_document(one.flow, one.sight(), canary_topic=name[0])["standing"] == [name[0]]
+    assert one.snapshot().held[0].since_ms - began <= 10 * S
+    assert movement_document(one.flow, one.snapshot(), canary_topic="")["standing"] == [name[0]]
+    assert movement_document(one.flow, one.snapshot(), canary_topic=name[0])["standing"] == [name[0]]
     del one.open[name]  # somebody has aborted it
     one.go(10, each=one.each, step=5)
     assert told(one) == (Verdict.HEALTHY, None)
@@ -133,4 +133,4 @@ def test_a_look_without_an_answer_about_transactions_tells_nothing():
     place = np.array(one.a.places.of("orders")[:1], np.int32)
     one.now += 5 * S
     one.a.note_polled(place, np.array([one.ends[NAME]]), np.array([-1]), one.now)
-    assert one.sight().held == ()
+    assert one.snapshot().held == ()

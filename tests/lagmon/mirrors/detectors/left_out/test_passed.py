@@ -21,9 +21,9 @@ class Busy(Mirrored):
 
     def __init__(self, *, begun=True, **flow):
         super().__init__(**flow)
-        self.next = self.copy_end = 0
+        self.next = self.target_end = 0
         self.holes, self.silent, self.asked = set(), False, []
-        self.look()
+        self.poll()
         if begun:
             self.go(60, each=self.traffic)
 
@@ -37,15 +37,15 @@ class Busy(Mirrored):
     def traffic(self, *, dropped=0):
         """Have 100 records written and copied, but for so many before the last one, with which a sync comes."""
         self.write(100, copied=False)
-        self.next, self.copy_end = self.next + 100, self.copy_end + 100 - dropped
-        self.target_ends["A.orders", 0] = self.copy_end
-        self.sync(self.next - 1, self.copy_end - 1)
+        self.next, self.target_end = self.next + 100, self.target_end + 100 - dropped
+        self.target_ends["A.orders", 0] = self.target_end
+        self.sync(self.next - 1, self.target_end - 1)
         self.write(3, partition=1)
         for partition in (0, 1):
             self.commit(partition=partition)
 
-    def sight(self):
-        found = super().sight()
+    def snapshot(self):
+        found = super().snapshot()
         due = self.questions.due(anything)
         self.asked += due.values()
         if not self.silent:
@@ -55,7 +55,7 @@ class Busy(Mirrored):
     def found(self):
         return [
             (each.partition, each.records, each.first_offset, each.last_offset)
-            for each in self.sight().findings
+            for each in self.snapshot().findings
             if each.code is Cause.FILTERED
         ]
 
@@ -73,7 +73,7 @@ def test_a_record_that_is_left_out_of_a_topic_that_never_rests_is_a_suspicion():
     drop(one)
     assert one.found() == [(0, 3, 6700, 6799)]
     assert one.asked == [6798]
-    (finding,) = one.sight().findings
+    (finding,) = one.snapshot().findings
     assert (finding.code, finding.proved, finding.side) == (Cause.FILTERED, False, "source")
     for words in (
         "the mirror passed 100 offsets (6700 to 6799), and A.orders grew by 97 (6700 to 6797)",
@@ -123,10 +123,10 @@ def second_mirror(one, state):
         one.traffic()
     copied = min(1000, one.next - state["next"])
     state["next"] += copied
-    one.copy_end += copied
-    one.target_ends["A.orders", 0] = one.copy_end
+    one.target_end += copied
+    one.target_ends["A.orders", 0] = one.target_end
     if copied:
-        one.sync(state["next"] - 1, one.copy_end - 1)
+        one.sync(state["next"] - 1, one.target_end - 1)
     if not is_first:
         one.traffic()
 
@@ -136,7 +136,7 @@ def test_two_mirrors_on_one_flow_leave_nothing_out():
     one.go(540, each=one.traffic)
     one.go(300, each=lambda: second_mirror(one, other))
     assert other["next"] > 30_000
-    assert [each.code for each in one.sight().findings if each.code is not Cause.DUPLICATING] == []
+    assert [each.code for each in one.snapshot().findings if each.code is not Cause.DUPLICATING] == []
     assert one.asked == []
     one.go(AGAIN_MS // S, each=one.traffic)  # it has ended
     before = one.next
@@ -159,7 +159,7 @@ def test_a_mirror_that_went_back_once_is_held_to_its_syncs_again_after_a_minute(
 def have_open_transaction(one):
     one.a.heads.note_stable(np.array([one.a.places.of("orders")[0]], np.int32), np.array([10]))
     one.now += 5 * S
-    one.sight()
+    one.snapshot()
 
 
 @pytest.mark.parametrize("lag_from", ["connect-offsets", "offset-syncs"])
@@ -172,7 +172,7 @@ def test_where_it_has_another_cause_the_source_is_not_asked(why, lag_from):
         have_open_transaction(one)
     else:
         one.starts["orders", 0] = 6750
-        one.look()
+        one.poll()
     drop(one)
     assert (one.found(), one.asked) == ([], [])
 
@@ -211,7 +211,7 @@ def test_a_question_whose_place_is_forgotten_is_let_go():
 
 def test_of_a_topic_some_partitions_are_told_and_others_once_these_are_not():
     one = Mirrored({"orders": 20, "others": 1})
-    one.look()
+    one.poll()
     asked, well = set(), set()
 
     def traffic():
@@ -230,10 +230,10 @@ def test_of_a_topic_some_partitions_are_told_and_others_once_these_are_not():
 
     one.go(5 * AGAIN_MS // S, each=traffic, step=5)
     assert (len(asked), ("others", 0) in asked) == (MOST_OF_TOPIC + 1, True)
-    assert {(each.topic, each.partition) for each in one.sight().findings} == asked
+    assert {(each.topic, each.partition) for each in one.snapshot().findings} == asked
     well |= asked
     one.go(HELD_MS // S + 60, each=traffic, step=10)
-    told = {(each.topic, each.partition) for each in one.sight().findings}
+    told = {(each.topic, each.partition) for each in one.snapshot().findings}
     assert len(told) == MOST_OF_TOPIC
     assert not told & well
 
@@ -261,8 +261,8 @@ def test_what_was_left_out_before_we_began_is_not_told():
     one = Busy(begun=False)
     for upstream, downstream in ((99, 99), (199, 150), (299, 240)):
         one.sync(upstream, downstream, live=False)
-        one.sight()
-    one.next, one.copy_end = 300, 241
+        one.snapshot()
+    one.next, one.target_end = 300, 241
     one.go(30, each=one.traffic)
     assert (one.found(), one.asked) == ([], [])
 
@@ -323,23 +323,23 @@ def test_a_copy_that_lost_its_end_is_told_as_one_and_the_source_is_not_asked(why
     if why:
         one.flow.note_settings("A", "orders", {"cleanup.policy": "compact"})
     drop(one, dropped=500)
-    (finding,) = one.sight().findings
+    (finding,) = one.snapshot().findings
     assert (finding.code, finding.proved, finding.side) == (Cause.UNEXPLAINED, False, "target")
     assert (finding.records, finding.records_most, finding.first_offset) == (400, 500, None)
     assert "it ended at 6700 by an offset sync, and at 6300 by" in finding.sentence
     assert "Between 400 and 500 records may be missing" in finding.sentence
     assert one.asked == []
     one.go(60)  # a rest shows the same, and it is told once
-    assert [each.code for each in one.sight().findings] == [Cause.UNEXPLAINED]
+    assert [each.code for each in one.snapshot().findings] == [Cause.UNEXPLAINED]
     one.go(HELD_MS // S, each=one.traffic, step=10)
-    assert one.sight().findings == ()
+    assert one.snapshot().findings == ()
 
 
 def test_a_copy_that_lost_its_end_after_others_were_left_out_is_told_as_one():
     one = drop(Busy(), dropped=1)
     one.go(20, each=lambda: one.traffic(dropped=1))
     drop(one, dropped=110)
-    assert [(each.code, each.records) for each in one.sight().findings if each.side == "target"] == [
+    assert [(each.code, each.records) for each in one.snapshot().findings if each.side == "target"] == [
         (Cause.UNEXPLAINED, 10)
     ]
 
@@ -348,9 +348,9 @@ def test_a_copy_that_was_made_anew_has_not_lost_its_end():
     one = Busy()
     one.flow.note_ids("B", {"A.orders": "first"}, one.now)
     drop(one, dropped=500)
-    assert [each.code for each in one.sight().findings] == [Cause.UNEXPLAINED]
+    assert [each.code for each in one.snapshot().findings] == [Cause.UNEXPLAINED]
     one.flow.note_ids("B", {"A.orders": "second"}, one.now)
-    assert Cause.UNEXPLAINED not in [each.code for each in one.sight().findings]
+    assert Cause.UNEXPLAINED not in [each.code for each in one.snapshot().findings]
 
 
 def keep_a_minute(one, *, dropped):
@@ -385,9 +385,9 @@ def test_what_retention_took_is_none_where_its_start_is_read_after_the_question(
     one.next += 700
     start = one.next
     one.write(100, copied=False)
-    one.next, one.copy_end = one.next + 100, one.copy_end + 100
-    one.target_ends["A.orders", 0] = one.copy_end
-    one.sync(one.next - 1, one.copy_end - 1)
+    one.next, one.target_end = one.next + 100, one.target_end + 100
+    one.target_ends["A.orders", 0] = one.target_end
+    one.sync(one.next - 1, one.target_end - 1)
     one.commit()
     one.go(10)
     assert (one.asked, one.found()) == ([7598], [])
@@ -408,7 +408,7 @@ def test_transactions_of_a_topic_that_was_made_anew_or_went_say_nothing_of_the_n
         one.flow.note_ids("A", {"orders": "second"}, one.now)
     else:
         one.a.note_topics({"others": 1})
-        one.sight()
+        one.snapshot()
         one.a.note_topics({"orders": 2})
     one.go(30, each=one.traffic)
     drop(one)

@@ -17,7 +17,7 @@ class Grouped(Mirrored):
 
     def __init__(self):
         super().__init__({"orders": 2, "empty": 1}, lag_from="group", group="mm1")
-        self.look()
+        self.poll()
         self.go(30, each=self.traffic)
         self.go(30)
 
@@ -30,7 +30,7 @@ class Grouped(Mirrored):
             self.target_ends[copy] += came
 
     def found(self):
-        return [(one.code, one.topic, one.partition, one.records) for one in self.sight().findings]
+        return [(one.code, one.topic, one.partition, one.records) for one in self.snapshot().findings]
 
 
 def test_offsets_that_are_moved_forward_pass_records_over_which_is_a_suspicion():
@@ -45,7 +45,7 @@ def test_offsets_that_are_moved_forward_pass_records_over_which_is_a_suspicion()
     assert one.found() == []
     one.go(30)
     assert one.found() == [(Cause.FILTERED, "orders", None, 4000)]
-    (finding,) = one.sight().findings
+    (finding,) = one.snapshot().findings
     assert (finding.proved, finding.first_offset) == (False, None)
     assert (
         "since 2026-09-21 14:14:20 UTC the mirror passed 12,000 offsets, and A.orders grew by 8,000."
@@ -90,7 +90,7 @@ def test_a_source_that_was_not_looked_at_since_tells_no_rest():
     for _ in range(4):
         one.now += 10 * S
         one.b.heads.note(places, np.array([one.target_ends[copy] for copy in COPIES]), one.now)
-        one.sight()
+        one.snapshot()
     for partition in (0, 1):
         one.write(50, partition=partition, copied=False)
         one.commit(partition=partition)
@@ -105,7 +105,7 @@ def test_where_it_has_another_cause_nothing_is_said(why):
         one.flow.note_settings("A", "orders", {"cleanup.policy": "compact"})
     else:
         one.a.heads.note_stable(np.array([one.a.places.of("orders")[0]], np.int32), np.array([10]))
-        one.sight()
+        one.snapshot()
     one.go(20, each=lambda: one.traffic(dropped=3))
     one.go(30)
     assert one.found() == []

@@ -16,7 +16,7 @@ def changed(topics=("orders", "payments"), **how):
     flow = {"topic_filter": TopicFilter("orders"), "topics_read": True, **how}
     one = Mirrored(dict.fromkeys(topics, 1), **flow)
     one.copies = topics
-    one.look()
+    one.poll()
     return one
 
 
@@ -32,7 +32,7 @@ def copying(one, *, others=True):
 def test_a_topic_that_is_copied_though_it_is_left_out_is_told_and_changes_no_verdict():
     one = changed()
     one.go(60, each=copying(one))
-    assert one.sight().unwatched == ("payments",)
+    assert one.snapshot().unwatched == ("payments",)
     assert told(one) == (Verdict.HEALTHY, None)
     assert one.verdict().sentence.endswith(
         f"{TOLD}, as Mirrorwatch read it: payments. Reload Mirrorwatch (SIGHUP), or restart the mirror if it"
@@ -64,14 +64,14 @@ def test_what_it_copied_before_the_configuration_was_taken_over_is_not_told():
     one.commit("payments")
     one.go(10, each=copying(one))
     one.go(300, each=copying(one, others=False))
-    assert one.sight().unwatched == ()
+    assert one.snapshot().unwatched == ()
 
 
 def test_a_topic_that_is_gone_is_not_told():
     one = changed()
     one.go(60, each=copying(one))
     one.a.note_topics({"orders": 1})
-    assert one.sight().unwatched == ()
+    assert one.snapshot().unwatched == ()
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_a_topic_that_is_gone_is_not_told():
 def test_what_may_be_another_connectors_or_is_left_out_by_hand_is_not_told(how, tells):
     one = changed(**how)
     one.go(60, each=copying(one))
-    assert one.sight().unwatched == (("payments",) if tells else ())
+    assert one.snapshot().unwatched == (("payments",) if tells else ())

@@ -22,7 +22,7 @@ class Followed(Mirrored):
         super().__init__({"orders": 1, "other": 1}, flush_s=float(flush))
         self.rate, self.markers, self.back_to, self.flush = rate, markers, back_to, flush
         self.next, self.runs, self.seconds, self.all, self.ids = 0, True, 0, set(), ("1", "1")
-        self.look()
+        self.poll()
 
     def second(self):
         self.seconds += 1
@@ -41,19 +41,21 @@ class Followed(Mirrored):
         self.target_ends[COPY] += sum(not self.markers or one % self.markers > 0 for one in records)
         self.next = self.ends[NAME]
 
-    def pass_(self, seconds, *, look=10):
+    def pass_(self, seconds, *, poll=10):
         for _ in range(seconds):
-            self.go(1, each=self.second, look=1 << 30)
-            if self.seconds % look == 0:
+            self.go(1, each=self.second, poll=1 << 30)
+            if self.seconds % poll == 0:
                 self.flow.note_ids("A", {"orders": self.ids[0]}, self.now)
                 self.flow.note_ids("B", {"A.orders": self.ids[1]}, self.now)
-                self.look()
+                self.poll()
                 self.all |= {(one.verdict, one.cause) for one in [self.verdict()]}
         return self
 
     def found(self):
         return [
-            (str(one.code), one.proved, one.records) for one in self.sight().findings if one.topic == "orders"
+            (str(one.code), one.proved, one.records)
+            for one in self.snapshot().findings
+            if one.topic == "orders"
         ]
 
     def stop(self):
@@ -80,7 +82,7 @@ def test_what_is_new_below_the_offset_at_which_a_mirror_goes_on_is_lost():
     one.pass_(200)
     ((code, proved, records),) = one.found()
     assert (code, proved, 300 < records <= 500) == ("unexplained", True, True)
-    (found,) = (each for each in one.sight().findings if each.topic == "orders")
+    (found,) = (each for each in one.snapshot().findings if each.topic == "orders")
     assert found.verdict is Verdict.LOSING
     assert (found.first_offset, found.last_offset) == (6100 - records, 6099)
     assert (
@@ -113,10 +115,10 @@ def test_an_old_leader_that_still_answers_has_lost_nothing():
     one = down()
     ends = dict(one.ends)
     for _ in range(3):  # an old end at three looks
-        one.pass_(10, look=1 << 30)
+        one.pass_(10, poll=1 << 30)
         now, one.ends = one.ends, ends | {NAME: one.next - 50, ("other", 0): one.ends["other", 0]}
-        one.look()
-        one.sight()
+        one.poll()
+        one.snapshot()
         one.ends = now
     one.runs = True
     for _ in range(40):
@@ -153,7 +155,7 @@ def test_what_was_there_before_the_cut_comes_again_where_a_mirror_begins_anew(ra
     ((code, proved, records),) = one.found()
     assert (code, proved) == ("duplicating", True)
     assert copied // 2 < records <= copied
-    (found,) = (each for each in one.sight().findings if each.topic == "orders")
+    (found,) = (each for each in one.snapshot().findings if each.topic == "orders")
     assert found.last_offset < copied
     assert "reached B again" in found.sentence
     assert f"At least {records:,} records" in found.sentence.replace(f"{records} ", f"{records:,} ")
@@ -168,11 +170,11 @@ def test_where_a_link_cuts_its_copy_with_the_source_nothing_comes_again():
             one.ends[NAME] += 20
             one.target_ends[NAME] = max(one.target_ends[NAME], one.ends[NAME] - 10)
             if second % 10 == 0:
-                one.look()
+                one.poll()
                 one.flow.note_ids("A", {"orders": "1"}, one.now)
                 seen.add(told(one))
 
-    one.look()
+    one.poll()
     go(300)
     one.ends[NAME] -= 3000
     one.target_ends[NAME] = one.ends[NAME] - 10
@@ -182,6 +184,6 @@ def test_where_a_link_cuts_its_copy_with_the_source_nothing_comes_again():
     places = np.array(one.b.places.of("orders"), np.int32)
     one.now += 10 * S
     one.b.heads.note(places, np.array([one.target_ends[NAME]]), one.now)
-    one.look(sides="a")
+    one.poll(sides="a")
     one.flow.note_ids("A", {"orders": "1"}, one.now)
     assert told(one) == (Verdict.REPEATING, Cause.DUPLICATING)

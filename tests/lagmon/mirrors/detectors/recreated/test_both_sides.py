@@ -25,7 +25,7 @@ class Apart(Mirrored):
         self.rates = dict.fromkeys(self.ends, 10)
         self.next = dict.fromkeys(self.ends, 0)
         self.second, self.runs, self.seen = 0, True, []
-        self.look()
+        self.poll()
 
     def look_at(self, lag, ends):
         places = np.array([lag.places.of(topic)[number] for topic, number in ends], np.int32)
@@ -71,7 +71,7 @@ class Apart(Mirrored):
                     self.read_ids(alias, lag)
             self.flow.read_to_ms = self.now
             if self.second % 10 in (0, 3, 6):
-                self.seen += [one for one in self.sight().findings if one not in self.seen]
+                self.seen += [one for one in self.snapshot().findings if one not in self.seen]
         return self
 
     def stop(self):
@@ -131,7 +131,7 @@ def test_what_the_mirror_passes_over_of_both_made_anew_is_lost(ids_at, at):
     one.next[TOPIC], one.runs = stood, True
     one.run(180)
     assert told(one) == (Verdict.HEALTHY, None)
-    found = [(each.side, each.records, each.proved) for each in one.sight().findings]
+    found = [(each.side, each.records, each.proved) for each in one.snapshot().findings]
     assert found == [("source", stood, True)]
 
 
@@ -144,7 +144,7 @@ def test_a_copy_that_is_made_anew_a_while_after_its_topic_is_lost(ids_at):
     one.run(120)
     one.remake(source=False)
     one.run(60)
-    (found,) = one.sight().findings
+    (found,) = one.snapshot().findings
     assert (found.code, found.side, found.proved) == (Cause.TOPIC_RECREATED, "target", True)
 
 
@@ -156,4 +156,6 @@ def test_a_copy_that_is_made_anew_a_while_before_its_topic_is_lost(ids_at):
     one.ends[TOPIC] = one.next[TOPIC] = 0
     one.ids["A"]["orders"] += "again"
     one.run(10)
-    assert [(found.code, found.side) for found in one.sight().findings] == [(Cause.TOPIC_RECREATED, "target")]
+    assert [(found.code, found.side) for found in one.snapshot().findings] == [
+        (Cause.TOPIC_RECREATED, "target")
+    ]

@@ -14,7 +14,7 @@ from tests.lagmon.mirrors.progress.test_equal import busy as linked_busy
 def lost(one):
     return [
         found.records
-        for found in one.sight().findings
+        for found in one.snapshot().findings
         if found.side == "target" and found.code == "topic_recreated"
     ]
 
@@ -34,7 +34,7 @@ def send_again(flow, *, begin=0, records=6000):
         for partition in (0, 1):
             flow.target_ends["A.orders", partition] = copied
             flow.commit(partition=partition, to=copied)
-        flow.run(5, look=5)
+        flow.run(5, poll=5)
         assert lost(flow) == []
     flow.run(60)
     assert (told(flow), lost(flow)) == ((Verdict.HEALTHY, None), [])
@@ -79,7 +79,7 @@ def test_both_made_anew_lose_nothing_where_the_first_new_offset_is_read_before_t
         flow.commit(partition=partition)
     flow.goes = {"orders", "other"}
     for _ in range(12):
-        flow.run(5, look=5)
+        flow.run(5, poll=5)
         assert lost(flow) == []
 
 
@@ -87,18 +87,18 @@ def test_nothing_is_sent_again_as_far_as_is_known_before_the_offsets_are_read(fl
     for partition in (0, 1):
         take_away(flow, partition)
     flow.remake_target()
-    flow.look()
+    flow.poll()
     flow.flow.read_to_ms = -1
     assert lost(flow) == [6000, 6000]
     flow.flow.read_to_ms = flow.now
     assert lost(flow) == []
 
 
-@pytest.mark.parametrize("looks", [0, 1])
-def test_a_copy_with_equal_offsets_that_is_linked_anew_is_sent_again(looks):
+@pytest.mark.parametrize("polls", [0, 1])
+def test_a_copy_with_equal_offsets_that_is_linked_anew_is_sent_again(polls):
     """Its end is where the mirror is, and is seen to have fallen before its new id is read."""
     one = Linked()
-    one.look()
+    one.poll()
 
     def note(topic_id):
         one.flow.note_ids("B", {"orders": topic_id}, one.now)
@@ -106,7 +106,7 @@ def test_a_copy_with_equal_offsets_that_is_linked_anew_is_sent_again(looks):
 
     one.go(60, each=lambda: (linked_busy(one), note("first")))
     one.target_ends = dict.fromkeys(one.target_ends, 0)
-    one.go(10 * looks, each=lambda: linked_busy(one, copied=()))
+    one.go(10 * polls, each=lambda: linked_busy(one, copied=()))
     for copied in range(1000, 10_000, 1000):
         one.target_ends = {name: min(copied, end) for name, end in one.ends.items()}
         one.go(10)

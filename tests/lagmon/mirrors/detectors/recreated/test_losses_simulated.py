@@ -22,7 +22,7 @@ class Story:
 
     before: list[tuple[int, int]]  # seconds, and records in each, until the mirror is killed
     after: list[tuple[int, int]]  # the same, once it is on again
-    standing: tuple[int, int]  # the same, while it stands
+    find_stalls: tuple[int, int]  # the same, while it stands
     deletes_after_s: int
     deleted: float  # of what the log holds then
     flush_s: int
@@ -39,7 +39,7 @@ class Simulation:
     def __init__(self, story):
         self.story = story
         self.one = Mirrored({"orders": 1}, flush_s=float(story.flush_s))
-        self.one.look()
+        self.one.poll()
         self.records = []  # of each offset, whether a record is there
         self.read_to = self.next_offset = self.copied = self.lost = self.start = 0
         self.offsets_lost = 0  # markers among them
@@ -70,7 +70,7 @@ class Simulation:
             self.one.flow.windows.take("orders", 0, settled - 1, self.one.now, live=True)
             self.written = settled
 
-    def look(self, lag, topic, end):
+    def poll(self, lag, topic, end):
         place = np.array([lag.places.of(topic)[0]], np.int32)
         lag.heads.note(place, np.array([end]), self.one.now)
         lag.heads.note_stable(place, np.array([end]))
@@ -89,11 +89,11 @@ class Simulation:
         if flushes:
             self.flush(settled)
         self.one.now = at
-        target, source = (self.second % LOOK_S == looks for looks in story.looks_at)
+        target, source = (self.second % LOOK_S == polls for polls in story.looks_at)
         if target:
-            self.look(self.one.b, "A.orders", self.copied)
+            self.poll(self.one.b, "A.orders", self.copied)
         if source:
-            self.look(self.one.a, "orders", len(self.records))
+            self.poll(self.one.a, "orders", len(self.records))
         self.one.flow.read_to_ms = at
         if target or source or flushes or self.second % 4 == 0:  # what is told changes but with these
             self.check()
@@ -105,7 +105,7 @@ class Simulation:
         self.deleted = True
 
     def check(self):
-        told = [one for one in self.one.sight().findings if one.code is Cause.OVERTAKEN]
+        told = [one for one in self.one.snapshot().findings if one.code is Cause.OVERTAKEN]
         counted = self.one.flow.detectors.retention.total["orders"]
         assert counted <= self.lost
         assert self.deleted or not told
@@ -129,7 +129,7 @@ class Simulation:
             for _ in range(seconds):
                 self.tick(rate)
         self.runs = False
-        seconds, rate = story.standing
+        seconds, rate = story.find_stalls
         for second in range(seconds):
             if second == min(story.deletes_after_s, seconds - 1):
                 self.delete()
@@ -154,7 +154,7 @@ def stories(draw, *, markers=None):
     return Story(
         before=draw(st.lists(spells, min_size=1, max_size=5)),
         after=draw(st.lists(spells, min_size=1, max_size=4)),
-        standing=(draw(st.integers(20, 150)), draw(spells)[1]),
+        find_stalls=(draw(st.integers(20, 150)), draw(spells)[1]),
         deletes_after_s=draw(st.integers(0, 150)),
         deleted=draw(st.floats(0.1, 1.0)),
         flush_s=draw(st.sampled_from([5, 10, 30])),
@@ -169,7 +169,7 @@ def stories(draw, *, markers=None):
 PASSED_UNSEEN = Story(  # no look at the copy since the log's start was read, before the mirror went on
     before=[(5, 1)],
     after=[(24, 0)],
-    standing=(123, 1),
+    find_stalls=(123, 1),
     deletes_after_s=106,
     deleted=1.0,
     flush_s=5,
@@ -183,7 +183,7 @@ PASSED_UNSEEN = Story(  # no look at the copy since the log's start was read, be
 MARKED_AT_ONCE = Story(
     before=[(13, 5), (84, 0)],
     after=[(13, 5), (24, 0), (13, 5)],
-    standing=(141, 5),
+    find_stalls=(141, 5),
     deletes_after_s=24,
     deleted=0.4010496538791427,
     flush_s=30,
@@ -196,7 +196,7 @@ MARKED_AT_ONCE = Story(
 BEGINS_WITH_MARKER = Story(  # of what is deleted the first offset is the marker of a record that was copied
     before=[(73, 1), (77, 0)],
     after=[(60, 1)],
-    standing=(100, 1),
+    find_stalls=(100, 1),
     deletes_after_s=30,
     deleted=166.5 / 206,
     flush_s=30,
@@ -207,7 +207,7 @@ BEGINS_WITH_MARKER = Story(  # of what is deleted the first offset is the marker
 )
 
 
-PERHAPS_ONE = replace(PASSED_UNSEEN, after=[(92, 0)], standing=(39, 0), deletes_after_s=0, looks_at=(0, 0))
+PERHAPS_ONE = replace(PASSED_UNSEEN, after=[(92, 0)], find_stalls=(39, 0), deletes_after_s=0, looks_at=(0, 0))
 
 
 @given(story=stories())
@@ -229,7 +229,7 @@ def test_what_looks_at_rest_tell_is_exact_and_counted(story, busy):
     whole = Story(
         before=[*RESTS, *story.before],
         after=[*story.after, (40, 3), (120, 0)],
-        standing=(2 * story.flush_s + 80, busy),
+        find_stalls=(2 * story.flush_s + 80, busy),
         deletes_after_s=2 * story.flush_s + 40,
         deleted=1.0,
         flush_s=story.flush_s,
@@ -248,7 +248,7 @@ def test_the_strangers_loss():
     story = Story(
         before=[(149, 10)],
         after=[(120, 10)],
-        standing=(140, 10),
+        find_stalls=(140, 10),
         deletes_after_s=117,
         deleted=1.0,
         flush_s=10,

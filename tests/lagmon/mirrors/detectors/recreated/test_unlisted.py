@@ -8,8 +8,8 @@ import pytest
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.detectors.recreated.losses import RecreatedTopics
 from lagmon.mirrors.detectors.recreated.unlisted import LISTED_WITHIN_MS
-from lagmon.mirrors.metadata import id_rounds as mirror_id_rounds
-from lagmon.mirrors.metadata.id_rounds import IDS_WITHIN_MS, ids_every_s
+from lagmon.mirrors.metadata import topics as mirror_topics
+from lagmon.mirrors.metadata.topics import IDS_WITHIN_MS, ids_every_s
 from lagmon.mirrors.partitions.window import MirrorWindows
 from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
 
@@ -28,7 +28,7 @@ class Listed(Mirrored):
         self.copies = {"A.orders"}
         self._reads_ids = reads_ids
         self.list_topics()
-        self.look()
+        self.poll()
 
     def make(self, topic, topic_id="first"):
         self.there[topic] = topic_id
@@ -47,13 +47,13 @@ class Listed(Mirrored):
         self.a.note_topics(dict.fromkeys(self.there, 1), self.now)
         self.b.note_topics(dict.fromkeys(self.copies, 1), self.now)
 
-    def look(self, *, starts=True):
+    def poll(self, *, starts=True):
         if self.now % (LIST_S * S) == 0:
             self.list_topics()
         ends, target_ends = dict(self.ends), dict(self.target_ends)
         self.ends = {name: end for name, end in ends.items() if name[0] in self.a.topics}
         self.target_ends = {name: end for name, end in target_ends.items() if name[0] in self.b.topics}
-        super().look(starts=starts)
+        super().poll(starts=starts)
         self.ends, self.target_ends = ends, target_ends
         ids = {topic: one for topic, one in self.there.items() if topic in self.a.topics}
         if self._reads_ids:
@@ -66,8 +66,8 @@ class Listed(Mirrored):
             self.now += S
             self.fill("orders", 10)
             if self.now % (10 * S) == 0:
-                self.look()
-                self.sight()
+                self.poll()
+                self.snapshot()
         return self
 
     def until_listed(self, *, after_s=5):
@@ -116,7 +116,7 @@ def test_what_a_compacted_topic_of_offsets_tells_of_topics_long_gone_is_forgotte
     for number in range(500):
         one.flow.windows.take(f"gone{number}", 0, 99, one.now - 86_400 * S, live=False)
     one.flow.windows.take("brief", 0, 5_000, one.now - 3_600 * S, live=False)
-    one.sight()
+    one.snapshot()
     assert [topic for topic, _, _ in one.flow.windows.slots()] == []
     one.run(30)
     one.make("brief")  # again
@@ -132,8 +132,8 @@ def test_topics_that_come_and_go_between_two_lists_are_forgotten_in_time():
         one.fill(f"t{number}", 10)
         one.run(1)
         one.delete(f"t{number}")
-        one.look()
-        one.sight()
+        one.poll()
+        one.snapshot()
         most = max(most, len(list(one.flow.windows.slots())))
     assert most <= (LISTED_WITHIN_MS // S + LIST_S) + 2
     one.run(LISTED_WITHIN_MS // S + LIST_S + 10)
@@ -179,7 +179,7 @@ def test_a_topic_that_was_gone_and_is_filled_before_it_is_listed_again_stands_fo
     seen = one.seen(600)
     assert seen <= {*WELL, (Verdict.UNKNOWN, Cause.TOPIC_RECREATED)}
     assert told(one) == (Verdict.HEALTHY, None), one.verdict().sentence
-    assert one.sight().findings == ()
+    assert one.snapshot().findings == ()
     (row,) = [row for row in one.flow_rows() if row["topic"] == "brief"]
     assert (row["next_offset"], row["reason"]) == (records, "caught_up")
 
@@ -196,7 +196,7 @@ def test_what_is_passed_over_of_a_topic_made_anew_before_it_is_listed_again_is_f
     one.fill("brief", 10)  # from N + 1 on
     one.run(200)
     assert told(one) == (Verdict.HEALTHY, None)
-    found = [(each.code, each.topic, each.records) for each in one.sight().findings if each.proved]
+    found = [(each.code, each.topic, each.records) for each in one.snapshot().findings if each.proved]
     assert found == [(Cause.TOPIC_RECREATED, "brief", 100)]
 
 
@@ -227,7 +227,7 @@ def test_ids_of_many_topics_are_asked_for_more_rarely(topics, every_s):
 
 
 def test_of_many_topics_one_that_is_back_waits_for_as_long_as_a_round_of_ids_takes(monkeypatch):
-    monkeypatch.setattr(mirror_id_rounds, "IDS_EVERY_S", 120.0)  # as for 12,000 topics
+    monkeypatch.setattr(mirror_topics, "IDS_EVERY_S", 120.0)  # as for 12,000 topics
     one = Listed().until_listed()
     one.make("quiet")
     one.fill("quiet", 100)

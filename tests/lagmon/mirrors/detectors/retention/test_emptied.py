@@ -17,7 +17,7 @@ def emptied(*, lost, stood_s=2 * DAY_S, copy=6500):
         one.flow.windows.take(topic, 0, copy - 1, NOW - stood_s * S, live=False)
         one.ends[topic, 0] = one.starts[topic, 0] = copy + lost
         one.target_ends[f"A.{topic}", 0] = copy
-    one.look()
+    one.poll()
     return one
 
 
@@ -32,7 +32,7 @@ def test_what_was_deleted_before_a_mirror_that_may_be_down_is_told_as_that(lost)
     said = one.verdict().sentence
     assert said.startswith("The logs of 2 partitions (orders-0 among them) on A are empty and start after")
     assert f"Up to {2 * lost:,} records may be lost, if the mirror is down" in said
-    assert one.sight().findings == ()
+    assert one.snapshot().findings == ()
 
 
 def test_a_copy_that_grows_shows_a_mirror_that_writes_no_offsets():

@@ -10,13 +10,14 @@ import pytest
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.detectors.retention.losses import SETTLES_MS
-from lagmon.mirrors.detectors.retention.overtaken import Overtaken, Passing
+from lagmon.mirrors.detectors.retention.overtaken import LossBounds, Overtaken
 from tests.lagmon.mirror_flows import Mirrored, S, told
 
 
 def found(one):
     return [
-        (each.partition, each.records, each.first_offset, each.last_offset) for each in one.sight().findings
+        (each.partition, each.records, each.first_offset, each.last_offset)
+        for each in one.snapshot().findings
     ]
 
 
@@ -30,7 +31,7 @@ def busy(one, *, commits=True, copied=True, each=100):
 @pytest.fixture
 def flow():
     one = Mirrored()
-    one.look()
+    one.poll()
     return one.rest().go(58, each=lambda: busy(one))
 
 
@@ -43,27 +44,27 @@ def stand(flow, *, ahead=0, seconds=60):
 def test_a_mirror_that_keeps_up_is_not_overtaken_however_soon_its_source_deletes():
     # Offsets each minute, and a log of five seconds: it starts behind N + 1 nearly all the time.
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     seen = set()
     for second in range(1, 901):
-        one.go(1, each=partial(busy, one, commits=second % 60 == 7), look=100)
+        one.go(1, each=partial(busy, one, commits=second % 60 == 7), poll=100)
         one.starts = {name: max(0, end - 500) for name, end in one.ends.items()}
         if second % 10 == 0:
-            one.look()
+            one.poll()
             if second > 120:
                 seen.add(told(one))
                 assert found(one) == []
                 assert one.verdict().worst.tolist() == []
     assert seen == {(Verdict.HEALTHY, None)}
     assert one.flow.detectors.retention.total["orders"] == 0
-    assert one.sight().overtaken[-10:] == () or not one.flow.detectors.retention.settled
+    assert one.snapshot().overtaken[-10:] == () or not one.flow.detectors.retention.settled
 
 
 def test_a_mirror_that_copies_and_writes_no_offsets_loses_nothing(flow):
     for _ in range(12):
         flow.go(10, each=lambda: busy(flow, commits=False))
         flow.starts = {name: end - 500 for name, end in flow.ends.items()}
-        flow.look()
+        flow.poll()
         assert found(flow) == []
     assert told(flow) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
 
@@ -98,10 +99,10 @@ def test_bounds_of_several_looks_meet_where_offsets_and_looks_never_do(flow, pha
     flow.target_ends["A.orders", 0] = flow.ends["orders", 0] - 1000
     flow.target_ends["A.orders", 1] = flow.ends["orders", 1]
     for second in range(SETTLES_MS // S + 60):
-        flow.go(1, each=partial(busy, flow, commits=second % 5 == 0, each=10), look=100)
+        flow.go(1, each=partial(busy, flow, commits=second % 5 == 0, each=10), poll=100)
         if second % 10 == phase:
-            flow.look()
-            flow.sight()
+            flow.poll()
+            flow.snapshot()
     assert flow.flow.detectors.retention.total["orders"] == pytest.approx(1000, abs=25)
     assert flow.flow.detectors.retention.open == {}
 
@@ -110,7 +111,7 @@ def test_where_the_target_is_not_known_it_is_counted_by_offsets():
     one = Mirrored(target={})
     one.target_ends = {("elsewhere", 0): 0}
     one.b.note_topics({"elsewhere": 1})
-    one.look()
+    one.poll()
 
     def both(*, commits=True):
         for partition in (0, 1):
@@ -131,15 +132,15 @@ def test_where_the_target_is_not_known_it_is_counted_by_offsets():
 
 def test_a_start_that_is_read_after_the_targets_end_is_no_loss_while_the_mirror_moves(flow):
     # At the newest look the source's log starts at its end, and of the target the end is known of 10 s before.
-    flow.go(5, each=lambda: busy(flow), look=100)
+    flow.go(5, each=lambda: busy(flow), poll=100)
     slots, target = [flow.slot(partition=number) for number in (0, 1)], dict(flow.target_ends)
     flow.target_ends = {name: end - 500 for name, end in target.items()}
     flow.starts = dict(flow.ends)
     newest = flow.flow.windows.next_offset[slots].copy()
     flow.flow.windows.next_offset[slots] -= 300
     flow.flow.windows.rings.offset[slots, -1] -= 300
-    flow.look()
-    assert (flow.sight().sight.deleted[slots] == 300).all()
+    flow.poll()
+    assert (flow.snapshot().partitions.deleted[slots] == 300).all()
     assert found(flow) == []
     flow.flow.windows.next_offset[slots] = newest
     flow.target_ends = target
@@ -151,17 +152,17 @@ def test_a_start_that_is_read_after_the_targets_end_is_no_loss_while_the_mirror_
 def short_log(one, seconds, *, first=1):
     """Let a mirror keep up that writes its offsets each minute, beside a log of five seconds."""
     for second in range(first, first + seconds):
-        one.go(1, each=partial(busy, one, commits=second % 60 == 7), look=100)
+        one.go(1, each=partial(busy, one, commits=second % 60 == 7), poll=100)
         one.starts = {name: max(0, end - 500) for name, end in one.ends.items()}
         if second % 10 == 0:
-            one.look()
-            one.sight()
+            one.poll()
+            one.snapshot()
 
 
 @pytest.mark.parametrize("what", ["topic", "offset"])
 def test_a_short_log_lost_nothing_when_its_topic_or_the_mirrors_offset_goes(what):
     one = Mirrored({"orders": 2, "other": 1}, flush_s=60.0)
-    one.look()
+    one.poll()
     short_log(one, 330)
     assert one.flow.detectors.retention.open  # its log starts behind N + 1, as nearly always
     if what == "offset":
@@ -169,7 +170,7 @@ def test_a_short_log_lost_nothing_when_its_topic_or_the_mirrors_offset_goes(what
     else:
         one.a.note_topics({"other": 1})
         one.ends, one.starts = {("other", 0): 0}, {}
-    one.look()
+    one.poll()
     assert found(one) == []
     assert one.flow.detectors.retention.total["orders"] == 0
 
@@ -184,8 +185,8 @@ def test_a_short_log_lost_nothing_before_the_first_looks_at_its_copy():
             for partition in (0, 1):
                 one.commit(partition=partition, live=False)
     one.starts = {name: end - 500 for name, end in one.ends.items()}
-    one.look()
-    one.sight()
+    one.poll()
+    one.snapshot()
     assert one.flow.detectors.retention.open
     short_log(one, 300, first=601)
     assert found(one) == []
@@ -204,14 +205,14 @@ def minutely(one, seconds, *, first, each=100, copied=True, commits=True, marker
                 one.commit(partition=partition)
         one.starts = {name: max(0, end - 5 * (each + markers)) for name, end in one.ends.items()}
         if second % 10 == 0:
-            one.look()
-            one.sight()
+            one.poll()
+            one.snapshot()
 
 
 def frozen_beside_a_short_log():
     """Return a flow whose mirror stood for 203 s and lost 19,800 records of each of two partitions."""
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     one.rest()
     minutely(one, 367, first=1)
     minutely(one, 203, first=368, copied=False, commits=False)
@@ -259,7 +260,7 @@ def test_a_mirror_that_stands_again_before_it_is_counted_keeps_both_losses():
 def test_markers_of_transactions_beside_a_short_log_are_no_loss():
     # Each second leaves a marker, for which the copy has nothing: its end falls behind N, more and more.
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     minutely(one, 1800, first=1, markers=1)
     assert found(one) == []
     # Its log becomes longer, so that the mirror is seen past the start; then it stops writing offsets.
@@ -272,7 +273,7 @@ def test_markers_of_transactions_beside_a_short_log_are_no_loss():
 @pytest.mark.parametrize("each", [1, 10])
 def test_markers_are_no_loss_of_a_mirror_that_copies_on_and_writes_no_offsets(each):
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     minutely(one, 787, first=1, each=each, markers=1)
     for first in range(788, 1028, 10):
         minutely(one, 10, first=first, each=each, markers=1, commits=False)
@@ -285,7 +286,7 @@ def test_markers_are_no_loss_of_a_mirror_that_copies_on_and_writes_no_offsets(ea
 
 def test_what_a_mirror_that_stands_loses_of_a_topic_with_markers_is_told():
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     minutely(one, 787, first=1, each=10, markers=1)
     minutely(one, 203, first=788, each=10, markers=1, copied=False, commits=False)
     lost = 198 * 11  # markers are among them
@@ -301,7 +302,7 @@ def test_what_a_mirror_that_stands_loses_of_a_topic_with_markers_is_told():
 def test_what_was_lost_while_the_target_was_away_is_counted_by_what_its_copy_lacks():
     # Neither offsets nor copies are read meanwhile, and the mirror goes on as soon as both are again.
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     one.rest()
     minutely(one, 607, first=1)
     note, read_to_ms = one.b.heads.note, one.now
@@ -309,7 +310,7 @@ def test_what_was_lost_while_the_target_was_away_is_counted_by_what_its_copy_lac
     for _ in range(30):
         minutely(one, 10, first=1, copied=False, commits=False)
         one.flow.read_to_ms = read_to_ms
-        one.sight()
+        one.snapshot()
     one.b.heads.note = note
     for partition in (0, 1):
         one.target_ends["A.orders", partition] += 500
@@ -321,7 +322,7 @@ def test_what_was_lost_while_the_target_was_away_is_counted_by_what_its_copy_lac
 def test_a_burst_after_a_pause_is_no_loss_though_its_copy_was_looked_at_before_it(flush_s):
     # Each batch is deleted as soon as it is copied, as Kafka Streams does; then nothing comes for ten minutes.
     one = Mirrored({"orders": 2, "other": 1}, flush_s=float(flush_s))
-    one.look()
+    one.poll()
 
     def second(number, *, batch=0):
         one.now += S
@@ -337,19 +338,19 @@ def test_a_burst_after_a_pause_is_no_loss_though_its_copy_was_looked_at_before_i
     for number in range(1, 785):
         second(number, batch=100 if number <= 180 else 0)
         if number % 10 == 0:
-            one.look()
-            one.sight()
+            one.poll()
+            one.snapshot()
     note = one.b.heads.note
     one.b.heads.note = lambda *_: None  # it was looked at just before
     second(785, batch=3000)
-    one.look()
+    one.poll()
     one.b.heads.note = note
     assert told(one) == (Verdict.HEALTHY, None)
     assert found(one) == []
     for number in range(786, 785 + flush_s):
         second(number)
         if number % 10 == 0:
-            one.look()
+            one.poll()
         assert told(one) == (Verdict.HEALTHY, None)
 
 
@@ -358,7 +359,7 @@ def test_what_can_not_be_told_from_the_traffics_bursts_is_no_loss(short):
     # All is copied and no offset is written any more; retention takes all that there is. By the line between
     # two looks the copy may seem to lack some records.
     one = Mirrored(flush_s=60.0)
-    one.look()
+    one.poll()
     minutely(one, 600, first=1, each=10, burst=300)
     minutely(one, 130, first=601, each=10, burst=300, commits=False)
     for name in one.target_ends:
@@ -366,7 +367,7 @@ def test_what_can_not_be_told_from_the_traffics_bursts_is_no_loss(short):
     one.starts = dict(one.ends)
     for _ in range(20):
         one.now += 10 * S
-        one.look()
+        one.poll()
         assert found(one) == []
 
 
@@ -375,7 +376,7 @@ def test_a_finding_has_the_numbers_that_a_person_checks_it_by(flow):
     stand(flow, ahead=122)
     flow.starts = {("orders", 0): stood + 123}
     flow.go(10)
-    (one,) = flow.sight().findings
+    (one,) = flow.snapshot().findings
     assert one.sentence.startswith(
         "Retention on A deleted 1 record of orders-0 before it was replicated: its log starts at 6123 (seen"
     )
@@ -410,7 +411,7 @@ def test_what_is_not_read_any_more_may_have_come(flow, what):
         came, flow.target_ends = flow.target_ends, dict(ends)
         noted = flow.b.heads.note
         flow.b.heads.note = lambda *_: None
-        flow.look()
+        flow.poll()
         flow.b.heads.note = noted
         flow.target_ends = came
         if what == "offsets":
@@ -423,14 +424,14 @@ def test_where_no_copy_is_known_nothing_is_lost_after_offsets_are_not_read_any_m
     one = Mirrored(target={})
     one.target_ends = {("elsewhere", 0): 0}
     one.b.note_topics({"elsewhere": 1})
-    one.look()
+    one.poll()
     each = partial(busy, one, copied=False)
     one.go(60, each=each)
     read_to_ms = one.now
     one.starts = {name: end + 500 for name, end in one.ends.items()}
     for _ in range(30):
-        one.go(10, each=partial(busy, one, copied=False, commits=False), look=100)
-        one.look()
+        one.go(10, each=partial(busy, one, copied=False, commits=False), poll=100)
+        one.poll()
         one.flow.read_to_ms = read_to_ms
         assert found(one) == []
 
@@ -442,20 +443,20 @@ def test_a_copy_that_is_looked_at_no_more_may_have_got_all_since_a_mirror_stood(
         flow.now += 10 * S
         for partition in (0, 1):
             flow.target_ends["A.orders", partition] = flow.ends["orders", partition]
-        flow.target_ends, unseen = ends, flow.target_ends
-        looked_ms = int(flow.b.heads.sampled_ms.max())
+        flow.target_ends, failed_flow = ends, flow.target_ends
+        polled_ms = int(flow.b.heads.sampled_ms.max())
         flow.b.heads.note, noted = (lambda *_: None), flow.b.heads.note
-        if flow.now - looked_ms > 60 * S:
+        if flow.now - polled_ms > 60 * S:
             flow.starts = {name: end - 5 for name, end in flow.ends.items()}
-        flow.look()
-        flow.b.heads.note, flow.target_ends = noted, unseen
+        flow.poll()
+        flow.b.heads.note, flow.target_ends = noted, failed_flow
         assert found(flow) == []
 
 
 @pytest.mark.parametrize(("few", "least"), [(123, None), (1300, 625)])
 def test_of_a_copy_that_was_never_seen_at_rest_only_what_is_certain_is_told(few, least):
     one = Mirrored()
-    one.look()
+    one.poll()
     one.go(60, each=lambda: busy(one))
     stood = one.ends["orders", 0]
     stand(one)
@@ -463,17 +464,17 @@ def test_of_a_copy_that_was_never_seen_at_rest_only_what_is_certain_is_told(few,
     one.go(30)
     # No more had come when it stood, by the looks before and what its copy got since.
     assert found(one) == ([] if least is None else [(0, least, stood + 675, stood + few - 1)])
-    assert [each.records_most for each in one.sight().findings] == [few] * (least is not None)
+    assert [each.records_most for each in one.snapshot().findings] == [few] * (least is not None)
 
 
 def test_a_number_that_is_not_known_is_told_with_its_bounds():
     one = Mirrored()
-    one.look()
+    one.poll()
     one.go(60, each=lambda: busy(one))
     stand(one)
     one.starts = {("orders", 0): 7300}
     one.go(30)
-    (told_of,) = one.sight().findings
+    (told_of,) = one.snapshot().findings
     assert told_of.sentence.startswith(
         "Retention on A deleted between 625 and 1,300 records of orders-0 before they were replicated: its log"
     )
@@ -487,18 +488,18 @@ def test_where_there_is_no_copy_all_is_lost_that_was_deleted_behind_the_offset()
     one = Mirrored(target={})
     one.target_ends = {("elsewhere", 0): 0}
     one.b.note_topics({"elsewhere": 1})
-    one.look()
+    one.poll()
     one.go(60, each=partial(busy, one, copied=False))
     one.go(60, each=partial(busy, one, copied=False, commits=False))
     one.starts = {("orders", 0): 6123}
     one.go(10)
-    (told_of,) = one.sight().findings
+    (told_of,) = one.snapshot().findings
     assert told_of.sentence.endswith("and none of the records after it had reached B.")
 
 
 def test_a_group_that_commits_the_same_offset_again_and_again_is_overtaken():
     one = Mirrored({"orders": 1}, lag_from="group", group="mm")
-    one.look()
+    one.poll()
 
     def moves():
         one.write(100)
@@ -532,10 +533,10 @@ def test_what_may_be_lost_is_told_beside_a_standstill_where_no_look_proves_it():
     told = one.verdict()
     assert (told.verdict, told.cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
     assert "up to 50 records may be lost to retention" in told.sentence
-    assert not one.sight().findings
+    assert not one.snapshot().findings
     one.target_ends["A.orders", 0] += 450  # it goes on, and it is a suspicion that they were
     one.go(200, each=each)
-    (told_of,) = one.sight().findings
+    (told_of,) = one.snapshot().findings
     assert (told_of.proved, told_of.records, told_of.records_most) == (False, 0, 50)
     start = one.starts["orders", 0]
     assert (told_of.first_offset, told_of.last_offset) == (start - 50, start - 1)
@@ -545,13 +546,13 @@ def test_what_may_be_lost_is_told_beside_a_standstill_where_no_look_proves_it():
     )
     assert (one.verdict().verdict, one.flow.detectors.retention.total["orders"]) == (Verdict.HEALTHY, 0)
     one.go(900, each=each)
-    assert not one.sight().findings
+    assert not one.snapshot().findings
 
 
 @pytest.mark.parametrize(("lost", "least"), [(0, None), (500, 100)])
 def test_markers_that_came_since_the_last_rest_are_no_loss_and_hide_none(lost, least):
     one = Mirrored({"orders": 1}, flush_s=10.0)
-    one.look()
+    one.poll()
     next_offset, second = 0, 0
 
     def beat(rate, *, runs=True):
@@ -566,8 +567,8 @@ def test_markers_that_came_since_the_last_rest_are_no_loss_and_hide_none(lost, l
             if second % 10 == 0 and rate:
                 one.commit(to=next_offset - 1)
         if second % 10 in (0, 2):
-            one.look()
-        one.sight()
+            one.poll()
+        one.snapshot()
 
     for _ in range(2):
         beat(100)
@@ -589,7 +590,7 @@ def test_markers_that_came_since_the_last_rest_are_no_loss_and_hide_none(lost, l
 def test_a_loss_is_told_where_looks_follow_one_another_and_the_log_never_rests():
     # As in the drill: 38 records a second, offsets each minute, the source looked at soon after its copy.
     one = Mirrored({"orders": 1}, flush_s=60.0)
-    one.look()
+    one.poll()
     stood = 0
     for second in range(1, 301):
         one.now += S
@@ -608,11 +609,11 @@ def test_a_loss_is_told_where_looks_follow_one_another_and_the_log_never_rests()
         if second % 10 == 2:
             one.target_ends, real = seen, one.target_ends
             noted, one.b.heads.note = one.b.heads.note, lambda *_: None
-            one.look()
+            one.poll()
             one.b.heads.note, one.target_ends = noted, real
         one.flow.read_to_ms = one.now
-        one.sight()
-    (told_of,) = one.sight().findings
+        one.snapshot()
+    (told_of,) = one.snapshot().findings
     assert told_of.records <= one.starts["orders", 0] - stood <= told_of.records_most
     assert told(one) == (Verdict.STALLED, Cause.OVERTAKEN)
 
@@ -624,13 +625,13 @@ def test_a_mirror_that_stands_goes_on_standing_where_its_target_does_not_answer_
         verdict = flow.verdict()
         assert (verdict.verdict, verdict.cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
         flow.starts = {name: end - 500 for name, end in flow.ends.items()}
-        flow.look()
+        flow.poll()
     assert "may be lost to retention" in verdict.sentence
     assert found(flow) == []
 
 
 def test_records_that_come_after_all_leave_no_less_than_nothing():
-    bounds = Passing(0, 0, start=2000, told=Overtaken("orders", 0, 0, 2000, 0, 0), least=1500, most=1200)
+    bounds = LossBounds(0, 0, start=2000, told=Overtaken("orders", 0, 0, 2000, 0, 0), least=1500, most=1200)
     assert bounds.range() == (1200, 1200)
     bounds.most = -7
     assert bounds.range() == (0, 0)

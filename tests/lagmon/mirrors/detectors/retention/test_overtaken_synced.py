@@ -21,7 +21,7 @@ class Synced:
 
     def __init__(self, *, syncs=True, seen=7, each=0, **flow):
         self.one = Mirrored({"orders": 1}, flush_s=60.0, **flow)
-        self.one.look()
+        self.one.poll()
         self.syncs, self.seen_late_s, self.each = syncs, seen, each
         self.next = self.synced = self.second = 0
         self.previous = None
@@ -29,7 +29,7 @@ class Synced:
         self.markers_lost = 0  # of the offsets that are lost
 
     @property
-    def copy_end(self):
+    def target_end(self):
         return self.one.target_ends["A.orders", 0]
 
     def copy(self, to):
@@ -44,19 +44,19 @@ class Synced:
             if not marker:
                 self.next += 1
                 continue
-            if self.previous != self.next - 1 or self.copy_end >= self.synced + 1 + SYNC_EVERY:
+            if self.previous != self.next - 1 or self.target_end >= self.synced + 1 + SYNC_EVERY:
                 self.sync()
-            count = min(to - self.next, marker, self.synced + 1 + SYNC_EVERY - self.copy_end)
+            count = min(to - self.next, marker, self.synced + 1 + SYNC_EVERY - self.target_end)
             self.next += count
             self.previous = self.next - 1
             self.one.target_ends["A.orders", 0] += count
 
     def sync(self):
-        self.synced = self.copy_end
+        self.synced = self.target_end
         if self.syncs:
             self.one.flow.syncs.note("orders", 0, upstream=self.next, downstream=self.synced, live=True)
 
-    def look(self, lag, name, end, *, start=None):
+    def poll(self, lag, name, end, *, start=None):
         place = np.array([lag.places.of(name)[0]], np.int32)
         lag.note_polled(place, np.array([end]), np.array([end]), self.one.now, read_ms=self.one.now)
         if start is not None:
@@ -74,12 +74,12 @@ class Synced:
                 if commits and self.second % 60 == 0:
                     one.commit(to=self.next)
             if self.second % 10 == 0:
-                self.look(one.b, "A.orders", self.copy_end)
+                self.poll(one.b, "A.orders", self.target_end)
             if self.second % 10 == self.seen_late_s:
-                self.look(one.a, "orders", one.ends["orders", 0], start=one.starts.get(("orders", 0), 0))
+                self.poll(one.a, "orders", one.ends["orders", 0], start=one.starts.get(("orders", 0), 0))
             one.flow.read_to_ms = one.b.listed_ms = one.now
             if self.second % 10 == 9:
-                one.sight()
+                one.snapshot()
         return self
 
     def compact(self):
@@ -116,7 +116,7 @@ def test_a_loss_of_seconds_is_counted_by_syncs_where_looks_leave_it_open(syncs, 
     one.go(400, 75)
     assert one.lost > 300
     assert one.lost - within <= one.counted <= one.lost
-    told_of = next(found for found in one.one.sight().findings if found.code is Cause.OVERTAKEN)
+    told_of = next(found for found in one.one.snapshot().findings if found.code is Cause.OVERTAKEN)
     assert told_of.records <= one.lost <= told_of.records_most
     assert (one.counted == 0) is not syncs
 
@@ -181,7 +181,7 @@ def test_syncs_of_another_mirror_prove_nothing_that_the_looks_leave_no_room_for(
         one.one.flow.syncs.note("orders", 0, upstream=at, downstream=at - 40_000, live=True)
     one.go(400, 75)
     assert one.counted == 0
-    told_of = next(found for found in one.one.sight().findings if found.code is Cause.OVERTAKEN)
+    told_of = next(found for found in one.one.snapshot().findings if found.code is Cause.OVERTAKEN)
     assert (told_of.records, told_of.proved) == (0, False)
     assert told_of.records_most >= one.lost
 
@@ -192,7 +192,7 @@ def check_lost_records(one, *, within):
     A marker ends one record at least, so that half of the offsets have a record where any are markers; of the
     first marker that may be one that was copied. How many more have one, nobody can tell of a log that is gone.
     """
-    told_of = next(found for found in one.one.sight().findings if found.code is Cause.OVERTAKEN)
+    told_of = next(found for found in one.one.snapshot().findings if found.code is Cause.OVERTAKEN)
     offsets = told_of.last_offset - told_of.first_offset + 1
     assert one.lost - within <= offsets <= one.lost
     assert told_of.records == one.counted == (offsets // 2 if one.each else offsets)
@@ -257,7 +257,7 @@ def test_a_gap_of_any_length_that_the_mirror_had_passed_is_no_loss_by_its_syncs(
     one.go(190, 75)
     one.one.starts = {("orders", 0): one.next}
     one.go(60, 75)
-    assert not [told for told in one.one.sight().findings if told.proved]
+    assert not [told for told in one.one.snapshot().findings if told.proved]
     one.runs = True
     one.go(400, 75)
     assert (one.lost, one.counted) == (0, 0)
@@ -278,7 +278,7 @@ def test_of_a_topic_that_is_compacted_one_record_at_least_is_lost():
     one = Synced().compact().go(400, 75)
     one.freeze_and_delete(rate=75, stands_s=190, kept=190 * 75 - 4000)
     one.go(400, 75)
-    told_of = next(told for told in one.one.sight().findings if told.code is Cause.OVERTAKEN)
+    told_of = next(told for told in one.one.snapshot().findings if told.code is Cause.OVERTAKEN)
     assert told_of.proved
     assert told_of.records == one.counted == 1
     assert told_of.records_most >= one.lost > 3000
@@ -300,10 +300,10 @@ def test_what_an_exactly_once_mirror_writes_beside_records_takes_no_loss_back():
     go(190, runs=False)
     one.one.starts = {("orders", 0): one.next + 1000}
     go(60, runs=False)
-    proved = next(told.records for told in one.one.sight().findings if told.code is Cause.OVERTAKEN)
+    proved = next(told.records for told in one.one.snapshot().findings if told.code is Cause.OVERTAKEN)
     assert 800 < proved <= 1000
     go(400)
-    told_of = next(told for told in one.one.sight().findings if told.code is Cause.OVERTAKEN)
+    told_of = next(told for told in one.one.snapshot().findings if told.code is Cause.OVERTAKEN)
     assert one.lost == 1000
     assert one.counted == told_of.records == proved
     assert told_of.records_most >= 1000
@@ -318,7 +318,7 @@ def test_a_mirror_that_goes_on_at_the_logs_end_lacks_more_than_was_deleted():
     one.lost, one.next, one.previous = one.one.ends["orders", 0] - one.next, one.one.ends["orders", 0], None
     one.runs = True
     one.go(300, 10)
-    told_of = next(told for told in one.one.sight().findings if told.code is Cause.OVERTAKEN)
+    told_of = next(told for told in one.one.snapshot().findings if told.code is Cause.OVERTAKEN)
     assert one.lost > 2000
     assert one.lost - 400 <= told_of.records <= one.lost <= told_of.records_most
     assert "with auto.offset.reset=latest the mirror continues at the log end" in told_of.sentence

@@ -24,11 +24,11 @@ class Mirror:
         self.one = Mirrored({"orders": 1}, flush_s=1.0, **settings)
         self.syncs, self.at, self.synced = syncs, START, -1
         self.one.starts["orders", 0] = self.one.ends["orders", 0] = START
-        self.one.look()
+        self.one.poll()
         self.ids("one")
         while self.at < written:
             self.second()
-        self.one.look()
+        self.one.poll()
 
     def ids(self, source="one", target="of A"):
         self.one.flow.note_ids("A", {"orders": source}, self.one.now)
@@ -56,10 +56,10 @@ class Mirror:
         if commits:
             one.commit(to=self.at)
         if one.now % (10 * S) == 0:
-            one.look()
+            one.poll()
             self.ids()
         if one.now % (5 * S) == 0:
-            one.sight()
+            one.snapshot()
 
     def go(self, seconds):
         for _ in range(seconds):
@@ -67,7 +67,7 @@ class Mirror:
         return self
 
     def events(self):
-        found = self.one.sight()
+        found = self.one.snapshot()
         return events_of(found.repeats, source="A", target="B")
 
     def event(self):
@@ -95,8 +95,8 @@ def test_a_worker_that_was_frozen_wakes_after_another_took_over():
     assert sentence.startswith(
         "MirrorMaker copied 260 records of orders-0 to B again. Its next offset on A went"
     )
-    assert judge_flow(mirror.one.flow, mirror.one.sight()).verdict is Verdict.HEALTHY
-    assert mirror.one.sight().findings == () or mirror.one.sight().findings[0].code is Cause.DUPLICATING
+    assert judge_flow(mirror.one.flow, mirror.one.snapshot()).verdict is Verdict.HEALTHY
+    assert mirror.one.snapshot().findings == () or mirror.one.snapshot().findings[0].code is Cause.DUPLICATING
 
 
 def test_lost_offsets_have_all_copied_again_from_the_start():
@@ -159,7 +159,7 @@ def test_a_topic_that_was_re_created_is_not_copied_again(side):
         one.target_ends["A.orders", 0] += 10
         mirror.at += 10
         one.commit(to=mirror.at)
-        one.look()
+        one.poll()
         one.flow.note_ids("A", {"orders": "another" if side == "source" else "one"}, one.now)
         told = mirror.events()
         assert all(event.records == 0 for event in told)
@@ -177,13 +177,13 @@ def test_what_is_read_of_the_same_offsets_topic_again_is_no_step_back():
 
 def test_what_is_read_at_a_start_is_history():
     one = Mirrored({"orders": 1})
-    one.look()
+    one.poll()
     for offset in (100, 200, 50, 300):
         one.now += S
         one.commit(to=offset, live=False)
         one.flow.syncs.note("orders", 0, upstream=offset, downstream=offset + one.now % 7, live=False)
     one.flow.note_ids("A", {"orders": "one"}, one.now)
-    assert one.sight().repeats == ()
+    assert one.snapshot().repeats == ()
 
 
 def test_under_exactly_once_it_is_a_finding():
@@ -195,7 +195,7 @@ def test_under_exactly_once_it_is_a_finding():
     mirror.one.commit(to=peak)
     mirror.go(60)
     assert mirror.event()[1:5] == (peak, peak - 100, 100, 100)
-    told = [one for one in mirror.one.sight().findings if "exactly once" in one.sentence]
+    told = [one for one in mirror.one.snapshot().findings if "exactly once" in one.sentence]
     assert [(one.code, one.verdict, one.records, one.first_offset, one.last_offset) for one in told] == [
         (Cause.DUPLICATING, Verdict.REPEATING, 100, peak - 100, peak - 1)
     ]
@@ -210,13 +210,13 @@ def test_it_is_listed_for_a_day_and_kept_over_a_restart():
     document = json.loads(json.dumps(holding_document(KeptHolding.of(mirror.one.flow))))
     again = Mirrored({"orders": 1})
     again.now = mirror.one.now
-    again.look()
-    again.flow.detectors.repeats.take_up(read_holding(document).repeats)
-    assert events_of(again.sight().repeats, source="A", target="B") == mirror.events()
+    again.poll()
+    again.flow.detectors.repeats.restore(read_holding(document).repeats)
+    assert events_of(again.snapshot().repeats, source="A", target="B") == mirror.events()
     again.now = kept.last_ms + KEPT_MS
-    assert len(again.sight().repeats) == 1
+    assert len(again.snapshot().repeats) == 1
     again.now += 1
-    assert again.sight().repeats == ()
+    assert again.snapshot().repeats == ()
 
 
 def repeat(partition=0, topic="orders", at_ms=NOW, **told):
@@ -267,7 +267,7 @@ def test_it_is_in_the_documents_of_the_flow():
     mirror = Mirror().go(25)
     mirror.copy(mirror.at - 50, mirror.at, fresh=True)
     mirror.go(120)
-    flow, found = mirror.one.flow, mirror.one.sight()
+    flow, found = mirror.one.flow, mirror.one.snapshot()
     document = flow_document(flow, found, judge_flow(flow, found), since_ms=0)
     (event,) = json.loads(json.dumps(document["events"]))
     assert (event["kind"], event["records"], event["records_most"]) == ("went_back", 50, 50)

@@ -22,7 +22,7 @@ class Synced:
         self.rate, self.second, self.numbers, self.seen = rate, 0, 0, set()
         self.at = self.flushed = self.synced = 0
         self.fresh = self.runs = True
-        self.one.look()
+        self.one.poll()
 
     def sync(self, upstream, downstream):
         self.numbers, self.synced, self.fresh = self.numbers + 1, downstream, False
@@ -49,13 +49,13 @@ class Synced:
             if self.runs:
                 self.copy()
             if self.second % 10 == 0:
-                one.look()
+                one.poll()
                 at = [int(lag.heads.end[0]) for lag in (one.a, one.b)]
                 self.progress.estimate(
                     "orders", 0, target_end=at[1], at_ms=one.now, source_end=at[0], source_at_ms=one.now
                 )
                 self.seen.add(told(one)[0])
-                self.seen.update((each.code, each.proved) for each in one.sight().findings)
+                self.seen.update((each.code, each.proved) for each in one.snapshot().findings)
         return self
 
     def kill(self, *, to=None, down_s=15):

@@ -27,15 +27,15 @@ def again(one, count):
 
 
 def found(one):
-    return [(each.code, each.partition, each.records, each.first_offset) for each in one.sight().findings]
+    return [(each.code, each.partition, each.records, each.first_offset) for each in one.snapshot().findings]
 
 
 @pytest.fixture
 def flow():
     """Give a flow with offsets each 5 s and 100 records between them, watched for two minutes."""
     one = Mirrored(flush_s=5.0)
-    one.look()
-    return one.go(120, each=lambda: busy(one), step=5, look=10)
+    one.poll()
+    return one.go(120, each=lambda: busy(one), step=5, poll=10)
 
 
 @pytest.mark.parametrize("step", [1, 5, 40])
@@ -44,11 +44,11 @@ def test_an_old_offset_that_is_written_late_repeats_nothing(flow, step):
     flow.now += 5 * S
     busy(flow, commits=False)
     flow.commit(to=at - step)
-    flow.look()
+    flow.poll()
     seen = {told(flow)}
     assert "or stored an old offset" in flow.verdict().sentence
     for _ in range(30):
-        flow.go(5, each=lambda: busy(flow), step=5, look=5)
+        flow.go(5, each=lambda: busy(flow), step=5, poll=5)
         seen.add(told(flow))
         assert found(flow) == []
     assert seen == {(Verdict.UNKNOWN, None), (Verdict.HEALTHY, None)}
@@ -58,7 +58,7 @@ def test_an_old_offset_that_is_written_late_repeats_nothing(flow, step):
 @pytest.mark.parametrize("seed", [10, 22, 45, 367])  # of 500 these seemed to repeat by the most
 def test_an_old_offset_that_is_late_among_bursts_repeats_nothing(seed):
     chance, one = random.Random(seed), Mirrored(flush_s=5.0)
-    one.look()
+    one.poll()
     late_at = chance.randrange(200, 206)
     for second in range(270):
         one.now += S
@@ -71,7 +71,7 @@ def test_an_old_offset_that_is_late_among_bursts_repeats_nothing(seed):
         if second == late_at:
             one.commit(to=int(one.flow.windows.next_offset[one.slot()]) - chance.randrange(10, 60))
         if second % 10 == 0:
-            one.look()
+            one.poll()
             assert found(one) == []
 
 
@@ -80,10 +80,10 @@ def test_what_comes_again_is_told_at_once_where_nothing_else_is_written(flow):
     flow.now += 5 * S
     flow.commit(to=at - 30)
     again(flow, 30)
-    flow.look()
+    flow.poll()
     assert told(flow) == (Verdict.REPEATING, Cause.DUPLICATING)
     assert found(flow) == [(Cause.DUPLICATING, 0, 30, at - 30)]
-    (one,) = flow.sight().findings
+    (one,) = flow.snapshot().findings
     assert (
         f"30 records of orders-0 reached B again: the mirror's offset went back from {at} to {at - 30} at"
         in one.sentence
@@ -105,12 +105,12 @@ def test_what_came_again_shows_by_the_copy_once_the_mirror_is_past_it(flow):
     flow.now += 5 * S
     busy(flow, commits=False, each=500)
     flow.commit(to=at - 300)
-    flow.look()
+    flow.poll()
     assert told(flow)[0] is Verdict.UNKNOWN  # a copy that grows by less than is new shows nothing
     again(flow, 300)
     flow.go(30, each=lambda: busy(flow), step=5)
     assert found(flow) == [(Cause.DUPLICATING, 0, 300, at - 300)]
-    assert "which is 300 more than the offsets." in flow.sight().findings[0].sentence
+    assert "which is 300 more than the offsets." in flow.snapshot().findings[0].sentence
 
 
 def test_a_mirror_that_copies_on_from_far_back_is_told_before_it_is_past_it(flow):
@@ -122,7 +122,7 @@ def test_a_mirror_that_copies_on_from_far_back_is_told_before_it_is_past_it(flow
         flow.write(5000, copied=False)  # far more is new than it copies
         again(flow, 100)
         flow.commit(to=back + 100 * number)
-        flow.go(5, look=5)
+        flow.go(5, poll=5)
     assert told(flow) == (Verdict.REPEATING, Cause.DUPLICATING)
     ((code, _, records, first),) = found(flow)
     assert (code, first) == (Cause.DUPLICATING, back)
@@ -141,13 +141,13 @@ def test_a_mirror_that_stands_where_it_went_back_to_is_unknown_until_it_copies(f
     flow.commit(to=at)  # a second time: it stays what it was when the partition moves on
     flow.now += 5 * S
     flow.commit(to=at - 30)
-    flow.look()
+    flow.poll()
     for _ in range(waits_s // 5 + 1):
-        flow.go(5, each=other, step=5, look=5)
+        flow.go(5, each=other, step=5, poll=5)
         assert told(flow) == (Verdict.UNKNOWN, None)
         assert f"went back from offset {at} to {at - 30}" in flow.verdict().sentence
     again(flow, 30)
-    flow.go(5, each=other, step=5, look=5)
+    flow.go(5, each=other, step=5, poll=5)
     assert told(flow) == (Verdict.REPEATING, Cause.DUPLICATING)
     flow.go(60, each=lambda: busy(flow), step=5)
     assert (told(flow), found(flow)) == (
@@ -159,7 +159,7 @@ def test_a_mirror_that_stands_where_it_went_back_to_is_unknown_until_it_copies(f
 def test_a_mirror_that_went_back_and_leaves_new_records_stands(flow):
     flow.now += 5 * S
     flow.commit(to=flow.ends["orders", 0] - 30)
-    flow.look()
+    flow.poll()
 
     def other():
         flow.write(10, copied=False)
@@ -181,12 +181,12 @@ def test_nothing_comes_again_to_a_copy_that_was_made_anew(flow, first):
         else:
             flow.target_ends["A.orders", 0] = 0
             flow.flow.note_ids("B", {"A.orders": "two"}, flow.now)
-    flow.look()
+    flow.poll()
     for copied in range(500, at, 500):
         flow.now += 5 * S
         flow.target_ends["A.orders", 0] = copied
         flow.commit(to=copied)
-        flow.look()
+        flow.poll()
         assert [code for code, *_ in found(flow) if code is Cause.DUPLICATING] == []
 
 
@@ -195,7 +195,7 @@ def test_without_a_look_at_the_copy_it_counts_that_the_mirror_goes_on_from_there
     one = Mirrored(target={})
     one.target_ends = {("elsewhere", 0): 0}
     one.b.note_topics({"elsewhere": 1})
-    one.look()
+    one.poll()
 
     def each(*, to=None):
         one.write(10, copied=False)
@@ -206,8 +206,8 @@ def test_without_a_look_at_the_copy_it_counts_that_the_mirror_goes_on_from_there
     one.now += 5 * S
     one.write(10, copied=False)
     one.commit(to=at - 50)
-    one.go(5, each=lambda: one.commit(to=at - 40 if goes_on else at), step=5, look=5)
-    assert [each.code for each in one.sight().findings] == ([Cause.DUPLICATING] if goes_on else [])
+    one.go(5, each=lambda: one.commit(to=at - 40 if goes_on else at), step=5, poll=5)
+    assert [each.code for each in one.snapshot().findings] == ([Cause.DUPLICATING] if goes_on else [])
 
 
 def test_a_second_writer_repeats_and_is_told(flow):
@@ -219,8 +219,8 @@ def test_a_second_writer_repeats_and_is_told(flow):
         busy(flow, commits=False)
         again(flow, 100)
         flow.commit(to=flow.ends["orders", 0] - 120)
-        flow.look()
-        flow.sight()
+        flow.poll()
+        flow.snapshot()
     ((code, _, records, _),) = found(flow)
     assert code is Cause.DUPLICATING
     assert 500 <= records <= 1000
@@ -233,7 +233,7 @@ def test_old_offsets_that_come_late_several_times_repeat_nothing(flow):
         flow.now += 5 * S
         busy(flow, commits=False)
         flow.commit(to=flow.ends["orders", 0] - 120)
-        flow.look()
+        flow.poll()
         assert found(flow) == []
 
 
@@ -243,16 +243,16 @@ def test_a_topic_that_was_made_anew_lately_repeats_nothing(flow):
     for _ in range(10):
         flow.now += 5 * S
         busy(flow)
-        flow.look()
-        flow.sight()
+        flow.poll()
+        flow.snapshot()
     flow.now += 5 * S
     flow.commit(to=flow.ends["orders", 0] - 30)
     again(flow, 30)
     flow.now += S
     flow.flow.note_ids("A", {"orders": "two"}, flow.now)
-    flow.look()
+    flow.poll()
     assert Cause.DUPLICATING not in {code for code, *_ in found(flow)}
-    assert flow.sight().rewinds == {}
+    assert flow.snapshot().rewinds == {}
 
 
 def test_an_old_offset_that_is_late_takes_back_what_another_made_seem(flow):
@@ -262,16 +262,16 @@ def test_an_old_offset_that_is_late_takes_back_what_another_made_seem(flow):
         flow.now += 5 * S
         busy(flow, commits=False)
         flow.commit(to=to)
-        flow.look()
+        flow.poll()
     flow.go(30, each=lambda: busy(flow), step=5)
-    assert flow.sight().rewinds["orders", 0].means is Rewound.LATE
+    assert flow.snapshot().rewinds["orders", 0].means is Rewound.LATE
     assert found(flow) == []
 
 
 def test_of_many_steps_back_at_once_some_are_judged_at_each_look(monkeypatch):
     monkeypatch.setattr("lagmon.mirrors.detectors.rewinds.rewinds.AT_ONCE", 3)
     one = Mirrored({"orders": 10}, flush_s=5.0)
-    one.look()
+    one.poll()
 
     def each(step=0):
         for partition in range(10):
@@ -283,9 +283,9 @@ def test_of_many_steps_back_at_once_some_are_judged_at_each_look(monkeypatch):
     each(150)
     for partition in range(10):
         one.target_ends["A.orders", partition] += 50
-    one.look()
-    for looks in range(1, 5):
-        assert len(found(one)) == min(10, 3 * looks)
+    one.poll()
+    for polls in range(1, 5):
+        assert len(found(one)) == min(10, 3 * polls)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_a_step_back_waits_for_its_topic_s_id_for_as_long_as_rounds_of_ids_take(
     flow, monkeypatch, every_s, waited_s, believed
 ):
     monkeypatch.setattr(
-        "lagmon.mirrors.metadata.id_rounds.IDS_EVERY_S", every_s
+        "lagmon.mirrors.metadata.topics.IDS_EVERY_S", every_s
     )  # 120 s are those of 12,000 topics
     flow.flow.note_ids("A", {"orders": "one"}, flow.now)
     flow.now += 5 * S
@@ -311,7 +311,7 @@ def replay(flow, *, start=0, step=1000):
         again(flow, min(step, end + step - to))
         flow.now += 5 * S
         flow.commit(to=min(to, end))
-        flow.look()
+        flow.poll()
         yield flow
 
 
@@ -333,7 +333,7 @@ def test_an_offset_that_is_taken_away_and_put_where_it_was_repeats_nothing(flow)
     flow.flow.windows.reset("orders", 0, flow.now + S)
     flow.now += 10 * S
     flow.commit()
-    flow.go(60, each=lambda: busy(flow), step=5, look=5)
+    flow.go(60, each=lambda: busy(flow), step=5, poll=5)
     assert (told(flow), found(flow)) == ((Verdict.HEALTHY, None), [])
 
 
@@ -349,8 +349,8 @@ def test_an_offset_that_is_forgotten_or_of_a_topic_made_anew_is_no_step_back(flo
 
 
 @pytest.mark.parametrize("each", [3, 30])
-@pytest.mark.parametrize("look", [5, 10])
-def test_what_is_new_behind_an_end_that_fell_does_not_come_again(flow, each, look):
+@pytest.mark.parametrize("poll", [5, 10])
+def test_what_is_new_behind_an_end_that_fell_does_not_come_again(flow, each, poll):
     flow.ends["orders", 0] -= 100  # an unclean election: the copy keeps what the source has lost
     seen = set()
 
@@ -361,7 +361,7 @@ def test_what_is_new_behind_an_end_that_fell_does_not_come_again(flow, each, loo
         flow.commit(partition=1)
 
     for _ in range(24):
-        flow.go(look, each=goes_on, step=5, look=look)
+        flow.go(poll, each=goes_on, step=5, poll=poll)
         seen |= {code for code, *_ in found(flow)}
     assert seen == set()
     assert told(flow) == (Verdict.HEALTHY, None)
@@ -376,5 +376,5 @@ def test_before_the_source_was_looked_at_a_step_back_is_not_judged(flow):
         (place,) = flow.b.places.of("A.orders")[:1]
         flow.b.heads.note(np.array([place], np.int32), np.array([flow.target_ends["A.orders", 0]]), flow.now)
         assert found(flow) == []
-    flow.look()
+    flow.poll()
     assert [code for code, *_ in found(flow)] == [Cause.DUPLICATING]

@@ -10,7 +10,7 @@ from lagmon.mirrors.detectors.rewinds.steps import Ends, Rewound, judge_step
 NAN = float("nan")
 OPEN, REPEATED, LATE = Rewound.OPEN, Rewound.REPEATED, Rewound.LATE
 BEFORE = [0, 20, 40, 60, 80, 100]
-ENDS = Ends(source=100, source_ms=50, copy=100, copy_ms=40)
+ENDS = Ends(source=100, source_ms=50, copy=100, target_ms=40)
 
 
 def judged(offsets, distances, ends=ENDS):
@@ -73,6 +73,6 @@ def test_a_copy_that_has_grown_by_more_than_is_new_tells_without_another_offset(
 
 
 def test_without_a_copy_the_mirror_is_believed_to_copy_where_it_goes_on():
-    no_copy = Ends(100, 50, -1, -1, has_copy=False)
+    no_copy = Ends(100, 50, -1, -1, has_target=False)
     assert judged([*BEFORE, 60, 70], [NAN] * 8, no_copy) == (REPEATED, 10)
     assert judged([*BEFORE, 60, 150], [NAN] * 8, no_copy) == (OPEN, 0)

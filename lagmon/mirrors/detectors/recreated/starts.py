@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lagmon.mirrors.detectors.recreated.findings import finding, suspicion
-from lagmon.mirrors.detectors.recreated.followed import Followed, Remade
-from lagmon.mirrors.detectors.recreated.passage import Base, Passage, Sighted, judge_passage
+from lagmon.mirrors.detectors.recreated.followed import Followed, RecreatedTopic
+from lagmon.mirrors.detectors.recreated.outcome import Base, PartitionPoll, StartOutcome, judge_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,109 +64,117 @@ def bases(
     }
 
 
-def begin(
+def start_following(
     topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int, now_ms: int
-) -> Remade:
+) -> RecreatedTopic:
     """Note that a topic was re-created after `known_ms`, when its old id was last read (-1: unknown).
 
     A fall of N since then decides at once; the window's older offsets are forgotten.
     """
-    remade = Remade(topic, now_ms, known_ms=known_ms)
-    remade.open |= bases(topic, followed, places, known_ms=known_ms)
+    recreated = RecreatedTopic(topic, now_ms, known_ms=known_ms)
+    recreated.open |= bases(topic, followed, places, known_ms=known_ms)
     for partition in places:
         slot = followed.windows.slot(topic, partition)
         commits = followed.windows.commits(slot)
         fall = _fall(commits, known_ms)
         if slot is not None and fall is not None:
-            remade.open.pop(partition, None)
-            remade.decided[partition] = Passage.COPIED
+            recreated.open.pop(partition, None)
+            recreated.decided[partition] = StartOutcome.REPLICATED
             followed.windows.keep_newest(slot, len(commits) - fall)
             followed.windows.confirm(slot, now_ms)
-    return remade
+    return recreated
 
 
-def begin_from(remade: Remade, gone: Mapping[int, Base], followed: Followed, *, gone_ms: int) -> None:
+def start_from(
+    recreated: RecreatedTopic, gone: Mapping[int, Base], followed: Followed, *, gone_ms: int
+) -> None:
     """Use the positions in the old log that were kept when a list lacked the topic, at `gone_ms`.
 
     Everything in the windows was written later. If the mirror had no position before, it belongs to the new
     log.
     """
-    remade.gone_ms = remade.known_ms = gone_ms
-    for partition in remade.open.keys() - gone.keys():
-        slot = followed.windows.slot(remade.topic, partition)
+    recreated.gone_ms = recreated.known_ms = gone_ms
+    for partition in recreated.open.keys() - gone.keys():
+        slot = followed.windows.slot(recreated.topic, partition)
         if slot is not None:
-            followed.windows.confirm(slot, remade.at_ms)
-    remade.open = {partition: base for partition, base in gone.items() if partition not in remade.decided}
+            followed.windows.confirm(slot, recreated.at_ms)
+    recreated.open = {
+        partition: base for partition, base in gone.items() if partition not in recreated.decided
+    }
 
 
-def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, cadence_ms: int) -> None:
+def follow(
+    recreated: RecreatedTopic, followed: Followed, places: Mapping[int, Places], *, cadence_ms: int
+) -> None:
     """Decide what can be decided by now, for a mirror that writes its offsets so often."""
-    if not remade.open:
+    if not recreated.open:
         return
-    looks_ms = followed.source.sampled_ms, followed.target.sampled_ms
-    for partition in list(remade.open):
+    polls_ms = followed.source.sampled_ms, followed.target.sampled_ms
+    for partition in list(recreated.open):
         at = places.get(partition, (-1, -1))
         if at[0] < 0:
             continue
-        looked_ms = int(looks_ms[0][at[0]]), int(looks_ms[1][at[1]]) if at[1] >= 0 else -1
-        passage, found = _decide(remade, partition, followed, at, looked_ms, cadence_ms=cadence_ms)
-        if passage is None:
+        polled_ms = int(polls_ms[0][at[0]]), int(polls_ms[1][at[1]]) if at[1] >= 0 else -1
+        outcome, found = _decide(recreated, partition, followed, at, polled_ms, cadence_ms=cadence_ms)
+        if outcome is None:
             continue
-        del remade.open[partition]
-        remade.decided[partition] = passage
-        slot = followed.windows.slot(remade.topic, partition)
+        del recreated.open[partition]
+        recreated.decided[partition] = outcome
+        slot = followed.windows.slot(recreated.topic, partition)
         if slot is not None:
-            followed.windows.confirm(slot, remade.at_ms)
+            followed.windows.confirm(slot, recreated.at_ms)
         if found is not None:
-            remade.found.append(found)
+            recreated.found.append(found)
 
 
 def _decide(
-    remade: Remade,
+    recreated: RecreatedTopic,
     partition: int,
     followed: Followed,
     places: Places,
-    looked_ms: tuple[int, int],
+    polled_ms: tuple[int, int],
     *,
     cadence_ms: int,
-) -> tuple[Passage | None, MirrorFinding | None]:
+) -> tuple[StartOutcome | None, MirrorFinding | None]:
     """Return the outcome for a partition's start, None if not known yet, and the finding."""
-    slot = followed.windows.slot(remade.topic, partition)
-    base, commits = _advance(remade, (partition, slot), followed, places, looked_ms=looked_ms[0])
-    seen = _newest(followed, slot, places, looked_ms, base)
+    slot = followed.windows.slot(recreated.topic, partition)
+    base, commits = _advance(recreated, (partition, slot), followed, places, polled_ms=polled_ms[0])
+    seen = _newest(followed, slot, places, polled_ms, base)
     went_back = any(offset < base.next_offset + followed.by_record for offset, _ in commits)
-    passage = Passage.COPIED if went_back else None
+    outcome = StartOutcome.REPLICATED if went_back else None
     if seen is None:
-        return passage, None
-    killed = None if went_back else _killed(remade, base, seen, followed, places[1])
-    base, passage = killed or base, passage or judge_passage(killed or base, seen)
-    if passage is Passage.COPIED:
-        maybe_old = _maybe_of_old_log(remade, base, followed, slot)
+        return outcome, None
+    killed = None if went_back else _killed(recreated, base, seen, followed, places[1])
+    base, outcome = killed or base, outcome or judge_start(killed or base, seen)
+    if outcome is StartOutcome.REPLICATED:
+        maybe_old = _maybe_of_old_log(recreated, base, followed, slot)
         if maybe_old > seen.start:
-            passage = _doubted(base, seen, maybe_old, end=int(followed.source.end[places[0]]))
-        if passage is Passage.NOT_TOLD:
-            return passage, suspicion(remade, partition, seen, maybe_old, followed)
-    if passage is not Passage.PASSED_OVER:
-        return passage, None
-    is_new = _is_of_new_log(remade, commits, cadence_ms)
+            outcome = _judge_uncertain(base, seen, maybe_old, end=int(followed.source.end[places[0]]))
+        if outcome is StartOutcome.AMBIGUOUS:
+            return outcome, suspicion(recreated, partition, seen, maybe_old, followed)
+    if outcome is not StartOutcome.SKIPPED:
+        return outcome, None
+    is_new = _is_of_new_log(recreated, commits, cadence_ms)
     maybe_new = is_new or 0 <= base.log_most < max((offset for offset, _ in commits), default=-1)
-    is_read = _copy_is_read(remade, partition, seen, followed)
+    is_read = _target_id_is_read(recreated, partition, seen, followed)
     rests = _rests(seen, followed, places, cadence_ms)
     if not is_read or not (maybe_new or rests):
         return None, None
     most = seen.high if rests else None  # a mirror that reads beyond the end starts at the log start
     if is_new and commits[-1][0] > base.next_offset:
         most = commits[-1][0] - 1  # the record before it was replicated
-    return passage, finding(remade, partition, base, seen, followed, place=places[1], most=most)
+    return outcome, finding(recreated, partition, base, seen, followed, place=places[1], most=most)
 
 
-def _killed(remade: Remade, base: Base, seen: Sighted, followed: Followed, place: int) -> Base | None:
+def _killed(
+    recreated: RecreatedTopic, base: Base, seen: PartitionPoll, followed: Followed, place: int
+) -> Base | None:
     """Return the base of a mirror that was killed, and continued in the new log at its written offset.
 
     The target grew by more than all of the new log. What it had received after that offset by the last poll
     before was of the old log, and since then it grew by N's own growth only. None if that is not so.
     """
-    end, _ = followed.target.bounds_at(place, remade.known_ms)
+    end, _ = followed.target.bounds_at(place, recreated.known_ms)
     grew = seen.target_end - end
     is_more = seen.target_end - base.target_end > seen.high - seen.start
     is_own = seen.low - base.next_offset <= grew <= seen.high - base.next_offset
@@ -174,58 +182,65 @@ def _killed(remade: Remade, base: Base, seen: Sighted, followed: Followed, place
 
 
 def _newest(
-    followed: Followed, slot: int | None, places: Places, looked_ms: tuple[int, int], base: Base
-) -> Sighted | None:
+    followed: Followed, slot: int | None, places: Places, polled_ms: tuple[int, int], base: Base
+) -> PartitionPoll | None:
     if places[1] < 0:
         return None
-    seen = sighted(followed, slot, places, looked_ms, base)
-    return seen or _sighted_at_end(followed, places, looked_ms[0], base)
+    seen = partition_poll(followed, slot, places, polled_ms, base)
+    return seen or _poll_at_end(followed, places, polled_ms[0], base)
 
 
 def _advance(
-    remade: Remade, which: tuple[int, int | None], followed: Followed, places: Places, *, looked_ms: int
+    recreated: RecreatedTopic,
+    which: tuple[int, int | None],
+    followed: Followed,
+    places: Places,
+    *,
+    polled_ms: int,
 ) -> tuple[Base, list[tuple[int, int]]]:
     """Return the newest base by now, and what was written since; `which` is a partition and its slot."""
     partition, slot = which
-    base = remade.open[partition]
+    base = recreated.open[partition]
     commits = [one for one in followed.windows.commits(slot) if one[1] > base.at_ms]
-    old = _of_old_log(remade, commits, int(followed.source.end[places[0]]), looked_ms)
+    old = _of_old_log(recreated, commits, int(followed.source.end[places[0]]), polled_ms)
     if old:
         next_offset, at_ms = old[-1]
         base = Base(next_offset, at_ms, _target_ends(followed.target, places[1:], [at_ms])[0], base.sure)
         commits = [one for one in commits if one[1] > base.at_ms]
     if slot is not None and 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
-        followed.windows.confirm(slot, remade.at_ms)  # it belongs to the new log, whatever was skipped there
+        followed.windows.confirm(
+            slot, recreated.at_ms
+        )  # it belongs to the new log, whatever was skipped there
     if base.target_end < 0 <= places[1]:
-        base = _with_new_copy(base, followed.target, places[1])
-    if base.at_ms < followed.copied_anew_ms:
+        base = _with_new_target(base, followed.target, places[1])
+    if base.at_ms < followed.target_recreated_ms:
         base = replace(base, target_end=0)  # of another log: the new target was empty, or did not exist yet
-    remade.open[partition] = base
+    recreated.open[partition] = base
     return base, commits
 
 
 def _of_old_log(
-    remade: Remade, commits: list[tuple[int, int]], end: int, looked_ms: int
+    recreated: RecreatedTopic, commits: list[tuple[int, int]], end: int, polled_ms: int
 ) -> list[tuple[int, int]]:
     """Return the offsets that were past the new log's end when it was polled after their writing."""
-    if end < 0 or looked_ms < remade.at_ms:
+    if end < 0 or polled_ms < recreated.at_ms:
         return []
-    return [one for one in commits if one[1] <= looked_ms and one[0] > end]
+    return [one for one in commits if one[1] <= polled_ms and one[0] > end]
 
 
-def _maybe_of_old_log(remade: Remade, base: Base, followed: Followed, slot: int | None) -> int:
+def _maybe_of_old_log(recreated: RecreatedTopic, base: Base, followed: Followed, slot: int | None) -> int:
     """Return the largest offset among the first ones that may be of the old log, -1 for none.
 
     That concerns a log without a known offset (the base is its start) that was re-created soon after.
     """
     if base.sure or base.next_offset > 0:
         return -1
-    early = [offset for offset, at_ms in followed.windows.commits(slot) if at_ms <= remade.at_ms]
+    early = [offset for offset, at_ms in followed.windows.commits(slot) if at_ms <= recreated.at_ms]
     # A log that was empty at its last poll does not show how fast it grew.
     return max((one for one in early if base.log_most <= 0 or one <= base.log_most), default=-1)
 
 
-def _doubted(base: Base, seen: Sighted, maybe_old: int, *, end: int) -> Passage | None:
+def _judge_uncertain(base: Base, seen: PartitionPoll, maybe_old: int, *, end: int) -> StartOutcome | None:
     """Judge a start that seems replicated, of a log that ends at `end`.
 
     The mirror may have continued at `maybe_old`. It did not if the target has grown by what was written of
@@ -234,28 +249,30 @@ def _doubted(base: Base, seen: Sighted, maybe_old: int, *, end: int) -> Passage 
     if seen.high - seen.low >= maybe_old - seen.start:
         return None
     if seen.target_end - base.target_end >= seen.low - seen.start + maybe_old:
-        return Passage.COPIED
-    return Passage.NOT_TOLD if seen.low > maybe_old or seen.low == end else None
+        return StartOutcome.REPLICATED
+    return StartOutcome.AMBIGUOUS if seen.low > maybe_old or seen.low == end else None
 
 
-def _copy_is_read(remade: Remade, partition: int, seen: Sighted, followed: Followed) -> bool:
+def _target_id_is_read(
+    recreated: RecreatedTopic, partition: int, seen: PartitionPoll, followed: Followed
+) -> bool:
     """Return whether the target's id was read since its growth first showed a skipped start.
 
     A target that was re-created meanwhile has grown by less.
     """
-    seemed_ms, read_ms = remade.seemed_ms.setdefault(partition, seen.at_ms), followed.copy_read_ms
+    seemed_ms, read_ms = recreated.seemed_ms.setdefault(partition, seen.at_ms), followed.target_id_read_ms
     return read_ms is None or read_ms >= seemed_ms or seen.at_ms - seemed_ms > followed.ids_within_ms
 
 
-def _is_of_new_log(remade: Remade, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
+def _is_of_new_log(recreated: RecreatedTopic, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
     """Return whether the newest offset cannot be the last one of the old log, written late."""
-    gone_ms = remade.gone_ms if remade.gone_ms >= 0 else remade.at_ms
+    gone_ms = recreated.gone_ms if recreated.gone_ms >= 0 else recreated.at_ms
     since = [one for one in commits if one[1] > gone_ms]
     moved = len({offset for offset, _ in since}) > 1
     return moved or any(at_ms > gone_ms + cadence_ms + WRITING_MS for _, at_ms in since)
 
 
-def _rests(seen: Sighted, followed: Followed, places: Places, cadence_ms: int) -> bool:
+def _rests(seen: PartitionPoll, followed: Followed, places: Places, cadence_ms: int) -> bool:
     """Return whether the mirror is at the new log's end, and both ends have not moved for a cadence.
 
     If the mirror had read any of the new log, another offset would exist by now. So this one is of the new
@@ -296,7 +313,7 @@ def _target_ends(target: Heads, places: Sequence[int], at_ms: Sequence[int]) -> 
     return told
 
 
-def _with_new_copy(base: Base, target: Heads, target_place: int) -> Base:
+def _with_new_target(base: Base, target: Heads, target_place: int) -> Base:
     """Count a target that did not exist when the mirror wrote the base as empty then."""
     if int(target.end[target_place]) < 0:
         return base
@@ -317,33 +334,33 @@ def _log_most(source: Heads, places: Sequence[int], known_ms: int, next_offsets:
     return told
 
 
-def sighted(
-    followed: Followed, slot: int | None, places: Places, looked_ms: tuple[int, int], base: Base
-) -> Sighted | None:
+def partition_poll(
+    followed: Followed, slot: int | None, places: Places, polled_ms: tuple[int, int], base: Base
+) -> PartitionPoll | None:
     """Return the newest poll of the target since the base, None if N is not known well enough for it.
 
-    `places` and `looked_ms`, when their ends were last read, are of the source and the target. If the source
+    `places` and `polled_ms`, when their ends were last read, are of the source and the target. If the source
     leads, and nothing was written since, the target's poll before that is the newest one that counts.
     """
     commits = [one for one in followed.windows.commits(slot) if one[1] > base.at_ms]
-    target_end, at_ms = int(followed.target.end[places[1]]), looked_ms[1]
-    if looked_ms[0] < at_ms and not any(written_ms >= at_ms for _, written_ms in commits):
-        target_end, at_ms = followed.target.look_until(places[1], looked_ms[0])
+    target_end, at_ms = int(followed.target.end[places[1]]), polled_ms[1]
+    if polled_ms[0] < at_ms and not any(written_ms >= at_ms for _, written_ms in commits):
+        target_end, at_ms = followed.target.look_until(places[1], polled_ms[0])
     before = [offset for offset, written_ms in commits if written_ms <= at_ms and offset > base.next_offset]
     if not before or min(target_end, base.target_end) < 0:
         return None
     # An offset does not include records that are replicated while it is written.
     after = [offset for offset, written_ms in commits if written_ms >= at_ms + WRITING_MS]
-    end = int(followed.source.end[places[0]]) if looked_ms[0] >= at_ms else _FAR
+    end = int(followed.source.end[places[0]]) if polled_ms[0] >= at_ms else _FAR
     start = max(0, int(followed.source.start[places[0]]))
     high = max(min(end, *after[:1], _FAR), before[-1])
-    return Sighted(start, before[-1], high, target_end, at_ms)
+    return PartitionPoll(start, before[-1], high, target_end, at_ms)
 
 
-def _sighted_at_end(followed: Followed, places: Places, looked_ms: int, base: Base) -> Sighted | None:
+def _poll_at_end(followed: Followed, places: Places, polled_ms: int, base: Base) -> PartitionPoll | None:
     """Return the same if the new log has come to end at the mirror's offset: it has nothing to write."""
     start, end = max(0, int(followed.source.start[places[0]])), int(followed.source.end[places[0]])
-    target_end, at_ms = followed.target.look_until(places[1], looked_ms)
+    target_end, at_ms = followed.target.look_until(places[1], polled_ms)
     if not start < end == base.next_offset or min(target_end, base.target_end) < 0:
         return None
-    return Sighted(start, end, end, target_end, at_ms)
+    return PartitionPoll(start, end, end, target_end, at_ms)

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.mirrors.partitions.sight import LOOK_MS, STALE_MS
+from lagmon.mirrors.partitions.snapshot import POLL_MS, STALE_MS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.logs.heads import Heads
     from lagmon.mirrors.facts import FlowFacts
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
 
     Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
@@ -32,48 +32,52 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Stalls:
     """Which slots are stalled; none without deleted unread records, or if the data is old."""
 
     offset: Flags  # idle for longer than in a mirror that moves; the target was polled since
-    copy: Flags  # its target as well, or it has none
-    unseen: Flags  # the offset is idle as long, and the target was not polled lately
+    target: Flags  # its target as well, or it has none
+    unpolled: Flags  # the offset is idle as long, and the target was not polled lately
 
     @property
-    def still(self) -> Flags:
+    def mirror(self) -> Flags:
         """Return the offsets that are stalled with a target that is stalled too, or not polled."""
-        found: Flags = (self.offset & self.copy) | self.unseen
+        found: Flags = (self.offset & self.target) | self.unpolled
         return found
 
 
-def longest_ms(sight: MirrorSight) -> int:
+def longest_ms(partitions: PartitionsSnapshot) -> int:
     """Return for how long an offset may be idle in a mirror that moves."""
-    return 2 * sight.cadence_ms + LOOK_MS
+    return 2 * partitions.cadence_ms + POLL_MS
 
 
-def standing(flow: FlowFacts, sight: MirrorSight) -> Standing:
+def find_stalls(flow: FlowFacts, partitions: PartitionsSnapshot) -> Stalls:
     """Return which slots are stalled."""
-    offset, copy, unseen = np.zeros((3, len(sight.used)), np.bool_)
+    offset, target, unpolled = np.zeros((3, len(partitions.used)), np.bool_)
     # Offsets are read up to here: it may have moved since.
-    known_ms = min(sight.now_ms, flow.read_to_ms)
-    slots = np.flatnonzero(sight.used & (sight.deleted > 0))
-    slots = slots[known_ms - sight.behind_since_ms[slots] > longest_ms(sight)]
+    known_ms = min(partitions.now_ms, flow.read_to_ms)
+    slots = np.flatnonzero(partitions.used & (partitions.deleted > 0))
+    slots = slots[known_ms - partitions.behind_since_ms[slots] > longest_ms(partitions)]
     if not len(slots):
-        return Standing(offset, copy, unseen)
-    heads, places, since_ms = flow.target.heads, sight.target_places[slots], sight.behind_since_ms[slots]
+        return Stalls(offset, target, unpolled)
+    heads, places, since_ms = (
+        flow.target.heads,
+        partitions.target_places[slots],
+        partitions.behind_since_ms[slots],
+    )
     absent = places < 0
     at = np.where(absent, 0, places)
     if absent.all():
-        offset[slots] = copy[slots] = True
-        return Standing(offset, copy, unseen)
-    looked_ms = heads.sampled_ms[at]
-    late = sight.now_ms - looked_ms > STALE_MS
-    fresh = (looked_ms > since_ms + longest_ms(sight)) & ~late
-    same = _ended_so(heads, at, since_ms + sight.cadence_ms + LOOK_MS)
+        offset[slots] = target[slots] = True
+        return Stalls(offset, target, unpolled)
+    polled_ms = heads.sampled_ms[at]
+    late = partitions.now_ms - polled_ms > STALE_MS
+    fresh = (polled_ms > since_ms + longest_ms(partitions)) & ~late
+    same = _ended_so(heads, at, since_ms + partitions.cadence_ms + POLL_MS)
     offset[slots] = absent | fresh
-    copy[slots] = absent | (fresh & same)
-    unseen[slots] = ~absent & late
-    return Standing(offset, copy, unseen)
+    target[slots] = absent | (fresh & same)
+    unpolled[slots] = ~absent & late
+    return Stalls(offset, target, unpolled)
 
 
 def _ended_so(heads: Heads, places: Int32s, at_ms: Longs) -> Flags:

@@ -27,7 +27,7 @@ from lagmon.groups.rules.window import Positions, Windows
 from lagmon.groups.rules.words import Reason
 from lagmon.groups.sweep import Sweep, sweep
 from lagmon.logs.time_lag import NO_ANSWER_S, LagKind, lag_s, written
-from lagmon.mirrors.partitions.cadence import observed_cadence_ms
+from lagmon.mirrors.partitions.window import observed_cadence_ms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Int32s = NDArray[np.int32]
     Flags = NDArray[np.bool_]
 
-LOOK_MS = 12_000  # between two polls of a log end, at most
+POLL_MS = 12_000  # between two polls of a log end, at most
 STALE_MS = 60_000  # what was read longer ago is unknown
 LEAST_MS = 30_000  # what is idle for less never counts as stopped
 GROWS_MS = 20_000  # lags grow for at least this long: a full window of offsets each 3 s spans 27 s
@@ -48,7 +48,7 @@ _NEEDS_READING = (*STOPPED, Reason.HISTORY_SHORT)  # only with a record to repli
 
 
 @dataclass(frozen=True, slots=True)
-class MirrorSight:
+class PartitionsSnapshot:
     """Every slot of a flow at one instant; rows are slots, and `used` marks the valid ones."""
 
     now_ms: int
@@ -104,21 +104,21 @@ class MirrorPace:
     floor_ms: int = 0
 
     @property
-    def is_told(self) -> bool:
+    def is_connect(self) -> bool:
         """Return whether a Connect worker writes the offsets, at times of its own."""
         return self.tails and self.commits
 
 
-def see(windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int) -> MirrorSight:
+def see(windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int) -> PartitionsSnapshot:
     """Judge every slot.
 
     Updates `windows` with lags at the times of offsets, and with tails.
     """
-    return _Look.of(windows, sides, pace, now_ms).sight(pace)
+    return _Instant.of(windows, sides, pace, now_ms).snapshot(pace)
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Instant:
     """What several steps need of one flow at one instant."""
 
     windows: MirrorWindows
@@ -133,7 +133,7 @@ class _Look:
     cadence_ms: int
 
     @classmethod
-    def of(cls, windows: MirrorWindows, sides: Sides, pace: MirrorPace, now_ms: int) -> _Look:
+    def of(cls, windows: MirrorWindows, sides: Sides, pace: MirrorPace, now_ms: int) -> _Instant:
         count = len(windows)
         at = np.where(sides.places >= 0, sides.places, 0)
         end, stable = _of(sides.source.end, at), _of(sides.source.stable, at)
@@ -152,9 +152,9 @@ class _Look:
             observed_cadence_ms(windows, pace.configured_ms, pace.floor_ms),
         )
 
-    def sight(self, pace: MirrorPace) -> MirrorSight:
+    def snapshot(self, pace: MirrorPace) -> PartitionsSnapshot:
         windows, sides, count, used = self.windows, self.sides, self.count, self.used
-        stopped_ms = max(LEAST_MS, pace.least_ms, 2 * self.cadence_ms + 2 * LOOK_MS)
+        stopped_ms = max(LEAST_MS, pace.least_ms, 2 * self.cadence_ms + 2 * POLL_MS)
         self._measure()
         if pace.tails:
             self._settle_tails()
@@ -165,14 +165,14 @@ class _Look:
         behind_since_ms = self._behind_since(passed)
         rows = self._judge(pace, stopped_ms, passed, behind_since_ms)
         if pace.tails:
-            self._tell_back(rows)
+            self._mark_rewound(rows)
             rows.reason[self.unread & self.used & np.isin(rows.reason, _NEEDS_READING)] = Reason.UNREAD
         lag, seconds, kinds = self._lags(rows)
         # Records that were not replicated when offsets were written are normal, and the log end at that time
         # is known only from two polls.
-        keeps_up = (rows.reason == Reason.GROWING) & (seconds * 1000 <= LOOK_MS)
+        keeps_up = (rows.reason == Reason.GROWING) & (seconds * 1000 <= POLL_MS)
         rows.reason[keeps_up] = Reason.MOVING
-        return MirrorSight(
+        return PartitionsSnapshot(
             now_ms=self.now_ms,
             used=used,
             rows=rows,
@@ -227,7 +227,7 @@ class _Look:
         if len(slots):
             windows.settle(slots, head[slots])
 
-    def _tell_back(self, rows: Sweep) -> None:
+    def _mark_rewound(self, rows: Sweep) -> None:
         """Mark partitions as gone back, not stopped, if only what they had passed before is left.
 
         If an old offset was written late there is nothing to replicate: only the next offset or the target
@@ -255,8 +255,8 @@ class _Look:
         heads = self.sides.source
         seen_ms = self.windows.moved_ms[: self.count]
         passed_ms, exact = passed
-        away = ~exact & np.isin(passed_ms, [back_ms for _, back_ms in heads.away])
-        since_ms = np.where(away, seen_ms, np.maximum(seen_ms, passed_ms))
+        offline = ~exact & np.isin(passed_ms, [back_ms for _, back_ms in heads.away])
+        since_ms = np.where(offline, seen_ms, np.maximum(seen_ms, passed_ms))
         none = (_of(heads.end, self.at) >= 0) & (passed_ms < 0)  # as far as it was polled
         return np.where(none, self.now_ms, since_ms)
 
@@ -267,10 +267,10 @@ class _Look:
         end, start, sampled = (_of(one, self.at) for one in (source.end, source.start, source.sampled_ms))
         passed_ms, exact = passed
         absent = self.sides.places < 0
-        seen_ms, untold = self.windows.committed_ms[:count], np.full(count, -1, np.int64)
+        seen_ms, unknown = self.windows.committed_ms[:count], np.full(count, -1, np.int64)
         # A mirror that moves has replicated more than its offsets show: a log start after the newest offset
         # is no loss yet.
-        fresh = self.now_ms - behind_since_ms <= 2 * self.cadence_ms + LOOK_MS
+        fresh = self.now_ms - behind_since_ms <= 2 * self.cadence_ms + POLL_MS
         start = np.where(fresh, np.minimum(start, rings.offset[:count, -1]), start)
         # Data older than a mirror may be idle does not prove a stall.
         stale_ms = max(pace.least_ms, min(STALE_MS, stopped_ms))
@@ -293,14 +293,14 @@ class _Look:
                 # Without commits, each position is known up to its own poll.
                 commits_read_to_ms=np.full(count, pace.read_to_ms, np.int64) if pace.commits else seen_ms,
                 remade_ms=self.sides.recreated_ms,
-                members=untold,
+                members=unknown,
                 readable_from=self.gap_end,
-                others_moved_ms=untold,  # tasks replicate their partitions in parallel
-                moved_ms=untold,
-                known_before=untold,
-                left_ms=untold,
-                back_ms=untold,
-                hangs_ms=untold,  # see left_out/held.py
+                others_moved_ms=unknown,  # tasks replicate their partitions in parallel
+                moved_ms=unknown,
+                known_before=unknown,
+                left_ms=unknown,
+                back_ms=unknown,
+                hangs_ms=unknown,  # see left_out/held.py
             ),
             now_ms=self.now_ms,
             policy=Policy(
@@ -313,7 +313,7 @@ class _Look:
                 grown_for_ms=GROWS_MS,
                 grown_by_ms=0,
                 empty_is_read=False,  # records of the old log that were not replicated must show
-                paced=pace.is_told,
+                paced=pace.is_connect,
             ),
         )
 
@@ -324,9 +324,9 @@ class _Look:
         there = np.flatnonzero(self.used)
         seconds[there], kinds[there] = lag_s(source, self.at[there], self._next_record()[there], self.now_ms)
         lag = rows.lag.copy()
-        standing = (rows.since_ms >= 0) & (self.now_ms - rows.since_ms > 2 * self.cadence_ms + LOOK_MS)
-        standing &= ~np.isin(rows.reason, (Reason.GROWING, Reason.REWOUND))  # their time is another instant
-        moving = np.flatnonzero((lag > 0) & ~standing & (rows.reason != Reason.DELETED_UNREAD))
+        stalled = (rows.since_ms >= 0) & (self.now_ms - rows.since_ms > 2 * self.cadence_ms + POLL_MS)
+        stalled &= ~np.isin(rows.reason, (Reason.GROWING, Reason.REWOUND))  # their time is another instant
+        moving = np.flatnonzero((lag > 0) & ~stalled & (rows.reason != Reason.DELETED_UNREAD))
         seconds[lag < 0], kinds[lag < 0] = -1.0, LagKind.NONE
         if not len(moving):
             return lag, seconds, kinds
@@ -347,22 +347,22 @@ class _Look:
         """Return which slots are stalled while the target's end has advanced."""
         found = np.zeros(self.count, np.bool_)
         target = self.sides.target
-        stands = np.flatnonzero(np.isin(rows.reason, STOPPED) & (self.sides.target_places >= 0))
-        if not len(stands):
+        stalled = np.flatnonzero(np.isin(rows.reason, STOPPED) & (self.sides.target_places >= 0))
+        if not len(stalled):
             return found
-        places, committed_ms = self.sides.target_places[stands], self.windows.committed_ms[stands]
-        now, looked_ms = target.end[places], target.sampled_ms[places]
+        places, committed_ms = self.sides.target_places[stalled], self.windows.committed_ms[stalled]
+        now, polled_ms = target.end[places], target.sampled_ms[places]
         oldest, _ = target.oldest_ms(places)
         # What a mirror replicated between its last offsets and its exit has arrived by then.
-        later_ms = committed_ms + self.cadence_ms + LOOK_MS
+        later_ms = committed_ms + self.cadence_ms + POLL_MS
         first, later = (
             np.where(ends >= 0, ends, oldest)  # older than all polls that are kept
             for ends in (target.end_at(places, committed_ms), target.end_at(places, later_ms))
         )
         # A target that does not answer shows nothing. A stalled mirror has replicated ever less of what was
         # written since.
-        advances = (looked_ms > later_ms) & (first >= 0) & (now > later)
-        found[stands] = advances & (2 * (now - first) >= rows.lag[stands])
+        advances = (polled_ms > later_ms) & (first >= 0) & (now > later)
+        found[stalled] = advances & (2 * (now - first) >= rows.lag[stalled])
         return found
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.logs.heads import Heads
-from lagmon.mirrors.detectors.left_out.behind import LeftBehind
-from lagmon.mirrors.detectors.left_out.passed import LeftOut
-from lagmon.mirrors.detectors.recreated.passage import Base, Sighted, judge_passage, markers_may_tell
+from lagmon.mirrors.detectors.left_out.behind import PartitionsBehind
+from lagmon.mirrors.detectors.left_out.passed import SkippedRecords
+from lagmon.mirrors.detectors.recreated.outcome import Base, PartitionPoll, judge_start, markers_may_explain
 from lagmon.mirrors.partitions.window import MirrorWindows
 from lagmon.syncs.runs import SyncRuns
 from tests.lagmon.mirror_flows import Mirrored, S, told
@@ -41,10 +41,10 @@ def test_a_log_with_transactions_of_which_all_was_copied_is_no_proved_loss():
     for _ in range(30):
         flow.run(10)
         seen.add(told(flow)[0])
-        assert not any(one.proved for one in flow.sight().findings)
+        assert not any(one.proved for one in flow.snapshot().findings)
     assert Verdict.LOSING not in seen
     assert told(flow) == (Verdict.HEALTHY, None)
-    (found, _) = (one for one in flow.sight().findings if one.topic == "orders")
+    (found, _) = (one for one in flow.snapshot().findings if one.topic == "orders")
     assert found.code is Cause.TOPIC_RECREATED
     assert found.sentence.endswith(" Markers of transactions may have left such a gap too.")
 
@@ -65,9 +65,9 @@ def test_markers_may_tell_where_the_copy_has_every_other_offset_and_not_what_n_g
     grew, low, high, doubted
 ):
     base = Base(next_offset=1000, at_ms=0, target_end=500, sure=True)
-    seen = Sighted(0, low, high, 500 + grew, 1)
-    assert judge_passage(base, seen) is not None
-    assert markers_may_tell(base, seen) is doubted
+    seen = PartitionPoll(0, low, high, 500 + grew, 1)
+    assert judge_start(base, seen) is not None
+    assert markers_may_explain(base, seen) is doubted
 
 
 def test_all_that_is_known_is_searched_once_for_however_many_topics_that_were_made_anew(monkeypatch):
@@ -80,16 +80,16 @@ def test_all_that_is_known_is_searched_once_for_however_many_topics_that_were_ma
         known = getattr(of, name)
         monkeypatch.setattr(of, name, lambda *told: (searched.append(name), known(*told))[1])
 
-    count(MirrorWindows, "begin_anew")
+    count(MirrorWindows, "note_recreated")
     count(SyncRuns, "forget")
-    count(LeftOut, "forget")
-    count(LeftBehind, "forget")
+    count(SkippedRecords, "forget")
+    count(PartitionsBehind, "forget")
     count(Heads, "end_at")
     for topic_id in ("first", "second"):
         flow.flow.note_ids("A", dict.fromkeys(topics, topic_id), flow.now)
-    assert sorted(flow.flow.detectors.recreated.remade) == sorted(topics)
-    assert {len(remade.open) for remade in flow.flow.detectors.recreated.remade.values()} == {3}
-    assert Counter(searched) == {"begin_anew": 1, "forget": 3, "end_at": 3 * len(topics)}
+    assert sorted(flow.flow.detectors.recreated.recreated) == sorted(topics)
+    assert {len(recreated.open) for recreated in flow.flow.detectors.recreated.recreated.values()} == {3}
+    assert Counter(searched) == {"note_recreated": 1, "forget": 3, "end_at": 3 * len(topics)}
 
 
 def remade_at_rest(*, records):
@@ -104,13 +104,13 @@ def remade_at_rest(*, records):
         if flow.now // S % 10 == 5:
             flow.flow.note_ids("A", {topic: ids[topic] for topic in flow.a.topics}, flow.now)
 
-    flow.look()
+    flow.poll()
     flow.write(200)
     flow.go(10, each=second)
     flow.commit()
     flow.go(110, each=second)
     flow.a.note_topics({"other": 1}, flow.now)
-    flow.sight()
+    flow.snapshot()
     flow.a.note_topics({"orders": 1, "other": 1}, flow.now)
     flow.ends["orders", 0], ids["orders"] = records, "new"
     flow.go(30, each=second)
@@ -132,11 +132,11 @@ def test_a_topic_at_rest_that_a_list_lacked_is_unknown_until_the_loss_is_told(re
     # The only offset since may be the last one of the old log, of which a list in between has left nothing.
     flow, second = remade_at_rest(records=records)
     seen = []
-    while not seen or (len(seen) < 30 and not flow.sight().findings):
+    while not seen or (len(seen) < 30 and not flow.snapshot().findings):
         seen.append(told(flow))
         flow.go(10, each=second)
     assert set(seen) == {(Verdict.UNKNOWN, Cause.TOPIC_RECREATED)}
-    (found,) = flow.sight().findings
+    (found,) = flow.snapshot().findings
     assert (found.proved, found.records, found.first_offset, found.last_offset) == (True, 200, 0, 199)
     assert found.records_most == records
     assert f": {lost} records, from offset 0 on, were not replicated." in found.sentence
@@ -149,11 +149,11 @@ def test_a_mirror_that_runs_as_a_new_log_grows_to_where_it_was_loses_nothing():
         flow.write(1)
         flow.go(1, each=second)
         if flow.now // S % 10 == 0:
-            flow.look()
-            assert not flow.sight().findings
+            flow.poll()
+            assert not flow.snapshot().findings
     flow.go(300, each=second)
-    assert not flow.sight().findings
+    assert not flow.snapshot().findings
     flow.commit()
     flow.go(100, each=second)
-    assert not flow.sight().findings
+    assert not flow.snapshot().findings
     assert told(flow) == (Verdict.HEALTHY, None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.mirrors.partitions.sight import LOOK_MS, STALE_MS
+from lagmon.mirrors.partitions.snapshot import POLL_MS, STALE_MS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -14,19 +14,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirrors.facts import FlowFacts
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
 
 _ASKED_AT_ONCE = 1_000  # moved partitions per step, newest first
 
 
-def carriers(flow: FlowFacts, slots: NDArray[np.intp], slack_ms: int) -> Mapping[tuple[str, int], int] | None:
+def assigned_tasks(
+    flow: FlowFacts, slots: NDArray[np.intp], slack_ms: int
+) -> Mapping[tuple[str, int], int] | None:
     """Return the task of each of these partitions that has one; None if that is unknown.
 
     `slack_ms` is for how long after an instant an offset of a partition may still be written that stalled
     then.
     """
     names = [flow.windows.name(slot) for slot in slots.tolist()]
-    known = flow.assignments.carriers(names)
+    known = flow.assignments.assigned_tasks(names)
     if known is None:
         return None
     left_ms = flow.windows.moved_ms[slots[[name not in known for name in names]]]
@@ -35,7 +37,7 @@ def carriers(flow: FlowFacts, slots: NDArray[np.intp], slack_ms: int) -> Mapping
     return known
 
 
-def may_carry(
+def may_be_assigned(
     flow: FlowFacts,
     slots: NDArray[np.intp],
     known: Mapping[tuple[str, int], int] | None,
@@ -52,7 +54,7 @@ def may_carry(
 
 def passed_over(
     flow: FlowFacts,
-    sight: MirrorSight,
+    partitions: PartitionsSnapshot,
     slots: NDArray[np.intp],
     *,
     since_ms: int,
@@ -63,21 +65,21 @@ def passed_over(
 
     A task reads all its partitions in one loop, and its worker writes their offsets at each flush.
     """
-    if len(known) < len(slots) or not reached(flow, sight, slots):
+    if len(known) < len(slots) or not reached(flow, partitions, slots):
         return False
-    others = np.setdiff1d(np.flatnonzero(sight.used), slots)
-    return going_on(flow, others, {*known.values()}, max(since_ms, flow.assignments.dealt_ms), slack_ms)
+    others = np.setdiff1d(np.flatnonzero(partitions.used), slots)
+    return tasks_moved(flow, others, {*known.values()}, max(since_ms, flow.assignments.dealt_ms), slack_ms)
 
 
-def reached(flow: FlowFacts, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
+def reached(flow: FlowFacts, partitions: PartitionsSnapshot, slots: NDArray[np.intp]) -> bool:
     """Return whether the target has the topics of these partitions, and answered lately for each."""
-    copies = sight.target_places[slots]
+    copies = partitions.target_places[slots]
     answered_ms = flow.target.heads.sampled_ms[copies]
-    found: NDArray[np.bool_] = (copies >= 0) & (sight.now_ms - answered_ms <= STALE_MS)
+    found: NDArray[np.bool_] = (copies >= 0) & (partitions.now_ms - answered_ms <= STALE_MS)
     return bool(found.all())
 
 
-def going_on(
+def tasks_moved(
     flow: FlowFacts, used: NDArray[np.intp], wanted: Collection[int], since_ms: int, slack_ms: int
 ) -> bool:
     """Return whether each of these tasks has moved with some of these partitions since an instant.
@@ -86,7 +88,7 @@ def going_on(
     another. So it must have written an offset of a partition after the instant, and again at a later flush,
     further from it than `slack_ms`.
     """
-    apart_ms = max(LOOK_MS, (slack_ms - LOOK_MS) * 3 // 4)  # two flushes are one cadence apart, or a bit less
+    apart_ms = max(POLL_MS, (slack_ms - POLL_MS) * 3 // 4)  # two flushes are one cadence apart, or a bit less
     rings, moved_ms = flow.windows.rings, flow.windows.moved_ms[used]
     late = np.flatnonzero(moved_ms > since_ms + slack_ms)
     late = late[np.argsort(-moved_ms[late])]
@@ -96,7 +98,7 @@ def going_on(
         written_ms = rings.committed_ms[used[some]]
         before = (written_ms > since_ms) & (written_ms <= moved_ms[some][:, np.newaxis] - apart_ms)
         names = [flow.windows.name(slot) for slot in used[some[before.any(axis=1)]].tolist()]
-        left -= {*(flow.assignments.carriers(names) or {}).values()}
+        left -= {*(flow.assignments.assigned_tasks(names) or {}).values()}
         if not left:
             return True
     return False

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 LONGEST_S = 1e9  # thirty years: not in sight
-
-
 _BY = {
     LagKind.NONE: How.AT_MOST,
     LagKind.EXACT: How.BY_RETENTION,
@@ -55,7 +53,7 @@ def replication_headroom(
     start: int,
     next_offset: int,
     now_ms: int,
-    start_looks: Sequence[tuple[int, int]] = (),
+    log_starts: Sequence[tuple[int, int]] = (),
     mirror_per_s: float | None = None,
     retention_ms: int | None = None,
     produced_ms: int | None = None,
@@ -63,10 +61,10 @@ def replication_headroom(
 ) -> Headroom:
     """Return the headroom of a mirror that reads `next_offset` next, on a log that starts at `start`.
 
-    `start_looks` are (epoch ms, log start) over a window, oldest first. `mirror_per_s` is how many offsets
-    per second the mirror reads of this partition. `retention_ms` is the topic's; -1 for no limit.
-    `produced_ms` is when the record at `next_offset` was written, and `produced` how good that time is. None,
-    or a negative time, means unknown.
+    `log_starts` are (epoch ms, log start) over a window, oldest first. `mirror_per_s` is how many offsets per
+    second the mirror reads of this partition. `retention_ms` is the topic's; -1 for no limit. `produced_ms`
+    is when the record at `next_offset` was written, and `produced` how good that time is. None, or a negative
+    time, means unknown.
     """
     records = next_offset - start
     if records < 0:
@@ -77,7 +75,7 @@ def replication_headroom(
         left_s = max(0, retention_ms - age_ms) / 1000
         # At the limit already: nothing is left, however old the record is.
         found.append((left_s, _BY[produced] if left_s else How.BY_RETENTION))
-    closing_per_s = _closing_per_s(start_looks, mirror_per_s)
+    closing_per_s = _closing_per_s(log_starts, mirror_per_s)
     if closing_per_s is not None and closing_per_s > 0:
         found.append((records / closing_per_s, How.BY_SPEED))
     in_sight = [one for one in found if one[0] < LONGEST_S]
@@ -87,13 +85,13 @@ def replication_headroom(
     return Headroom(records, None, How.NOT_IN_SIGHT if known else How.NOT_KNOWN)
 
 
-def _closing_per_s(start_looks: Sequence[tuple[int, int]], mirror_per_s: float | None) -> float | None:
+def _closing_per_s(log_starts: Sequence[tuple[int, int]], mirror_per_s: float | None) -> float | None:
     """Return by how much the log start is faster than the mirror, None if either speed is unknown."""
-    if mirror_per_s is None or len(start_looks) < 2:
+    if mirror_per_s is None or len(log_starts) < 2:
         return None
-    if start_looks[0][1] == start_looks[-1][1]:
+    if log_starts[0][1] == log_starts[-1][1]:
         return -mirror_per_s  # the log start did not move
-    steps = [new for old, new in pairwise(start_looks) if new[1] > old[1]]
+    steps = [new for old, new in pairwise(log_starts) if new[1] > old[1]]
     if not steps:
         return None
     (first_ms, first), (last_ms, last) = steps[0], steps[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lagmon.mirrors.partitions.standing import standing
+from lagmon.mirrors.partitions.stalls import find_stalls
 from tests.lagmon.mirror_flows import Mirrored, S
 
 
@@ -12,7 +12,7 @@ from tests.lagmon.mirror_flows import Mirrored, S
 def flow():
     """Give a mirror that writes offsets each second; what was behind the last one is deleted."""
     one = Mirrored({"orders": 1})
-    one.look()
+    one.poll()
 
     def second():
         one.write(100)
@@ -24,8 +24,8 @@ def flow():
 def seen(one):
     """Return whether the offset stands, and the copy, when all but 50 records are deleted."""
     one.starts = {("orders", 0): one.ends["orders", 0] - 50}
-    one.look()
-    found = standing(one.flow, one.sight().sight)
+    one.poll()
+    found = find_stalls(one.flow, one.snapshot().partitions)
     return bool(found.offset[0]), bool(found.copy[0])
 
 
@@ -53,7 +53,7 @@ def test_what_came_in_a_gap_between_two_looks_at_the_copy_is_no_growth_since(flo
     flow.write(100)
     flow.now += 600 * S
     flow.write(100, copied=False)
-    flow.look()
+    flow.poll()
     flow.go(20, each=lambda: flow.write(100, copied=False))
     assert seen(flow) == (True, True)
 
@@ -65,17 +65,17 @@ def test_nothing_stands_by_what_is_not_read(flow, away):
         flow.b.heads.note = lambda *_: None
     flow.go(100, each=lambda: flow.write(100, copied=False))
     flow.starts = {("orders", 0): flow.ends["orders", 0] - 50}
-    flow.look()
+    flow.poll()
     if away == "offsets":
         flow.flow.read_to_ms = read_to_ms
-    found = standing(flow.flow, flow.sight().sight)
+    found = find_stalls(flow.flow, flow.snapshot().partitions)
     assert not found.offset[0]
     assert not found.copy[0]
 
 
 def test_where_there_is_no_copy_the_offset_tells():
     one = Mirrored({"orders": 1}, target={"elsewhere": 1})
-    one.look()
+    one.poll()
 
     def second():
         one.write(100, copied=False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Beginnings:
+class FirstOffsets:
     """The first offsets of partitions without an offset, for a mirror that starts at the log end."""
 
     _known: dict[Name, tuple[int, int]] = field(
@@ -29,7 +29,7 @@ class Beginnings:
 
     def note(self, flow: FlowFacts, *, now_ms: int, patience_ms: int) -> None:
         """Note the log ends; `patience_ms` is how long a mirror may take to find a topic."""
-        if begins_early(flow):
+        if starts_at_log_start(flow):
             return
         ends, known = flow.readable_ends, {}
         for topic, partition, place in flow.places_without():
@@ -46,6 +46,6 @@ class Beginnings:
         return max(0, int(flow.source.heads.start[place]), first)
 
 
-def begins_early(flow: FlowFacts) -> bool:
+def starts_at_log_start(flow: FlowFacts) -> bool:
     """Return whether the mirror replicates what was in a partition before its first read."""
     return flow.order.flow.offset_reset == EARLIEST

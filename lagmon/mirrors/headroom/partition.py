@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lagmon.mirrors.headroom.room import Headroom, replication_headroom
+from lagmon.mirrors.headroom.estimate import Headroom, replication_headroom
 
 if TYPE_CHECKING:
     from lagmon.logs.time_lag import LagKind
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.partitions.window import MirrorWindows
     from lagmon.mirrors.view import FlowView
 
@@ -27,8 +27,8 @@ def mirror_per_s(windows: MirrorWindows, slot: int, now_ms: int) -> float | None
     return max(0, read) * 1000 / took_ms if took_ms > 0 else None
 
 
-def room_of(
-    flow: FlowView, sight: MirrorSight, slot: int, produced_ms: int, produced: LagKind
+def headroom_of(
+    flow: FlowView, partitions: PartitionsSnapshot, slot: int, produced_ms: int, produced: LagKind
 ) -> Headroom | None:
     """Return a partition's headroom, None if its log start is unknown.
 
@@ -36,15 +36,15 @@ def room_of(
     is.
     """
     name = flow.windows.name(slot)
-    start = int(flow.source.heads.start[sight.places[slot]])
+    start = int(flow.source.heads.start[partitions.places[slot]])
     if start < 0:
         return None
     return replication_headroom(
         start=start,
-        next_offset=int(sight.next_record[slot]),
-        now_ms=sight.now_ms,
-        start_looks=flow.starts.of(name, start=start, now_ms=sight.now_ms),
-        mirror_per_s=mirror_per_s(flow.windows, slot, sight.now_ms),
+        next_offset=int(partitions.next_record[slot]),
+        now_ms=partitions.now_ms,
+        log_starts=flow.starts.of(name, start=start, now_ms=partitions.now_ms),
+        mirror_per_s=mirror_per_s(flow.windows, slot, partitions.now_ms),
         produced_ms=produced_ms,
         produced=produced,
         retention_ms=flow.retention_ms.get(name[0]),

@@ -1,6 +1,6 @@
 """Whether the start of a re-created source topic was replicated, by the target's growth. Pure.
 
-beginnings.py explains these numbers and where they come from.
+starts.py explains these numbers and where they come from.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Passage(Enum):
+class StartOutcome(Enum):
     """What became of the new log's start in one partition."""
 
-    COPIED = "copied"
-    PASSED_OVER = "passed over"
-    NOT_TOLD = "ambiguous"  # both fit, now and later
+    REPLICATED = "replicated"
+    SKIPPED = "skipped"
+    AMBIGUOUS = "ambiguous"  # both fit, now and later
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighted:
+class PartitionPoll:
     """One partition at a poll of the target's end, after its source topic was re-created.
 
     `low` and `high` are the least and the most that N + 1 can have been at that poll.
@@ -42,20 +42,20 @@ class Sighted:
     at_ms: int
 
 
-def judge_passage(base: Base, seen: Sighted) -> Passage | None:
+def judge_start(base: Base, seen: PartitionPoll) -> StartOutcome | None:
     """Return what became of the log start, None while both explanations fit."""
     passed = base.next_offset - seen.start
     if passed <= 0:
-        return Passage.COPIED  # nothing was before it
+        return StartOutcome.REPLICATED  # nothing was before it
     if seen.high - seen.low >= passed:
         return None
     grew = seen.target_end - base.target_end
     skipped = _distance(grew, seen.low - base.next_offset, seen.high - base.next_offset)
     copied = _distance(grew, seen.low - seen.start, seen.high - seen.start)
-    return Passage.PASSED_OVER if skipped < copied else Passage.COPIED
+    return StartOutcome.SKIPPED if skipped < copied else StartOutcome.REPLICATED
 
 
-def markers_may_tell(base: Base, seen: Sighted) -> bool:
+def markers_may_explain(base: Base, seen: PartitionPoll) -> bool:
     """Return whether transaction markers may have left such a gap, if the start seems skipped.
 
     Their markers take offsets and are not replicated: at most one for each record. A target that grew by

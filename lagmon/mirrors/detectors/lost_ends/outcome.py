@@ -2,7 +2,7 @@
 
 A mirror that is down when a log is cut reads at N + 1 after its restart. If the log is longer than that
 again, it continues there, and new records below are not replicated; no offset ever shows that. The target
-does: since the log was at its shortest, it has grown by N's own growth only (recreated/passage.py).
+does: since the log was at its shortest, it has grown by N's own growth only (recreated/outcome.py).
 
 That is proved under these conditions; everything else is a suspicion:
 
@@ -27,16 +27,16 @@ from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import MirrorFinding
 from lagmon.mirrors.detectors.lost_ends.steps import came_again
-from lagmon.mirrors.detectors.recreated.beginnings import (
-    sighted,
-)
 from lagmon.mirrors.detectors.recreated.followed import Followed
-from lagmon.mirrors.detectors.recreated.passage import Base, Passage, judge_passage
+from lagmon.mirrors.detectors.recreated.outcome import Base, StartOutcome, judge_start
+from lagmon.mirrors.detectors.recreated.starts import (
+    partition_poll,
+)
 
 if TYPE_CHECKING:
     from lagmon.mirrors.detectors.lost_ends.cut import Cut
-    from lagmon.mirrors.detectors.recreated.passage import Sighted
-    from lagmon.mirrors.partitions.sight import MirrorSight
+    from lagmon.mirrors.detectors.recreated.outcome import PartitionPoll
+    from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
     Name = tuple[str, int]  # topic and partition
@@ -47,11 +47,11 @@ _NEVER = np.iinfo(np.int64).max
 def is_same_log(flow: FlowView, topic: str, cut: Cut) -> bool:
     """Return whether the topic's id shows that the log was not re-created, from before to after the cut."""
     topics, key = flow.topics, (topic, "source")
-    known = topics.known_since_ms.get(key, _NEVER) <= cut.whole_ms
+    known = topics.known_since_ms.get(key, _NEVER) <= cut.complete_ms
     return known and topics.ids_at_ms.get(key, -1) >= cut.lowest_ms
 
 
-def decide(flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> None:
+def decide(flow: FlowView, partitions: PartitionsSnapshot, name: Name, cut: Cut) -> None:
     """Decide whether a mirror that has written another offset since skipped new records below it."""
     slot = flow.windows.slot(*name)
     assert slot is not None
@@ -60,24 +60,24 @@ def decide(flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> None:
     if (since < cut.next_offset).any() or not flow.order.progress.resumes:
         cut.is_decided = True  # it went back: see rewinds/rewinds.py
         return
-    places = int(sight.places[slot]), int(sight.target_places[slot])
-    if places[1] < 0 or cut.copy_end < 0:
+    places = int(partitions.places[slot]), int(partitions.target_places[slot])
+    if places[1] < 0 or cut.target_end < 0:
         return
-    looked_ms = tuple(
+    polled_ms = tuple(
         int(one.sampled_ms[place])
         for one, place in zip((flow.source.heads, flow.target.heads), places, strict=True)
     )
     followed = Followed(
         flow.windows, flow.source.heads, flow.target.heads, flow.order.flow.source, by_record=True
     )
-    base = Base(cut.next_offset, cut.written_ms, cut.copy_end, sure=True)
-    seen = sighted(followed, slot, places, (looked_ms[0], looked_ms[1]), base)
+    base = Base(cut.next_offset, cut.written_ms, cut.target_end, sure=True)
+    seen = partition_poll(followed, slot, places, (polled_ms[0], polled_ms[1]), base)
     if seen is None or seen.at_ms <= cut.lowest_ms:
         return
-    passage = judge_passage(base, replace(seen, start=cut.lowest))
-    if passage is Passage.COPIED:
-        cut.is_decided, cut.found = True, _repeated(flow, sight, name, cut, seen)
-    if passage is Passage.PASSED_OVER:
+    outcome = judge_start(base, replace(seen, start=cut.lowest))
+    if outcome is StartOutcome.REPLICATED:
+        cut.is_decided, cut.found = True, _repeated(flow, partitions, name, cut, seen)
+    if outcome is StartOutcome.SKIPPED:
         cut.first_low = seen.low if cut.first_low < 0 else cut.first_low
         cut.is_decided = _is_proved(flow, name, cut, seen)
         # The record before the newest offset was replicated from the present log.
@@ -85,8 +85,8 @@ def decide(flow: FlowView, sight: MirrorSight, name: Name, cut: Cut) -> None:
         cut.found = _finding(flow, name, cut, seen, went_on=went_on)
 
 
-def _is_proved(flow: FlowView, name: Name, cut: Cut, seen: Sighted) -> bool:
-    grew, went = seen.target_end - cut.copy_end, seen.low - cut.next_offset
+def _is_proved(flow: FlowView, name: Name, cut: Cut, seen: PartitionPoll) -> bool:
+    grew, went = seen.target_end - cut.target_end, seen.low - cut.next_offset
     just_as = went <= grew <= seen.high - cut.next_offset
     goes_on = went >= 2 * (cut.first_low - cut.next_offset)
     same = is_same_log(flow, name[0], cut)
@@ -94,15 +94,15 @@ def _is_proved(flow: FlowView, name: Name, cut: Cut, seen: Sighted) -> bool:
 
 
 def _repeated(
-    flow: FlowView, sight: MirrorSight, name: Name, cut: Cut, seen: Sighted
+    flow: FlowView, partitions: PartitionsSnapshot, name: Name, cut: Cut, seen: PartitionPoll
 ) -> MirrorFinding | None:
     """Return what was repeated by a mirror that started again, and has passed its old offset."""
     topic, partition = name
     slot = flow.windows.slot(topic, partition)
     if slot is None or not is_same_log(flow, topic, cut):
         return None
-    start = int(flow.source.heads.start[sight.places[slot]])
-    again = came_again(cut, start=start, end=seen.high, copy_end=seen.target_end)
+    start = int(flow.source.heads.start[partitions.places[slot]])
+    again = came_again(cut, start=start, end=seen.high, target_end=seen.target_end)
     if again is None:
         return None
     return MirrorFinding(
@@ -124,10 +124,10 @@ def _repeated(
     )
 
 
-def _finding(flow: FlowView, name: Name, cut: Cut, seen: Sighted, *, went_on: int) -> MirrorFinding:
+def _finding(flow: FlowView, name: Name, cut: Cut, seen: PartitionPoll, *, went_on: int) -> MirrorFinding:
     """Return what was skipped of a log with which the mirror continued at `went_on` at most."""
     topic, partition = name
-    offsets, grew = cut.next_offset - cut.lowest, seen.target_end - cut.copy_end
+    offsets, grew = cut.next_offset - cut.lowest, seen.target_end - cut.target_end
     records = max(1, flow.record_bounds(topic, partition, offsets).least)
     doubt = "" if cut.is_decided else " Markers of transactions, or a filter, may have left such a gap too."
     return MirrorFinding(

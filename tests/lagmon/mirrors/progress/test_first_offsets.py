@@ -15,7 +15,7 @@ class Late(Mirrored):
         super().__init__({"orders": 1, "other": 1}, offset_reset=offset_reset, refresh_topics_interval_s=60.0)
         self.target_ends["A.orders", 0] = 1  # of another time: it is not one of which all is left out
         self.write(5000, copied=False)
-        self.look()
+        self.poll()
 
     def busy(self):
         self.write(10, "other")
@@ -61,11 +61,11 @@ def test_a_log_that_was_made_anew_is_waited_for_from_its_end_on():
 def test_a_topic_that_it_leaves_out_whole_is_a_suspicion_by_what_came_since():
     one = Late()
     one.target_ends["A.orders", 0] = 0
-    one.look()
+    one.poll()
     one.go(400, each=one.busy)
-    assert one.sight().findings == ()
+    assert one.snapshot().findings == ()
     one.go(400, each=lambda: [one.busy(), one.write(1, copied=False)])
-    (found,) = one.sight().findings
+    (found,) = one.snapshot().findings
     assert (found.code, found.records, found.first_offset, found.proved) == (Cause.FILTERED, 400, 5000, False)
     assert found.sentence.endswith(
         "With auto.offset.reset=latest it skips what was written before it started to read."
