@@ -136,6 +136,21 @@ def pairs_of(connection: sa.Connection, flow: str, topic: str, partition: int) -
     return [] if place is None else _pairs(connection, place)
 
 
+def flow_pairs(connection: sa.Connection, flow: str) -> dict[tuple[str, int], list[SyncPair]]:
+    """Return the pairs of all partitions of a flow, each in the mirror's order."""
+    columns = SYNCS.c.era, SYNCS.c.number, SYNCS.c.upstream, SYNCS.c.downstream, SYNCS.c.at_ms
+    wanted = (
+        sa.select(PLACES.c.topic, PLACES.c.partition, *columns)
+        .join(PLACES, PLACES.c.place == SYNCS.c.place)
+        .where(PLACES.c.flow == flow)
+        .order_by(SYNCS.c.place, SYNCS.c.era, SYNCS.c.number)
+    )
+    found: dict[tuple[str, int], list[SyncPair]] = {}
+    for topic, partition, *pair in connection.execute(wanted):
+        found.setdefault((topic, partition), []).append(SyncPair(*pair))
+    return found
+
+
 def last_place(connection: sa.Connection) -> int:
     """Return the largest number of a place, 0 if there is none."""
     return connection.execute(sa.select(sa.func.max(PLACES.c.place))).scalar() or 0

@@ -6,6 +6,7 @@ surroundings   shared parts of commands: log options, configuration, console
 annotate       `mirrorwatch annotate`
 checksum       `mirrorwatch checksum plan|run|digest|compare`
 exclude        `mirrorwatch exclude`
+failover       `mirrorwatch failover`
 objectives     `mirrorwatch objectives`
 render         `mirrorwatch render`
 report         `mirrorwatch report`

@@ -21,6 +21,7 @@ from mirrorwatch.cli.annotate import annotate
 from mirrorwatch.cli.checksum import checksum
 from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, configure_logs
 from mirrorwatch.cli.exclude import exclude
+from mirrorwatch.cli.failover import failover
 from mirrorwatch.cli.objectives import objectives
 from mirrorwatch.cli.render import render
 from mirrorwatch.cli.report import report
@@ -316,6 +317,7 @@ cli.add_command(exclude)
 cli.add_command(objectives)
 cli.add_command(render)
 cli.add_command(report)
+cli.add_command(failover)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -1,0 +1,208 @@
+"""A consumer group on a flow: where it would start on the target, what it would read again or miss. Pure.
+
+A group starts at its committed offset on the target. Without one it has to be given the offset of its newest
+checkpoint first, which MirrorMaker does with `sync.group.offsets.enabled` and RemoteClusterUtils for clients.
+A start is
+
+- usable  if the target partition still holds it: log start <= start <= log end;
+- safe    if no replicated record at or after the group's committed offset on the source is before it;
+- tight   by the number of records that the group reads again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from fleet.quantity import Bounds
+from lagmon.failover.places import has_no_gaps, last_run, last_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lagmon.syncs.pairs import SyncPair
+
+
+class Status(StrEnum):
+    """How a group would start in one partition, worst first."""
+
+    SKIPS = "skips"  # it starts behind records that it has not read
+    OUT_OF_RANGE = "out_of_range"  # the target does not hold the offset: auto.offset.reset decides
+    NOT_REPLICATED = "not_replicated"  # the target has no such partition
+    NO_CHECKPOINT = "no_checkpoint"
+    UNKNOWN = "unknown"  # not enough data
+    UNCERTAIN = "uncertain"  # it may start behind records that it has not read
+    NOT_APPLIED = "not_applied"  # a good checkpoint, and no committed offset on the target
+    READY = "ready"
+
+    @property
+    def rank(self) -> int:
+        """Return 0 for the worst status."""
+        return _RANK[self]
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether the group can start: at once, or after its checkpoint is applied."""
+        return self in (Status.READY, Status.NOT_APPLIED)
+
+
+_RANK = {status: number for number, status in enumerate(Status)}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The newest checkpoint of a group in a partition; `at_ms` is when MirrorMaker wrote it."""
+
+    upstream: int
+    downstream: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFacts:
+    """What is known of a group in one partition of a flow; offsets are None where they are not known.
+
+    `replicated` is the first source offset that is not replicated yet, as the mirror last committed it.
+    `target_end` is read after `pairs`. `compacted`: the target topic's cleanup.policy has compact.
+    """
+
+    topic: str
+    partition: int
+    committed: int | None
+    source_end: int | None
+    replicated: int | None
+    checkpoint: Checkpoint | None
+    pairs: Sequence[SyncPair]
+    target_committed: int | None
+    target_start: int | None
+    target_end: int | None
+    compacted: bool = False
+    in_transactions: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionReadiness:
+    """How a group would start in one partition if it failed over now; counts are None where unknown.
+
+    `read_again_records` are records that it has read on the source, `skipped_records` are replicated ones
+    that it has not read and would not, `at_risk_records` are those that are on the source alone and that it
+    has not read.
+    """
+
+    facts: PartitionFacts
+    status: Status
+    start: int | None
+    at_checkpoint: bool
+    read_again_records: Bounds | None
+    skipped_records: Bounds | None
+    at_risk_records: Bounds | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupReadiness:
+    """A group on a flow: the worst status of its partitions, and their sums."""
+
+    group: str
+    status: Status
+    partitions: tuple[PartitionReadiness, ...]
+    read_again_records: Bounds | None
+    skipped_records: Bounds | None
+    at_risk_records: Bounds | None
+
+
+def judge_group(group: str, partitions: Iterable[PartitionFacts]) -> GroupReadiness:
+    """Return how a group would start in its partitions (at least one), worst first."""
+    judged = sorted(
+        (judge_partition(one) for one in partitions),
+        key=lambda one: (one.status.rank, one.facts.topic, one.facts.partition),
+    )
+    return GroupReadiness(
+        group=group,
+        status=judged[0].status,
+        partitions=tuple(judged),
+        read_again_records=_sum(one.read_again_records for one in judged),
+        skipped_records=_sum(one.skipped_records for one in judged),
+        at_risk_records=_sum(one.at_risk_records for one in judged),
+    )
+
+
+def judge_partition(facts: PartitionFacts) -> PartitionReadiness:
+    """Return how a group would start in one partition."""
+    start, at_checkpoint = facts.target_committed, False
+    if start is None and facts.checkpoint is not None:
+        start, at_checkpoint = facts.checkpoint.downstream, True
+    again, skipped = _passed(facts, start)
+    return PartitionReadiness(
+        facts=facts,
+        status=_status(facts, start, skipped, at_checkpoint=at_checkpoint),
+        start=start,
+        at_checkpoint=at_checkpoint,
+        read_again_records=again,
+        skipped_records=skipped,
+        at_risk_records=_at_risk(facts),
+    )
+
+
+def _status(
+    facts: PartitionFacts, start: int | None, skipped: Bounds | None, *, at_checkpoint: bool
+) -> Status:
+    status = Status.NOT_APPLIED if at_checkpoint else Status.READY
+    if facts.target_start is None or facts.target_end is None:
+        status = Status.NOT_REPLICATED
+    elif start is None:
+        status = Status.NO_CHECKPOINT
+    elif not facts.target_start <= start <= facts.target_end:
+        status = Status.OUT_OF_RANGE
+    elif skipped is None:
+        status = Status.UNKNOWN
+    elif skipped.least:
+        status = Status.SKIPS
+    elif skipped.most != 0:
+        status = Status.UNCERTAIN
+    return status
+
+
+def _passed(facts: PartitionFacts, start: int | None) -> tuple[Bounds | None, Bounds | None]:
+    """Return how many records a group that starts there reads again, and how many it skips."""
+    if start is None or facts.committed is None or facts.target_end is None or facts.target_start is None:
+        return None, None
+    start = min(max(start, facts.target_start), facts.target_end)
+    run = last_run(facts.pairs)
+    last = last_start(
+        run, facts.committed, target_end=facts.target_end, in_transactions=facts.in_transactions
+    )
+    assert last.most is not None
+    if not run:
+        return None, None
+    return _count(facts, run, Bounds(start, start), last), _count(facts, run, last, Bounds(start, start))
+
+
+def _count(facts: PartitionFacts, run: Sequence[SyncPair], first: Bounds, last: Bounds) -> Bounds:
+    """Return how many records the target holds from one offset up to another, not included."""
+    assert first.most is not None
+    assert last.most is not None
+    most = max(0, last.most - first.least)
+    sure = not facts.compacted and not facts.in_transactions and has_no_gaps(run, first.most, last.least)
+    return Bounds(max(0, last.least - first.most) if sure else 0, most)
+
+
+def _at_risk(facts: PartitionFacts) -> Bounds | None:
+    """Return how many records are on the source alone, of those that the group has not read.
+
+    An upper bound: offsets of the source may hold transaction markers or nothing, and the mirror may be
+    further than its last commit.
+    """
+    if facts.source_end is None or facts.replicated is None:
+        return None
+    return Bounds(0, max(0, facts.source_end - max(facts.replicated, facts.committed or 0)))
+
+
+def _sum(parts: Iterable[Bounds | None]) -> Bounds | None:
+    """Add up counts; without an upper bound if one is not known."""
+    counts = list(parts)
+    known = [one for one in counts if one is not None]
+    if not known:
+        return None
+    most = [one.most for one in known if one.most is not None]
+    return Bounds(sum(one.least for one in known), sum(most) if len(most) == len(counts) else None)

@@ -1,0 +1,56 @@
+"""The queries of `failover`: the store's offset syncs, then each flow from its two clusters."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from fleet.errors import ConfigurationError, Problem
+from lagmon.syncs.tables import flow_pairs
+from mirrorwatch.failover.cluster import ClusterReader
+from mirrorwatch.failover.facts import read_flow
+from mirrorwatch.history.reporting import reading
+from runtime.process.clock import SystemClock
+from runtime.process.loop import run_to_end
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lagmon.syncs.pairs import SyncPair
+    from mirrorwatch.configuration.configuration import Configuration
+    from mirrorwatch.failover.facts import FlowFailover
+
+    Kept = dict[str, dict[tuple[str, int], list[SyncPair]]]
+
+
+def ask_flows(
+    config: Configuration, *, flow: str | None = None, group: str | None = None
+) -> tuple[list[FlowFailover], float]:
+    """Return the groups of the flows of a configuration, or of one, and when they were read.
+
+    Raises ConfigurationError for an unknown flow, MirrorwatchError if a target does not answer.
+    """
+    flows = [one for one in config.topology.flows if flow in (None, one.name)]
+    if not flows:
+        names = ", ".join(one.name for one in config.topology.flows)
+        raise ConfigurationError([Problem("--flow", "", f"unknown flow '{flow}'; the flows are {names}")])
+    kept = run_to_end(_kept(config, [one.name for one in flows]))
+    clock = SystemClock()
+    with ExitStack() as opened:
+        readers = {
+            alias: opened.enter_context(ClusterReader(alias, settings, clock))
+            for alias, settings in config.clients.items()
+        }
+        found = [
+            read_flow(one, config.lag_sources[one.name], readers, kept=kept.get(one.name, {}), group=group)
+            for one in flows
+        ]
+    return found, clock.wall_s()
+
+
+async def _kept(config: Configuration, flows: Sequence[str]) -> Kept:
+    """Return the offset syncs in the store by flow and partition."""
+    async with reading(config) as store:
+        if store is None:
+            return {}
+        return await store.read(lambda held: {flow: flow_pairs(held, flow) for flow in flows})

@@ -1,0 +1,160 @@
+"""Queries to one cluster for a failover: topics, groups, offsets, and small topics read whole. Blocks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
+
+from fleet.errors import RefusedError, UnavailableError
+from runtime.kafka.admin import ClusterAdmin
+from runtime.kafka.bulk import Bulk
+from runtime.kafka.group_asker import GroupAsker
+from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold
+from runtime.kafka.positions import Positions, Which
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from runtime.kafka.group_offsets import Told
+    from runtime.kafka.properties.client_settings import ClientSettings
+    from runtime.process.clock import Clock
+
+ANSWER_S = 10.0
+_POLL_S = 0.05
+_GROUPS_AT_ONCE = 200
+_SILENT_S = 30.0  # without a record of a topic that is read whole
+_TAKE_S = 0.2
+
+Place = tuple[str, int]
+_T = TypeVar("_T")
+
+
+class TopicRecord(NamedTuple):
+    """A record of a topic that is read whole; `at_ms` is -1 without a timestamp."""
+
+    key: bytes | None
+    value: bytes | None
+    offset: int
+    at_ms: int
+
+
+class ClusterReader:
+    """Queries one cluster; a context manager. Each query raises MirrorwatchError without an answer."""
+
+    def __init__(self, alias: str, settings: ClientSettings, clock: Clock) -> None:
+        self.alias = alias
+        self._settings = settings
+        self._clock = clock
+        self._positions = Positions(settings, cluster=alias, name=f"{alias}-failover", clock=clock)
+        self._groups = GroupAsker(settings, cluster=alias, timeout_s=ANSWER_S)
+        self._answers: deque[Told] = deque()
+        self._opened = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Create the clients; they connect at the first query."""
+        self._opened.callback(self._positions.close)
+        self._positions.open()
+        self._opened.callback(self._groups.end)
+        self._groups.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Close the clients."""
+        self._opened.close()
+
+    def topics(self) -> dict[str, int]:
+        """Return the number of partitions of each topic."""
+        return {name: len(listed.leaders) for name, listed in self._positions.topics().items()}
+
+    def offsets(self, places: Sequence[Place], which: Which) -> dict[Place, int]:
+        """Return a log offset of each of these partitions whose leader answers."""
+        if not places:
+            return {}
+        found = self._positions.read(places, which)
+        return {place: offset for place, offset in zip(places, found, strict=True) if offset >= 0}
+
+    def groups(self) -> dict[str, str]:
+        """Return the state of each consumer group, in lower case."""
+        self._groups.list_groups()
+        listed = self._next(GroupsListed)
+        if listed.problem:
+            raise UnavailableError(listed.problem)
+        return listed.states
+
+    def committed(self, groups: Sequence[str]) -> dict[str, dict[Place, int]]:
+        """Return the committed offsets of each of these groups."""
+        found: dict[str, dict[Place, int]] = {}
+        for first in range(0, len(groups), _GROUPS_AT_ONCE):
+            wanted = groups[first : first + _GROUPS_AT_ONCE]
+            self._groups.ask(wanted)
+            for _ in wanted:
+                one = self._next(OffsetsTold)
+                found[one.group] = {(topic, number): offset for topic, number, offset in one.offsets}
+        return found
+
+    def compacted(self, topics: Collection[str]) -> frozenset[str]:
+        """Return those of these topics that are compacted, or all if it has no permission to read that."""
+
+        async def ask() -> dict[str, dict[str, str]]:
+            admin = ClusterAdmin(self._settings, cluster=self.alias, timeout_s=ANSWER_S)
+            await admin.open()
+            try:
+                return await admin.describe_topic_configs(topics)
+            finally:
+                await admin.close()
+
+        try:
+            settings = asyncio.run(ask())
+        except RefusedError:
+            return frozenset(topics)
+        plain = {
+            name for name, one in settings.items() if "compact" not in one.get("cleanup.policy", "compact")
+        }
+        return frozenset(topics) - plain
+
+    def whole(self, topic: str, partitions: int) -> list[TopicRecord]:
+        """Return the records of a topic, each partition up to its log end offset of now."""
+        bulk = Bulk(
+            self._settings, cluster=self.alias, topic=topic, name=f"{self.alias}-failover", timed=True
+        )
+        found: list[TopicRecord] = []
+        ended: set[int] = set()
+        silent_s = 0.0
+        try:
+            bulk.open(range(partitions))
+            while len(ended) < partitions:
+                batch = bulk.take(wait_s=_TAKE_S)
+                if batch.refused is not None:
+                    raise batch.refused
+                silent_s = 0.0 if batch.keys or batch.ends else silent_s + _TAKE_S
+                if silent_s > _SILENT_S:
+                    raise UnavailableError(
+                        f"cluster {self.alias}: no record of {topic} within {_SILENT_S:g} s; try again"
+                    )
+                ended |= {*batch.ends}
+                found += map(TopicRecord, batch.keys, batch.values, batch.offsets, batch.times_ms)
+        finally:
+            bulk.close()
+        return found
+
+    def _next(self, kind: type[_T]) -> _T:
+        """Return the next answer about groups, which must be of this kind."""
+        until_ns = self._clock.monotonic_ns() + int((ANSWER_S + 5) * 1e9)
+        while not self._answers:
+            self._answers.extend(self._groups.take())
+            if self._clock.monotonic_ns() > until_ns:
+                sentence = f"cluster {self.alias}: no answer about groups within {ANSWER_S:g} s; try again"
+                raise UnavailableError(sentence)
+            if not self._answers:
+                _NEVER.wait(_POLL_S)
+        told = self._answers.popleft()
+        if isinstance(told, Failed):
+            raise (RefusedError if told.refused else UnavailableError)(told.sentence)
+        assert isinstance(told, kind)
+        return told
+
+
+_NEVER = threading.Event()

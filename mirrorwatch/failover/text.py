@@ -1,0 +1,86 @@
+"""The text output of `failover`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.quantity import count_text
+from lagmon.failover.sentences import WORDS, bounds_text, group_sentence
+
+if TYPE_CHECKING:
+    from fleet.quantity import Bounds
+    from lagmon.failover.readiness import GroupReadiness
+    from mirrorwatch.check.sheet import Sheet
+    from mirrorwatch.failover.facts import FlowFailover
+
+_COLUMNS = ("group", "status", "reads again", "skips", "at risk")
+_MOST_REASONS = 20
+
+
+def print_flow(sheet: Sheet, found: FlowFailover, *, with_partitions: bool) -> None:
+    """Write a flow: its groups as a table, worst first, then why some are not ready."""
+    flow, groups = found.flow, found.groups
+    ready = sum(found.is_ready(one) for one in groups)
+    sheet.heading(
+        f"{flow.name}: {ready} of {count_text(len(groups), 'group')} ready to fail over to {flow.target}"
+    )
+    if found.source_problem:
+        sheet.say(
+            f"Judged by the last checkpoints, because {flow.source} was not read: {found.source_problem}"
+        )
+    if groups:
+        sheet.figures(_COLUMNS, [_group_row(found, one) for one in groups])
+    reasons = [one for one in groups if not found.is_ready(one)]
+    reasons += [one for one in groups if one.status.name == "NOT_APPLIED" and found.is_ready(one)]
+    for one in reasons[:_MOST_REASONS]:
+        sheet.fact(one.group, _reason(found, one), indent=2, width=max(14, min(len(one.group) + 2, 30)))
+    if len(reasons) > _MOST_REASONS:
+        sheet.say(f"and {count_text(len(reasons) - _MOST_REASONS, 'more group')}; --json has all of them")
+    if found.excluded:
+        sheet.say(f"{count_text(len(found.excluded), 'group')} excluded by the mirror's groups filter.")
+    if with_partitions:
+        for one in groups:
+            _print_partitions(sheet, one)
+
+
+def _group_row(found: FlowFailover, group: GroupReadiness) -> tuple[str, ...]:
+    status = WORDS[group.status]
+    if group.group in found.running_on_target:
+        status = f"runs on {found.flow.target}"
+    return (group.group, status, *map(_count, _counts(group)))
+
+
+def _counts(group: GroupReadiness) -> tuple[Bounds | None, ...]:
+    return group.read_again_records, group.skipped_records, group.at_risk_records
+
+
+def _count(bounds: Bounds | None) -> str:
+    return bounds_text(bounds)
+
+
+def _reason(found: FlowFailover, group: GroupReadiness) -> str:
+    target = found.flow.target
+    if group.group in found.running_on_target:
+        return f"has members on {target} already; stop them before you fail over"
+    return group_sentence(group, target)
+
+
+def _print_partitions(sheet: Sheet, group: GroupReadiness) -> None:
+    sheet.heading(group.group)
+    rows = []
+    for one in group.partitions:
+        facts = one.facts
+        rows.append(
+            (
+                f"{facts.topic}-{facts.partition}",
+                WORDS[one.status],
+                _offset(facts.committed),
+                _offset(one.start),
+                *map(_count, (one.read_again_records, one.skipped_records, one.at_risk_records)),
+            )
+        )
+    sheet.figures(("partition", "status", "committed", "start", "reads again", "skips", "at risk"), rows)
+
+
+def _offset(offset: int | None) -> str:
+    return "?" if offset is None else f"{offset}"

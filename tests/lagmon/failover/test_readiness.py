@@ -1,0 +1,122 @@
+"""How a group would start on the target, against a mirror that is played through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleet.quantity import Bounds
+from lagmon.failover.readiness import Checkpoint, PartitionFacts, Status, judge_group, judge_partition
+from lagmon.syncs.pairs import SyncPair, translate
+from tests.lagmon.failover.mirror import STEPS, played
+
+PAIRS = [SyncPair(0, number, *place, 0) for number, place in enumerate(((0, 0), (100, 100), (200, 200)))]
+FACTS = PartitionFacts(
+    topic="orders",
+    partition=0,
+    committed=150,
+    source_end=260,
+    replicated=240,
+    checkpoint=Checkpoint(150, 101, 0),
+    pairs=PAIRS,
+    target_committed=101,
+    target_start=0,
+    target_end=240,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "again", "skipped"),
+    [
+        pytest.param({}, Status.READY, (49, 49), (0, 0), id="translated offsets are applied"),
+        pytest.param({"target_committed": 150}, Status.READY, (0, 0), (0, 0), id="exact"),
+        pytest.param({"target_committed": None}, Status.NOT_APPLIED, (49, 49), (0, 0), id="not applied"),
+        pytest.param({"target_committed": 160}, Status.SKIPS, (0, 0), (10, 10), id="ahead"),
+        pytest.param(
+            {"target_committed": 210, "committed": 205}, Status.UNCERTAIN, (0, 30), (0, 9), id="loose"
+        ),
+        pytest.param({"target_start": 120}, Status.OUT_OF_RANGE, (30, 30), (0, 0), id="deleted by retention"),
+        pytest.param({"target_committed": 999}, Status.OUT_OF_RANGE, (0, 0), (0, 90), id="beyond the end"),
+        pytest.param({"target_end": None}, Status.NOT_REPLICATED, None, None, id="no such partition"),
+        pytest.param(
+            {"target_committed": None, "checkpoint": None}, Status.NO_CHECKPOINT, None, None, id="nothing"
+        ),
+        pytest.param({"pairs": []}, Status.UNKNOWN, None, None, id="no syncs"),
+        pytest.param({"committed": None}, Status.UNKNOWN, None, None, id="source not known"),
+        pytest.param({"compacted": True}, Status.READY, (0, 49), (0, 0), id="compacted"),
+        pytest.param({"in_transactions": True}, Status.READY, (0, 99), (0, 0), id="transactions"),
+    ],
+)
+def test_rule_table(changes, status, again, skipped):
+    found = judge_partition(replace(FACTS, **changes))
+    assert found.status is status
+    assert (found.read_again_records, found.skipped_records) == (again, skipped)
+
+
+@pytest.mark.parametrize(
+    ("changes", "at_risk"),
+    [
+        ({}, (0, 20)),
+        ({"committed": 250}, (0, 10)),  # what the group has read is not at risk for it
+        ({"committed": None}, (0, 20)),
+        ({"replicated": 260}, (0, 0)),
+        ({"replicated": None}, None),
+        ({"source_end": None}, None),
+    ],
+)
+def test_records_at_risk(changes, at_risk):
+    assert judge_partition(replace(FACTS, **changes)).at_risk_records == at_risk
+
+
+def test_a_group_has_the_worst_status_and_the_sums():
+    others = [
+        replace(FACTS, partition=1),
+        replace(FACTS, partition=2, target_committed=160),
+        replace(FACTS, topic="page-views", target_committed=None),
+    ]
+    found = judge_group("billing", [FACTS, *others])
+    assert found.status is Status.SKIPS
+    assert [(one.facts.topic, one.facts.partition) for one in found.partitions] == [
+        ("orders", 2),
+        ("page-views", 0),
+        ("orders", 0),
+        ("orders", 1),
+    ]
+    assert found.read_again_records == (147, 147)
+    assert found.skipped_records == (10, 10)
+    assert found.at_risk_records == (0, 80)
+    unknown = judge_group("billing", [FACTS, replace(FACTS, pairs=[])])
+    assert unknown.read_again_records == Bounds(49, None)
+    assert judge_group("billing", [replace(FACTS, pairs=[])]).read_again_records is None
+
+
+@given(STEPS, st.data())
+def test_counts_hold_the_truth(steps, data):
+    mirror, end = played(steps)
+    committed = data.draw(st.integers(0, end))
+    start = data.draw(st.integers(0, len(mirror.log)))
+    if data.draw(st.booleans()):
+        start = min(translate(mirror.pairs, data.draw(st.integers(0, committed))) or 0, len(mirror.log))
+    found = judge_partition(
+        replace(
+            FACTS,
+            committed=committed,
+            pairs=mirror.pairs,
+            target_committed=start,
+            target_start=0,
+            target_end=len(mirror.log),
+        )
+    )
+    if found.read_again_records is None:
+        assert not mirror.pairs
+        return
+    again, skipped = mirror.read_again(start, committed), mirror.skipped(start, committed)
+    assert found.read_again_records.least <= again <= found.read_again_records.most
+    assert found.skipped_records.least <= skipped <= found.skipped_records.most
+    if found.status.is_ready:
+        assert skipped == 0
+    if found.status is Status.SKIPS:
+        assert skipped > 0
