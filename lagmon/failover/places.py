@@ -9,7 +9,8 @@ exact if only this mirror writes to the target topic, and outside transactions, 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -25,47 +26,71 @@ _UPSTREAM = attrgetter("upstream")
 _DOWNSTREAM = attrgetter("downstream")
 
 
-def last_run(pairs: Sequence[SyncPair]) -> Sequence[SyncPair]:
-    """Return the pairs since the mirror last replicated records again, or the target topic was re-created."""
-    first = len(pairs) - 1
-    while first > 0 and not restarted(pairs[first - 1], pairs[first]):
-        first -= 1
-    return pairs[max(first, 0) :]
+def runs_of(pairs: Sequence[SyncPair]) -> list[Sequence[SyncPair]]:
+    """Return the pairs of the last copy of each record, in runs without a restart, newest first.
+
+    A mirror that restarts replicates some records again: older pairs hold for what is before those. If it
+    went back on the target as well, the topic there was re-created, and no older pair holds.
+    """
+    found: list[Sequence[SyncPair]] = []
+    last = len(pairs)
+    while last:
+        first = last - 1
+        while first and not restarted(pairs[first - 1], pairs[first]):
+            first -= 1
+        run = pairs[first:last]
+        if found:
+            newer = found[-1][0]
+            if run[-1].downstream >= newer.downstream:
+                break
+            run = run[: bisect_left(run, newer.upstream, key=_UPSTREAM)]
+        if run:
+            found.append(run)
+        last = first
+    return found
 
 
-def last_start(run: Sequence[SyncPair], upstream: int, *, target_end: int, in_transactions: bool) -> Bounds:
+def last_start(
+    runs: Sequence[Sequence[SyncPair]], upstream: int, *, target_end: int, in_transactions: bool
+) -> Bounds:
     """Return bounds of the last target offset from which no record at or after a source offset is missed.
 
-    `run` are pairs without a restart, `target_end` is the log end offset of the target partition, read after
-    the pairs. A consumer that starts there reads each such record that is replicated, and none before it
-    twice. `in_transactions`: the mirror writes transactions, so equal distances prove nothing.
+    `target_end` is the log end offset of the target partition, read after the pairs. A consumer that starts
+    there reads each such record that is replicated. `in_transactions`: the mirror writes transactions, so
+    equal distances prove nothing.
     """
-    index = bisect_right(run, upstream, key=_UPSTREAM) - 1
-    if index < 0:
-        return Bounds(0, run[0].downstream if run else target_end)
-    before = run[index]
-    if before.upstream == upstream:
-        return Bounds(before.downstream, before.downstream)
-    if index + 1 == len(run):
-        return Bounds(min(before.downstream + 1, target_end), target_end)
-    after = run[index + 1]
-    if before.difference == after.difference and not in_transactions:
-        exact = before.downstream + upstream - before.upstream
-        return Bounds(exact, exact)
-    return Bounds(before.downstream + 1, after.downstream)
+    next_downstream = target_end
+    for run in runs:
+        if run[0].upstream > upstream:
+            next_downstream = run[0].downstream
+            continue
+        index = bisect_right(run, upstream, key=_UPSTREAM) - 1
+        before = run[index]
+        if before.upstream == upstream:
+            return Bounds(before.downstream, before.downstream)
+        if index + 1 == len(run):
+            return Bounds(min(before.downstream + 1, next_downstream), next_downstream)
+        after = run[index + 1]
+        if before.difference == after.difference and not in_transactions:
+            exact = before.downstream + upstream - before.upstream
+            return Bounds(exact, exact)
+        return Bounds(before.downstream + 1, after.downstream)
+    return Bounds(0, next_downstream)
 
 
-def has_no_gaps(run: Sequence[SyncPair], first: int, last: int) -> bool:
-    """Return whether each target offset from `first` up to `last`, not included, holds a replicated record.
+def has_no_gaps(runs: Sequence[Sequence[SyncPair]], first: int, last: int) -> bool:
+    """Return whether each target offset from `first` up to `last`, not included, holds one record in a row.
 
-    It is known if pairs of one difference enclose them. Compaction and deletion later are another matter.
+    It is known if pairs of one run and one difference enclose them. Compaction and deletion later are
+    another matter.
     """
     if first >= last:
         return True
-    start = bisect_right(run, first, key=_DOWNSTREAM) - 1
-    if start < 0:
+    run = next((one for one in runs if one[0].downstream <= first), None)
+    if run is None:
         return False
-    for before, after in zip(run[start:], run[start + 1 :], strict=False):
+    start = bisect_right(run, first, key=_DOWNSTREAM) - 1
+    for before, after in pairwise(run[start:]):
         if before.difference != after.difference:
             return False
         if after.downstream >= last:

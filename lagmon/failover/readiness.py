@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fleet.quantity import Bounds
-from lagmon.failover.places import has_no_gaps, last_run, last_start
+from lagmon.failover.places import has_no_gaps, last_start, runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -168,22 +168,22 @@ def _passed(facts: PartitionFacts, start: int | None) -> tuple[Bounds | None, Bo
     if start is None or facts.committed is None or facts.target_end is None or facts.target_start is None:
         return None, None
     start = min(max(start, facts.target_start), facts.target_end)
-    run = last_run(facts.pairs)
+    runs = runs_of(facts.pairs)
     last = last_start(
-        run, facts.committed, target_end=facts.target_end, in_transactions=facts.in_transactions
+        runs, facts.committed, target_end=facts.target_end, in_transactions=facts.in_transactions
     )
     assert last.most is not None
-    if not run:
+    if not runs:
         return None, None
-    return _count(facts, run, Bounds(start, start), last), _count(facts, run, last, Bounds(start, start))
+    return _count(facts, runs, Bounds(start, start), last), _count(facts, runs, last, Bounds(start, start))
 
 
-def _count(facts: PartitionFacts, run: Sequence[SyncPair], first: Bounds, last: Bounds) -> Bounds:
+def _count(facts: PartitionFacts, runs: Sequence[Sequence[SyncPair]], first: Bounds, last: Bounds) -> Bounds:
     """Return how many records the target holds from one offset up to another, not included."""
     assert first.most is not None
     assert last.most is not None
     most = max(0, last.most - first.least)
-    sure = not facts.compacted and not facts.in_transactions and has_no_gaps(run, first.most, last.least)
+    sure = not facts.compacted and not facts.in_transactions and has_no_gaps(runs, first.most, last.least)
     return Bounds(max(0, last.least - first.most) if sure else 0, most)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lagmon.failover.places import has_no_gaps, last_run, last_start
+from lagmon.failover.places import has_no_gaps, last_start, runs_of
 from lagmon.syncs.pairs import SyncPair, translate
 from tests.lagmon.failover.mirror import STEPS, played
 
@@ -15,7 +15,7 @@ def pairs(*places):
 
 
 def start(run, upstream, target_end=1000, *, in_transactions=False):
-    return tuple(last_start(run, upstream, target_end=target_end, in_transactions=in_transactions))
+    return tuple(last_start(runs_of(run), upstream, target_end=target_end, in_transactions=in_transactions))
 
 
 def test_rule_table():
@@ -30,21 +30,27 @@ def test_rule_table():
     assert start([], 7, 30) == (0, 30)
 
 
-def test_only_pairs_since_the_last_restart_count():
-    assert (
-        last_run(pairs((0, 0), (50, 50), (20, 60), (40, 80))) == pairs((0, 0), (0, 0), (20, 60), (40, 80))[2:]
-    )
-    assert list(last_run([])) == []
+def test_what_was_replicated_before_a_restart_is_where_it_was():
+    run = pairs((0, 0), (10, 10), (50, 50), (20, 60), (40, 80))
+    assert runs_of(run) == [pairs(*[(0, 0)] * 3, (20, 60), (40, 80))[3:], run[:2]]
+    assert start(run, 5) == (5, 5)
+    assert start(run, 15) == (11, 60)
+    assert start(run, 30) == (70, 70)
+    recreated = pairs((0, 0), (50, 50), (60, 0), (70, 10))
+    assert runs_of(recreated) == [recreated[2:]]
+    assert start(recreated, 30) == (0, 0)
+    assert runs_of([]) == []
 
 
 def test_target_offsets_without_gaps():
     run = pairs((100, 40), (110, 50), (120, 60), (130, 68))
-    assert has_no_gaps(run, 43, 43)
-    assert has_no_gaps(run, 43, 60)
-    assert has_no_gaps(run, 68, 69)
-    assert not has_no_gaps(run, 39, 45)
-    assert not has_no_gaps(run, 55, 61)
-    assert not has_no_gaps(run, 68, 70)
+    runs = runs_of(run)
+    assert has_no_gaps(runs, 43, 43)
+    assert has_no_gaps(runs, 43, 60)
+    assert has_no_gaps(runs, 68, 69)
+    assert not has_no_gaps(runs, 39, 45)
+    assert not has_no_gaps(runs, 55, 61)
+    assert not has_no_gaps(runs, 68, 70)
 
 
 @given(STEPS, st.data())
@@ -52,7 +58,7 @@ def test_bounds_hold_the_truth_and_translation_is_safe(steps, data):
     mirror, end = played(steps)
     committed = data.draw(st.integers(0, end))
     truth = mirror.last_start(committed)
-    found = last_start(last_run(mirror.pairs), committed, target_end=len(mirror.log), in_transactions=False)
+    found = last_start(runs_of(mirror.pairs), committed, target_end=len(mirror.log), in_transactions=False)
     assert found.least <= truth <= found.most
     translated = translate(mirror.pairs, committed)
     if translated is not None and translated <= len(mirror.log):
@@ -65,6 +71,6 @@ def test_what_is_called_without_gaps_is_in_a_row(steps, data):
     mirror, _ = played(steps)
     first = data.draw(st.integers(0, len(mirror.log)))
     last = data.draw(st.integers(first, len(mirror.log)))
-    if has_no_gaps(last_run(mirror.pairs), first, last):
+    if has_no_gaps(runs_of(mirror.pairs), first, last):
         row = mirror.log[first:last]
         assert row == [*range(row[0], row[0] + len(row))] if row else True
