@@ -75,4 +75,4 @@ class CollectorCounts:
             yield series.COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS, (alias, collector), at
         for collector, count in self.errors.items():
             yield series.COLLECTOR_ERRORS_TOTAL, (alias, collector), count
-        yield series.CANARY_STRANGERS_TOTAL, (alias,), self.foreign_records
+        yield series.CANARY_FOREIGN_RECORDS_TOTAL, (alias,), self.foreign_records

@@ -187,8 +187,8 @@ CONTROL_ROUND_TRIP_SECONDS = Series(
     labels=(CLUSTER_LABEL,),
 )
 
-CANARY_STRANGERS_TOTAL = Series(
-    name="canary_strangers_total",
+CANARY_FOREIGN_RECORDS_TOTAL = Series(
+    name="canary_foreign_records_total",
     kind=Kind.COUNTER,
     unit=Unit.RECORDS,
     group=Group.CLUSTER,

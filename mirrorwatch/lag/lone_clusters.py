@@ -38,7 +38,7 @@ def lone_samples(
 ) -> Iterator[Sample]:
     """Yield its series: nothing is sent to it, so what counts that is 0."""
     yield series.KAFKA_CLUSTER_UP, (alias,), float(standing is not None and standing.state == "up")
-    yield series.CANARY_STRANGERS_TOTAL, (alias,), 0
+    yield series.CANARY_FOREIGN_RECORDS_TOTAL, (alias,), 0
     for outcome in series.CONTROL_OUTCOMES:
         yield series.CONTROL_PROBES_TOTAL, (alias, outcome), 0
     if certificate_expires_at is not None:
