@@ -52,6 +52,7 @@ class ClusterReader:
         self._groups = GroupAsker(settings, cluster=alias, timeout_s=ANSWER_S)
         self._answers: deque[Told] = deque()
         self._opened = ExitStack()
+        self._never = threading.Event()  # to wait without reading a clock
 
     def __enter__(self) -> Self:
         """Create the clients; they connect at the first query."""
@@ -149,12 +150,9 @@ class ClusterReader:
                 sentence = f"cluster {self.alias}: no answer about groups within {ANSWER_S:g} s; try again"
                 raise UnavailableError(sentence)
             if not self._answers:
-                _NEVER.wait(_POLL_S)
+                self._never.wait(_POLL_S)
         told = self._answers.popleft()
         if isinstance(told, Failed):
             raise (RefusedError if told.refused else UnavailableError)(told.sentence)
         assert isinstance(told, kind)
         return told
-
-
-_NEVER = threading.Event()

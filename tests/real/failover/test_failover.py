@@ -18,20 +18,27 @@ from tests.real.failover.stage import (
     wait_s,
 )
 
-SYNCED = {"sync.group.offsets.enabled": "true", "sync.group.offsets.interval.seconds": "1"}
+SYNCED = {"A->B.sync.group.offsets.enabled": "true", "A->B.sync.group.offsets.interval.seconds": "1"}
 
 
 @pytest.fixture
-def topic(kafka_pair, topic_name):
-    name = topic_name("orders")
-    topics.create_topic(kafka_pair.a.client_properties(), name, partitions=PARTITIONS)
-    return name
+def stage(kafka_pair, mirror, topic_name):
+    """Give the brokers, a mirror that syncs the offsets of groups, a topic on A, and the name of a group."""
+    topic = topic_name("orders")
+    topics.create_topic(kafka_pair.a.client_properties(), topic, partitions=PARTITIONS)
+    running = mirror({"A->B.topics": topic, **SYNCED}, fresh=True)
+    return kafka_pair, running, topic, topic_name("billing")
 
 
 def configured(folder, running):
     path = folder / "mirrorwatch.yml"
     path.write_text(yaml.safe_dump({"mm2": str(running.properties_file), "canary": {"mode": "off"}}))
     return path
+
+
+def keep_up(running):
+    assert running.running
+    wait_s(3)
 
 
 def lag(running):
@@ -47,32 +54,25 @@ def restart(running):
     wait_s(4)
 
 
-SITUATIONS = {"healthy": lambda running: wait_s(3), "lagging": lag, "restarted": restart}
+SITUATIONS = {"healthy": keep_up, "lagging": lag, "restarted": restart}
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 @pytest.mark.parametrize("situation", [*SITUATIONS])
-def test_a_group_reads_on_the_target_what_was_predicted(
-    kafka_pair, mirror, topic, topic_name, tmp_path, situation, protocol
-):
-    running = mirror(
-        {"A->B.topics": f"{topic}", **{f"A->B.{key}": value for key, value in SYNCED.items()}}, fresh=True
-    )
-    group = topic_name("billing")
-    source = kafka_pair.a.client_properties()
+def test_a_group_reads_on_the_target_what_was_predicted(stage, tmp_path, situation, protocol):
+    pair, running, topic, group = stage
+    source, target = pair.a.client_properties(), pair.b.client_properties()
     with traffic(source, topic):
         reader = Reader(source, group, topic, protocol=protocol)
         eventually(lambda: len(reader.read) > 500, 60, what="reading")
         eventually(
-            lambda: len(committed(kafka_pair.b.client_properties(), group, f"A.{topic}")) == PARTITIONS,
-            90,
-            what="synced offsets",
+            lambda: len(committed(target, group, f"A.{topic}")) == PARTITIONS, 90, what="synced offsets"
         )
         SITUATIONS[situation](running)
         reader.end()
     running.kill()
     found = predicted(configured(tmp_path, running), group, status=0)
-    truth = failed_over(kafka_pair, group, topic, protocol=protocol)
+    truth = failed_over(pair, group, topic, protocol=protocol)
     exact = holds(found, truth)
     print(
         situation,

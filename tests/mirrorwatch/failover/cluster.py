@@ -1,0 +1,74 @@
+"""A cluster in memory that answers like `ClusterReader`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fleet.errors import UnavailableError
+from fleet.wire.mirror import encode_checkpoint, encode_offset_sync, encode_source_offset
+from fleet.wire.records import (
+    Checkpoint,
+    CheckpointKey,
+    OffsetSync,
+    OffsetSyncKey,
+    SourceOffset,
+    SourceOffsetKey,
+)
+from mirrorwatch.failover.cluster import TopicRecord
+from runtime.kafka.positions import Which
+
+
+@dataclass
+class FakeCluster:
+    alias: str
+    sizes: dict[str, int] = field(default_factory=dict)  # partitions by topic
+    states: dict[str, str] = field(default_factory=dict)
+    commits: dict[str, dict[tuple[str, int], int]] = field(default_factory=dict)
+    starts: dict[tuple[str, int], int] = field(default_factory=dict)
+    ends: dict[tuple[str, int], int] = field(default_factory=dict)
+    compact: frozenset[str] = frozenset()
+    records: dict[str, list[tuple[bytes, bytes | None]]] = field(default_factory=dict)
+    away: bool = False
+
+    def topics(self):
+        if self.away:
+            raise UnavailableError(f"cluster {self.alias}: cannot connect to any broker")
+        return self.sizes | dict.fromkeys(self.records, 1)
+
+    def groups(self):
+        return dict(self.states)
+
+    def committed(self, groups):
+        assert {*groups} <= {*self.states}
+        return {group: dict(self.commits.get(group, {})) for group in groups}
+
+    def offsets(self, places, which):
+        assert which is not Which.STABLE
+        known = self.starts if which is Which.START else self.ends
+        return {place: known.get(place, 0) for place in places}
+
+    def compacted(self, topics):
+        return self.compact & frozenset(topics)
+
+    def whole(self, topic, partitions):
+        assert partitions == 1
+        return [TopicRecord(*one, offset, 1000 + offset) for offset, one in enumerate(self.records[topic])]
+
+
+def checkpoint(group, topic, partition, upstream, downstream):
+    return encode_checkpoint(
+        Checkpoint(
+            CheckpointKey(group, topic, partition),
+            upstream_offset=upstream,
+            downstream_offset=downstream,
+            metadata="",
+        )
+    )
+
+
+def sync(topic, partition, upstream, downstream):
+    return encode_offset_sync(OffsetSync(OffsetSyncKey(topic, partition), upstream, downstream))
+
+
+def progress(topic, partition, offset, *, connector="MirrorSourceConnector", cluster="A"):
+    return encode_source_offset(SourceOffset(SourceOffsetKey(connector, cluster, topic, partition), offset))
