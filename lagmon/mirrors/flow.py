@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.mirrors.detectors.left_out import held as mirror_held
 from lagmon.mirrors.detectors.recreated.unlisted import UnlistedTopics
 from lagmon.mirrors.detectors.registry import Detectors
+from lagmon.mirrors.detectors.unreplicated import blocked as mirror_blocked
 from lagmon.mirrors.headroom.soonest import Soonest
 from lagmon.mirrors.partitions import tails as mirror_tails
 from lagmon.mirrors.partitions.snapshot import POLL_MS, MirrorPace, Sides, see
@@ -76,7 +76,7 @@ class MirrorFlow(FlowView):
             rewinds=known.rewinds.steps,
             uncounted=known.retention.uncounted,
             before_deleted=known.retention.waiting,
-            held=mirror_held.held(self, partitions),
+            blocked=mirror_blocked.blocked_partitions(self, partitions),
             unwatched=known.unwatched.topics,
             emptied=known.retention.emptied,
             repeats=known.repeats.known,

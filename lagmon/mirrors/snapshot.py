@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirrors.answers.findings import MirrorFinding
-    from lagmon.mirrors.detectors.left_out.held import Held
     from lagmon.mirrors.detectors.recreated.followed import RecreatedTopic
     from lagmon.mirrors.detectors.retention.overtaken import Overtaken
     from lagmon.mirrors.detectors.rewinds.repeats import Repeat
     from lagmon.mirrors.detectors.rewinds.steps import Step
+    from lagmon.mirrors.detectors.unreplicated.blocked import BlockedPartition
     from lagmon.mirrors.metadata.topics import Missing
     from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
 
@@ -40,7 +40,7 @@ class FlowSnapshot:
         default_factory=dict
     )  # of those overtaken: may still change
     before_deleted: frozenset[int] = frozenset()  # stalled slots whose next records are deleted
-    held: tuple[Held, ...] = ()  # partitions blocked by an open transaction
+    blocked: tuple[BlockedPartition, ...] = ()  # partitions blocked by an open transaction
     unwatched: tuple[str, ...] = ()  # topics replicated against the configuration
     emptied: Slots = field(default_factory=lambda: np.zeros(0, np.intp))  # slots: see retention/emptied.py
     repeats: tuple[Repeat, ...] = ()  # records replicated again lately, for any verdict

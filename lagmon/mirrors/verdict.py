@@ -7,10 +7,10 @@ with the worst.
 The rules, in order; the first that holds decides:
 
 1. A stalled mirror has records that were deleted unread (overtaken).
-2. A partition is stalled (why: standstill.py).
+2. A partition is stalled (why: stall_causes.py).
 3. A task has failed, and records wait that it may be assigned to.
 4. A topic is not replicated after the time that the mirror needs to find it.
-5. A hanging transaction keeps records from being read (left_out/held.py).
+5. A hanging transaction keeps records from being read (unreplicated/blocked.py).
 6. The mirror went back (duplicating).
 7. A topic was re-created, and it is unknown where the mirror continued.
 8. The mirror falls behind.
@@ -34,14 +34,14 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.cluster.readiness import away_sentence
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import RANK, Reason, Status
-from lagmon.mirrors import standstill as mirror_standstill
-from lagmon.mirrors import words as mirror_words
+from lagmon.mirrors import sentences as mirror_sentences
+from lagmon.mirrors import stall_causes
 from lagmon.mirrors.answers import facts as mirror_facts
-from lagmon.mirrors.detectors.left_out import held as mirror_held
-from lagmon.mirrors.detectors.left_out import unread as mirror_unread
 from lagmon.mirrors.detectors.retention import emptied as mirror_emptied
 from lagmon.mirrors.detectors.rewinds.rewinds import is_same_topic
 from lagmon.mirrors.detectors.rewinds.steps import Rewound
+from lagmon.mirrors.detectors.unreplicated import blocked as mirror_blocked
+from lagmon.mirrors.detectors.unreplicated import unread as mirror_unread
 from lagmon.mirrors.partitions.snapshot import POLL_MS
 from lagmon.mirrors.tasks.states import FAILED
 
@@ -82,16 +82,14 @@ def judge_flow(flow: MirrorFlow, found: FlowSnapshot) -> MirrorVerdict:
     status = partitions.rows.status
     order = np.lexsort((used, -partitions.lag[used], -_RANKS[status[used]]))
     known = partitions.lag[used] >= 0
-    status_told, verdict, cause, sentence = _with_unreachable(flow, _decide(flow, found, used, used[order]))
+    flow_status, verdict, cause, sentence = _with_unreachable(flow, _decide(flow, found, used, used[order]))
     standstill = None
     if cause is Cause.OVERTAKEN:
-        stalled = np.union1d(
-            _overtaken(flow, found, used), mirror_standstill.stalled_slots(flow, found, used)
-        )
-        now_by, why = mirror_standstill.why(flow, found, used, stalled)
+        stalled = np.union1d(_overtaken(flow, found, used), stall_causes.stalled_slots(flow, found, used))
+        now_by, why = stall_causes.why(flow, found, used, stalled)
         standstill = now_by, _with_facts(flow, found, f"{why} {sentence}")
     return MirrorVerdict(
-        status_told,
+        flow_status,
         verdict,
         cause,
         _with_facts(flow, found, sentence),
@@ -104,7 +102,7 @@ def judge_flow(flow: MirrorFlow, found: FlowSnapshot) -> MirrorVerdict:
 
 
 def _with_facts(flow: MirrorFlow, found: FlowSnapshot, sentence: str) -> str:
-    other_facts = mirror_facts.other_facts(flow, found, said=sentence)
+    other_facts = mirror_facts.other_facts(flow, found, sentence=sentence)
     return f"{sentence} {other_facts}" if other_facts else sentence
 
 
@@ -119,44 +117,44 @@ def _decide(
     if not_known:
         return Status.UNKNOWN, Verdict.UNKNOWN, None, not_known
     reason = partitions.rows.reason
-    gone = _deleted_unread(found, used)
+    deleted = _deleted_unread(found, used)
     lost = [flow.windows.name(slot) for slot in _overtaken(flow, found, used).tolist()]
     if lost:
-        told = mirror_words.overtaken(flow.order, [found.uncounted[name] for name in sorted(lost)])
-        return Status.ERR, Verdict.STALLED, Cause.OVERTAKEN, told
-    stalled = mirror_standstill.stalled_slots(flow, found, used)
+        sentence = mirror_sentences.overtaken(flow.order, [found.uncounted[name] for name in sorted(lost)])
+        return Status.ERR, Verdict.STALLED, Cause.OVERTAKEN, sentence
+    stalled = stall_causes.stalled_slots(flow, found, used)
     if len(stalled):
         worst = Status.STALL if (reason[stalled] == Reason.STALLED).all() else Status.STOP
-        cause, told = mirror_standstill.why(flow, found, used, stalled)
-        if len(gone):
-            told += " " + mirror_words.perhaps_overtaken(
-                flow.order, int(partitions.deleted[gone].sum()), len(gone)
+        cause, sentence = stall_causes.why(flow, found, used, stalled)
+        if len(deleted):
+            sentence += " " + mirror_sentences.perhaps_overtaken(
+                flow.order, int(partitions.deleted[deleted].sum()), len(deleted)
             )
-        return worst, Verdict.STALLED, cause, told
+        return worst, Verdict.STALLED, cause, sentence
     return _decide_waiting(flow, found, used) or _decide_milder(flow, found, used, worst_first)
 
 
 def _decide_waiting(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) -> _Decision | None:
     """Return the decision for records that wait though no partition is known to be stalled."""
-    left = mirror_standstill.left_by_failed(flow, found, used)
+    left = stall_causes.left_by_failed(flow, found, used)
     if len(left):
-        told = mirror_standstill.failed_sentence(flow, found, left)
-        return Status.STOP, Verdict.STALLED, Cause.TASK_FAILED, told
+        sentence = stall_causes.failed_sentence(flow, found, left)
+        return Status.STOP, Verdict.STALLED, Cause.TASK_FAILED, sentence
     waiting = _waiting(found)
     if waiting:
         return Status.STOP, Verdict.STALLED, *_why_waiting(flow, waiting)
-    if found.held:
-        told = mirror_held.sentence(flow, found.held)
-        return Status.STALL, Verdict.STALLED, Cause.TRANSACTION_HANGS, told
+    if found.blocked:
+        sentence = mirror_blocked.sentence(flow, found.blocked)
+        return Status.STALL, Verdict.STALLED, Cause.TRANSACTION_HANGS, sentence
     return None
 
 
 def _deleted_unread(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.intp]:
     partitions = found.partitions
-    gone: NDArray[np.bool_] = (partitions.rows.reason[used] == Reason.DELETED_UNREAD) & (
+    deleted: NDArray[np.bool_] = (partitions.rows.reason[used] == Reason.DELETED_UNREAD) & (
         partitions.deleted[used] > 0
     )
-    slots: NDArray[np.intp] = used[gone]
+    slots: NDArray[np.intp] = used[deleted]
     return slots
 
 
@@ -166,31 +164,31 @@ def _overtaken(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) ->
     return np.array([slot for slot in slots if flow.windows.name(slot) in found.uncounted], np.intp)
 
 
-def _with_unreachable(flow: MirrorFlow, told: _Decision) -> _Decision:
+def _with_unreachable(flow: MirrorFlow, decision: _Decision) -> _Decision:
     """Name the clusters that do not answer or refuse access, if that is why nothing is known."""
-    status, verdict, cause, sentence = told
+    status, verdict, cause, sentence = decision
     if verdict is not Verdict.UNKNOWN or cause is not None:
-        return told
+        return decision
     for cluster, alias, down in (
         (flow.source, flow.order.flow.source, Cause.SOURCE_DOWN),
         (flow.target, flow.order.flow.target, Cause.TARGET_DOWN),
     ):
-        away = cluster.failing
-        if away is not None:
-            sentence = f"{sentence.rstrip()} {away_sentence(alias, away)}"
-            cause = cause or (None if away.refused else down)
+        fault = cluster.failing
+        if fault is not None:
+            sentence = f"{sentence.rstrip()} {away_sentence(alias, fault)}"
+            cause = cause or (None if fault.refused else down)
     return status, verdict, cause, sentence
 
 
 def _not_known(flow: MirrorFlow, found: FlowSnapshot) -> str:
     """Return why nothing is known: unread offsets, or unlisted logs; else ""."""
     if found.read_to_ms < 0:
-        return flow.problem or mirror_words.reading(flow)
+        return flow.problem or mirror_sentences.reading(flow)
     order = flow.order.flow
     needed = [(order.source, flow.source)]
     if not flow.order.progress.commits:
         needed.append((order.target, flow.target))
-    return next((mirror_words.unlisted(alias, one) for alias, one in needed if not one.topics), "")
+    return next((mirror_sentences.unlisted(alias, one) for alias, one in needed if not one.topics), "")
 
 
 def _waiting(found: FlowSnapshot) -> list[Missing]:
@@ -199,24 +197,24 @@ def _waiting(found: FlowSnapshot) -> list[Missing]:
     One for each topic, the longest first. A topic or partition that does not exist yet and has no record
     waits for nothing.
     """
-    if not mirror_standstill.is_read(found):
+    if not stall_causes.is_read(found):
         return []
     records = {one.topic: one for one in found.missing if one.code == "not_mirrored" and one.due}
     reasons = {one.topic: one for one in found.missing if one.code != "not_mirrored" and one.due}
-    told = [reasons.get(topic, one) for topic, one in records.items()]
-    return sorted(told, key=lambda one: (one.since_ms, one.topic))
+    due = [reasons.get(topic, one) for topic, one in records.items()]
+    return sorted(due, key=lambda one: (one.since_ms, one.topic))
 
 
 def _why_waiting(flow: MirrorFlow, waiting: Sequence[Missing]) -> tuple[Cause, str]:
-    halted = mirror_standstill.halted_before(flow, waiting[0].since_ms)
-    told = mirror_words.waiting(waiting)
+    halted = stall_causes.halted_before(flow, waiting[0].since_ms)
+    sentence = mirror_sentences.waiting(waiting)
     failed = flow.states.in_state(FAILED)
     # The connector creates what is missing, not a task.
     if any(one.task is None or waiting[0].code == Cause.NOT_MIRRORED for one in failed):
-        return Cause.TASK_FAILED, f"{told} {mirror_words.failed(flow.states)}"
+        return Cause.TASK_FAILED, f"{sentence} {mirror_sentences.failed(flow.states)}"
     if halted is not None and halted.task is None:  # it does not refresh its topics either
-        return Cause.PAUSED, f"{told} {flow.states.halted_sentence()}"
-    return Cause(waiting[0].code), told
+        return Cause.PAUSED, f"{sentence} {flow.states.halted_sentence()}"
+    return Cause(waiting[0].code), sentence
 
 
 def _decide_milder(
@@ -237,8 +235,8 @@ def _decide_milder(
     if again:
         return Status.REWIND, Verdict.REPEATING, Cause.DUPLICATING, _row(flow, found, again[0])
     if found.undecided:
-        told = mirror_facts.may_lose(flow, found)
-        return Status.UNKNOWN, Verdict.UNKNOWN, Cause.TOPIC_RECREATED, told
+        sentence = mirror_facts.may_lose(flow, found)
+        return Status.UNKNOWN, Verdict.UNKNOWN, Cause.TOPIC_RECREATED, sentence
     if open_steps:
         return Status.UNKNOWN, Verdict.UNKNOWN, None, _row(flow, found, open_steps[0])
     if len(behind):
@@ -260,7 +258,7 @@ def _decide_rest(
     flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
 ) -> _Decision:
     if not len(used):
-        return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_words.nothing(flow)
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_sentences.nothing(flow)
     emptied = used[np.isin(used, found.emptied) & (found.partitions.lag[used] == 0)]
     if len(emptied):
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_emptied.sentence(flow, found.partitions, emptied)
@@ -269,11 +267,11 @@ def _decide_rest(
         others = unknown[found.partitions.rows.reason[unknown] != Reason.UNREAD]
         if not len(others):
             return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_unread.sentence(flow, found.partitions)
-        told = _row(flow, found, int(others[0]))
+        sentence = _row(flow, found, int(others[0]))
         if flow.problem and found.partitions.rows.reason[others[0]] == Reason.COMMITS_STALE:
-            told += f" {flow.problem}"
-        return Status.UNKNOWN, Verdict.UNKNOWN, None, told
-    return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
+            sentence += f" {flow.problem}"
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, sentence
+    return Status.OK, Verdict.HEALTHY, None, mirror_sentences.well(flow, found, used)
 
 
 def _passed_deleted(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -305,28 +303,30 @@ def _row(flow: MirrorFlow, found: FlowSnapshot, slot: int) -> str:
 def row_sentence(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
     """Return the reason of a partition's verdict."""
     partitions = found.partitions
-    told = mirror_words.row(flow, found, slot)
+    sentence = mirror_sentences.row(flow, found, slot)
     if partitions.rows.reason[slot] == Reason.UNREAD and mirror_unread.is_refused(flow, slot):
-        told += " " + mirror_unread.missing_permission({flow.windows.name(slot)[0]}, flow.order.flow.source)
+        sentence += " " + mirror_unread.missing_permission(
+            {flow.windows.name(slot)[0]}, flow.order.flow.source
+        )
     tail = int(partitions.tail[slot])
     if tail:
         holds = "holds" if tail == 1 else "hold"
-        told += (
+        sentence += (
             f" The last {count_text(tail, 'offset')} before that {holds} no record: transaction markers,"
             " aborted or compacted records."
         )
     lost = found.uncounted.get(flow.windows.name(slot))
     if lost is not None and lost.copied_most and partitions.rows.reason[slot] == Reason.DELETED_UNREAD:
         is_known = "is" if lost.most == 1 else "are"
-        told += (
+        sentence += (
             f" {between_text(lost.copied, lost.copied_most).capitalize()} of them had reached"
             f" {flow.order.flow.target}: {between_text(lost.records, lost.most)} {is_known} known to be lost."
         )
     step = found.rewinds.get(flow.windows.name(slot))
     if step is not None and partitions.rows.reason[slot] == Reason.REWOUND:
-        told += mirror_words.rewound(step)
+        sentence += mirror_sentences.rewound(step)
     if slot in found.fell_with_source:
-        told += mirror_words.LOST_WITH_SOURCE
+        sentence += mirror_sentences.LOST_WITH_SOURCE
     if partitions.not_committing[slot]:
-        told += " The log end on the target still advances."
-    return told
+        sentence += " The log end on the target still advances."
+    return sentence

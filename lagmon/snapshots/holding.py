@@ -9,10 +9,10 @@ from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError
-from lagmon.mirrors.detectors.left_out.filtered import KeptFiltered
 from lagmon.mirrors.detectors.retimed import Stamped
 from lagmon.mirrors.detectors.rewinds.repeats import MOST_KEPT, Repeat
 from lagmon.mirrors.detectors.rewinds.steps import Rewound, Step
+from lagmon.mirrors.detectors.unreplicated.filtered import KeptFiltered
 from lagmon.snapshots.losses import MOST_FINDINGS, finding_of, row_of
 from lagmon.snapshots.reading import MOST_LONG, instant, number, numbers, short_text, table
 
@@ -44,7 +44,8 @@ def holding_document(kept: KeptHolding) -> dict[str, Any]:
     filtered = kept.filtered
     return {
         "filtered": [
-            (topic, since_ms, int(topic in filtered.told)) for topic, since_ms in filtered.since_ms.items()
+            (topic, since_ms, int(topic in filtered.reported))
+            for topic, since_ms in filtered.since_ms.items()
         ],
         "stamped": [
             (topic, one.since_ms, one.first_end, one.end, one.grown_ms, int(one.holds))

@@ -12,7 +12,7 @@ from fleet.verdicts.vocabulary import Cause
 from lagmon.mirrors.answers.findings import MirrorFinding
 from lagmon.mirrors.detectors.recreated.followed import RecreatedTopic
 from lagmon.mirrors.detectors.recreated.outcome import Base
-from lagmon.mirrors.target_ends.ends import Held
+from lagmon.mirrors.target_ends.ends import TargetPoll
 from lagmon.snapshots.reading import MOST_LONG, MOST_ROWS, instant, number, numbers, rows, table, text
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class KeptLosses:
     copies: list[MirrorFinding] = field(default_factory=list)
     passed_over: list[MirrorFinding] = field(default_factory=list)
     sent_to: dict[tuple[str, int], int] = field(default_factory=dict)
-    ends: dict[str, Held] = field(default_factory=dict)
+    ends: dict[str, TargetPoll] = field(default_factory=dict)
     undecided: list[RecreatedTopic] = field(default_factory=list)  # of an earlier program none
 
 
@@ -44,7 +44,7 @@ class CopiedLosses:
     copies: list[MirrorFinding]
     passed_over: list[MirrorFinding]
     sent_to: dict[tuple[str, int], int]
-    polls: dict[str, deque[Held]]
+    polls: dict[str, deque[TargetPoll]]
     undecided: list[RecreatedTopic] = field(default_factory=list)
 
     @classmethod
@@ -162,10 +162,10 @@ def _undecided(row: object) -> RecreatedTopic:
     return recreated
 
 
-def _ends(row: object) -> tuple[str, Held]:
+def _ends(row: object) -> tuple[str, TargetPoll]:
     topic, at_ms, *told = rows(row, least=4, most=5)  # of an older process not where the mirror was
     count = len(rows(told[0], most=MOST_ROWS))
     known = np.full((4, count), -1, np.int64)
     for place, one in enumerate(told):
         known[place] = numbers(one, count=count, least=-1, most=MOST_LONG)
-    return text(topic, most=_MOST_TEXT), Held(instant(at_ms), known)
+    return text(topic, most=_MOST_TEXT), TargetPoll(instant(at_ms), known)

@@ -27,13 +27,13 @@ WENT_BACK, REPLAYED = "went_back", "replayed"
 class MirrorEvent:
     """Records of one topic that were replicated again; `worst` are the partitions with the most."""
 
-    kind: str  # went_back | replayed: from where the log begins
+    kind: str  # went_back | replayed (from the log start)
     topic: str
     at_ms: int
     last_ms: int
     partitions: int
     records: int  # at least
-    records_most: int | None  # None where that is not known
+    records_most: int | None  # None if unknown
     sentence: str
     worst: tuple[Repeat, ...]
 

@@ -1,6 +1,6 @@
-"""Facts of a flow in addition to its verdict: failed or halted tasks, blocked or re-created topics. Pure.
+"""Further facts of a flow: failed or halted tasks, blocked or re-created topics. Pure.
 
-Lost or altered records are listed among the findings, and reported there.
+Lost or altered records are findings, and reported there.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lagmon.groups.rules.sentences import instant_text
-from lagmon.mirrors import words as mirror_words
+from lagmon.mirrors import sentences as mirror_sentences
 from lagmon.mirrors.answers.findings import HELD_MS
-from lagmon.mirrors.detectors.left_out import held as mirror_held
-from lagmon.mirrors.detectors.left_out import unread as mirror_unread
-from lagmon.mirrors.detectors.left_out import unwatched as mirror_unwatched
+from lagmon.mirrors.detectors.unreplicated import blocked as mirror_blocked
+from lagmon.mirrors.detectors.unreplicated import unread as mirror_unread
+from lagmon.mirrors.detectors.unreplicated import unwatched as mirror_unwatched
 
 if TYPE_CHECKING:
     from lagmon.mirrors.flow import MirrorFlow
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from lagmon.mirrors.snapshot import FlowSnapshot
 
 
-def other_facts(flow: MirrorFlow, found: FlowSnapshot, *, said: str) -> str:
-    """Return further sentences, "" if everything is said already."""
-    # Who does not run carries nothing, also while there is nothing to be copied.
-    held = mirror_held.sentence(flow, found.held)
-    states = (mirror_words.failed(flow.states), flow.states.halted_sentence(), held)
-    told = [one for one in states if one and one not in said]
+def other_facts(flow: MirrorFlow, found: FlowSnapshot, *, sentence: str) -> str:
+    """Return further sentences, "" if `sentence` has them all."""
+    # A task that does not run is reported even if there is nothing to replicate.
+    blocked = mirror_blocked.sentence(flow, found.blocked)
+    states = (mirror_sentences.failed(flow.states), flow.states.halted_sentence(), blocked)
+    sentences = [one for one in states if one and one not in sentence]
     lossy = {one.topic for one in found.findings if one.proved} | {one.topic for one in found.undecided}
     lately = {
         (one.topic, one.side): one
@@ -33,18 +33,18 @@ def other_facts(flow: MirrorFlow, found: FlowSnapshot, *, said: str) -> str:
         if found.now_ms - one.at_ms <= HELD_MS and one.topic not in lossy
     }
     if lately:
-        told.append(_recreated(flow, list(lately.values())))
-    told += [
+        sentences.append(_recreated(flow, list(lately.values())))
+    sentences += [
         found.restarted,
         flow.soonest.sentence(flow, found),
         mirror_unwatched.sentence(flow, found.unwatched),
         mirror_unread.sentence(flow, found.partitions, refused_only=True),
     ]
-    return " ".join(one for one in told if one and one not in said)
+    return " ".join(one for one in sentences if one and one not in sentence)
 
 
 def may_lose(flow: MirrorFlow, found: FlowSnapshot) -> str:
-    """Return that source topics were re-created while it is unknown how the mirror continued."""
+    """Return that source topics were re-created, and that it is unknown where the mirror continued."""
     one = found.undecided[-1]
     return (
         f"{one.topic} on {flow.order.flow.source} was re-created (seen at {instant_text(one.at_ms)}): "

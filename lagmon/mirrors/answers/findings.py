@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HELD_MS = 900_000  # as the canary's are (interface.md, Verdict and cause)
 
-# All others are about records that are not there.
+# All other causes are about missing records.
 _VERDICTS = {Cause.RETIMED: Verdict.ALTERED, Cause.DUPLICATING: Verdict.REPEATING}
 
 

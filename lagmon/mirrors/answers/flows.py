@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from lagmon.mirrors.verdict import MirrorVerdict
     from runtime.process.clock import Clock
 
-FRESH_S = 0.9  # verdicts that are younger are not made again
-BACK_AFTER_MS = 600_000  # what is told again later than this after a restart is told anew
+FRESH_S = 0.9  # younger verdicts are reused
+BACK_AFTER_MS = 600_000  # after a restart: an older verdict that returns later has a new start
 
 
 class MirrorAnswers:
-    """Answers from the flows; `locks` guard what is read, taken in their order.
+    """Answers about the flows; `locks` guard the data, taken in this order.
 
-    `wrong` is called with the flow and the error of a bug.
+    `wrong` is called with a flow and the error of a bug.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class MirrorAnswers:
         self._clock = clock
         self._wrong = wrong
         self._seen: dict[str, tuple[FlowSnapshot, MirrorVerdict]] = {}
-        self._versions: dict[str, tuple[int, int]] = {}  # of the slots that each was seen with
+        self._versions: dict[str, tuple[int, int]] = {}  # of the slots at that time
         self._seen_at: float | None = None
         self._since: dict[str, tuple[tuple[str, str | None], int]] = {}
         self._former: dict[str, tuple[tuple[str, str | None], int]] = {}  # before a restart
@@ -71,8 +71,8 @@ class MirrorAnswers:
             with self.locked():
                 for name, flow in self.flows.items():
                     self._seen[name] = self._judged(flow, now_ms)
-            for name, (_, told) in self._seen.items():
-                self._follow(name, _words(told), now_ms)
+            for name, (_, verdict) in self._seen.items():
+                self._follow(name, _words(verdict), now_ms)
             self._seen_at = now_s
         return self._seen
 
@@ -97,7 +97,7 @@ class MirrorAnswers:
         try:
             found = flow.see(now_ms)
             return found, judge_flow(flow, found)
-        except Exception as error:  # noqa: BLE001 - a mistake at one flow must not end what is told of others
+        except Exception as error:  # noqa: BLE001 - a bug with one flow must not affect the others
             self._wrong(flow.order.name, error)
             return failed_flow(now_ms, fault_text(error))
 
@@ -122,40 +122,40 @@ class MirrorAnswers:
             self._former.pop(flow, None)
 
     def answer_flows(self, question: dict[str, Any]) -> Answer:
-        """Answer with every flow in short, as evidence for a verdict: each second, so without windows.
+        """Answer with the summary of every flow, for a verdict; each second, so without windows.
 
-        `canary_topic` is the topic that the service's canary judges.
+        `canary_topic` is the topic of the service's canary.
         """
         topic = str(question.get("canary_topic", ""))
         with self.locked_snapshots() as snapshots:
-            told = [self._in_short(name, snapshots, topic) for name in self.flows]
-        for row in (row for document in told for row in document["worst"]):
+            documents = [self._in_short(name, snapshots, topic) for name in self.flows]
+        for row in (row for document in documents for row in document["worst"]):
             row.pop("commits", None)
-        return Answer({"status": 200}, [json.dumps({"flows": told}).encode()])
+        return Answer({"status": 200}, [json.dumps({"flows": documents}).encode()])
 
     def take_states(self, question: dict[str, Any]) -> Answer:
-        """Take in what Kafka Connect reports of the mirrors' tasks."""
+        """Take in the task states of the mirrors from Kafka Connect."""
         with self.locked():
             take_states(self.flows, question)
         return Answer()
 
     def answer_flow(self, question: dict[str, Any]) -> Answer:
-        """Answer with one flow and a page of its partitions, the worst first; `search` is in their topics.
+        """Answer with one flow and a page of its partitions, the worst first; `search` filters by topic.
 
-        A question with an `address` is one of /api/v1, and is answered in its form.
+        A question with an `address` is one of /api/v1, and is answered in that form.
         """
         name = question["flow"]
         if name not in self.flows:
             return refusal("unknown_flow", unknown_name("flow", name, self.flows), status=404)
         with self.locked_snapshots() as snapshots:
-            told = self._document(name, snapshots)
+            document = self._document(name, snapshots)
             first, found = question.get("first", 0), snapshots[name][0]
             most, search = question.get("most"), question.get("search", "")
             rows, count = partition_page(self.flows[name], found, first=first, most=most, search=search)
-            told |= {"rows": rows, "count": count, "offset": first, "now_ms": found.now_ms}
+            document |= {"rows": rows, "count": count, "offset": first, "now_ms": found.now_ms}
         if "address" in question:
-            told = offsets_document(told, **form_of(question))
-        return Answer({"status": 200}, [json.dumps(told).encode()])
+            document = offsets_document(document, **form_of(question))
+        return Answer({"status": 200}, [json.dumps(document).encode()])
 
     def _in_short(
         self, name: str, snapshots: dict[str, tuple[FlowSnapshot, MirrorVerdict]], canary_topic: str
@@ -173,8 +173,8 @@ class MirrorAnswers:
     def _document(
         self, name: str, snapshots: dict[str, tuple[FlowSnapshot, MirrorVerdict]]
     ) -> dict[str, Any]:
-        found, told = snapshots[name]
-        return flow_document(self.flows[name], found, told, since_ms=self._since[name][1])
+        found, verdict = snapshots[name]
+        return flow_document(self.flows[name], found, verdict, since_ms=self._since[name][1])
 
     def series(self, orders: Orders) -> MirrorSeries:
         """Return the series of these flows."""
@@ -184,12 +184,12 @@ class MirrorAnswers:
         )
 
     def locked(self) -> AbstractContextManager[Any]:
-        """Hold every lock; a context manager."""
+        """Hold every lock, as a context manager."""
         stack = ExitStack()
         for lock in self._locks:
             stack.enter_context(lock)
         return stack
 
 
-def _words(told: MirrorVerdict) -> tuple[str, str | None]:
-    return str(told.verdict), None if told.cause is None else str(told.cause)
+def _words(verdict: MirrorVerdict) -> tuple[str, str | None]:
+    return str(verdict.verdict), None if verdict.cause is None else str(verdict.cause)

@@ -1,7 +1,7 @@
-"""A flow as an order to the ingest process: what it replicates, and what shows its mirror's progress. Pure.
+"""A flow as an order to the ingest process: what it replicates, and where its progress is read. Pure.
 
-The order has the whole flow and not a list of topics: topics appear while the process runs, and the process
-that reads the list of topics has to decide.
+The order has the flow's filters, not a list of topics: topics are created while the process runs, and the
+process that reads the list of topics has to decide.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CONNECT_OFFSETS, GROUP, EQUAL_OFFSETS, OFFSET_SYNCS = KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the offsets of a kind of progress mean.
+    """The meaning of the offsets of one kind of progress.
 
-    `commits`: they are written apart from the records; else the target's log end is the offset.
-    `resumes`: the mirror continues at them after a restart. `is_mirror_maker`: they are MirrorMaker 2's, stop
-    short of a quiet tail, and a target partition holds what the source partition of its number does.
+    `commits`: they are written apart from the records. If not, the target's log end is the offset. `resumes`:
+    the mirror continues at them after a restart. `is_mirror_maker`: MirrorMaker 2 writes them. They stop
+    before an idle tail, and a target partition has the records of the source partition with its number.
     """
 
     commits: bool
@@ -66,16 +66,17 @@ _PLAIN = (
 
 @dataclass(frozen=True, slots=True)
 class MirrorOrder:
-    """One flow, and from what it is known how far its mirror has come: `lag_from`, one of KINDS.
+    """One flow, and where its progress is read: `lag_from`, one of KINDS.
 
-    `offsets_cluster` and `offsets_topic` are where that stands: for connect-offsets the topic of the Connect
-    worker ("" where nothing tells its name), for group the commits of the source, for offset-syncs their
-    topic; equal-offsets are no records, so there the topic is "" and the cluster the target. `connector` is
-    for connect-offsets, "" where any will do; `group` is for group: names or patterns, as a PatternList.
-    `status_topic` and `config_topic` are where on that cluster its worker tells the states of its tasks and
-    what these are to carry, for connect-offsets, "" where not known. `tells_topics` is whether its topics are
-    as the mirror's own configuration had them, and its offsets those of this one alone: an offset of another
-    topic says that the configuration is another one by now.
+    - `offsets_cluster`, `offsets_topic`: for connect-offsets the topic of the Connect worker, "" if unknown.
+      For group the commits of the source. For offset-syncs their topic. For equal-offsets there is no topic
+      (""), and the cluster is the target.
+    - `connector`: for connect-offsets; "" for any connector.
+    - `group`: for group; names or patterns, as a PatternList.
+    - `status_topic`, `config_topic`: for connect-offsets, on the same cluster; "" if unknown. The worker
+      writes the states of its tasks and their assignments there.
+    - `topics_known`: whether the topics are from the mirror's own configuration, and the offsets are those of
+      this mirror alone. Then an offset of another topic shows that the configuration has changed.
     """
 
     flow: Flow
@@ -99,7 +100,7 @@ class MirrorOrder:
 
     @property
     def progress(self) -> Progress:
-        """Return what its offsets mean."""
+        """Return the meaning of its offsets."""
         return PROGRESS[self.lag_from]
 
     @property
@@ -109,13 +110,14 @@ class MirrorOrder:
 
     @property
     def flush_is_configured(self) -> bool:
-        """Tell whether the flow's `offset_flush_interval_s` is how often offsets are written at most.
+        """Return whether `offset_flush_interval_s` is the longest time between two writes of offsets.
 
-        It is of a dedicated MirrorMaker whose file was read: that has its worker's settings. No connector
-        shows those of its worker, and for exactly once offsets are written with each transaction.
+        It is for a dedicated MirrorMaker whose file was read: that file has its worker's settings. A
+        connector does not show those of its worker. With exactly once, offsets are written with each
+        transaction.
         """
         dedicated = self.lag_from == CONNECT_OFFSETS and self.offsets_topic == _dedicated(self.flow)
-        read = self.flow.status_storage_topic is not None  # of a flow by hand nothing of the worker is known
+        read = self.flow.status_storage_topic is not None  # unknown for a flow without its worker's file
         return dedicated and read and not self.connector and not self.flow.exactly_once
 
     def follows(self, group: str) -> bool:
@@ -136,13 +138,15 @@ def order_of(
 ) -> MirrorOrder:
     """Return the order for a flow; `cluster` and `topic` are where an operator says its offsets are.
 
-    Else they are where the flow's worker has them, which is known for every dedicated MirrorMaker. So are
-    `status_topic` and `config_topic`, which are on the same cluster. A worker of Connect may hold the offsets
-    of several connectors, so there the name counts. `topics_read` is whether the mirror's configuration says
-    which topics it carries, and not an operator.
+    If they are None, the worker of the flow decides; it is known for every dedicated MirrorMaker. The same
+    holds for `status_topic` and `config_topic`, which are on the same cluster. A Connect worker may have the
+    offsets of several connectors, so the name of the connector counts. `topics_read` is whether the mirror's
+    configuration was read for its topics.
     """
     if not PROGRESS[lag_from].is_mirror_maker:
-        flow = replace(flow, heartbeats_replicated=False)  # which only MirrorMaker 2 copies past its filter
+        flow = replace(
+            flow, heartbeats_replicated=False
+        )  # only MirrorMaker 2 replicates them past its filter
     match lag_from:
         case "group":
             return MirrorOrder(flow, flow.source, COMMITS_TOPIC, lag_from=GROUP, group=group or "")
@@ -168,7 +172,7 @@ def order_of(
 
 
 def _dedicated(flow: Flow, kind: str = "offsets") -> str:
-    """Return where a dedicated MirrorMaker keeps its offsets, or another kind of data."""
+    """Return the topic in which a dedicated MirrorMaker stores its offsets, or another kind of data."""
     return f"mm2-{kind}.{flow.source}.internal"
 
 
@@ -193,24 +197,24 @@ def write_mirror(order: MirrorOrder) -> dict[str, Any]:
     }
 
 
-def read_mirror(told: Mapping[str, Any]) -> MirrorOrder:
-    """Return the order that `write_mirror` has written."""
-    policy = {**told["policy"], "kind": PolicyKind(told["policy"]["kind"])}
+def read_mirror(document: Mapping[str, Any]) -> MirrorOrder:
+    """Return the order that `write_mirror` returned."""
+    policy = {**document["policy"], "kind": PolicyKind(document["policy"]["kind"])}
     flow = Flow(
-        **{name: told[name] for name in _PLAIN},
+        **{name: document[name] for name in _PLAIN},
         policy=ReplicationPolicy(**policy),
-        topic_filter=TopicFilter(*told["topics"]),
-        group_filter=GroupFilter(*told["groups"]),
-        handling=Handling(drops=tuple(told["drops"])),
+        topic_filter=TopicFilter(*document["topics"]),
+        group_filter=GroupFilter(*document["groups"]),
+        handling=Handling(drops=tuple(document["drops"])),
     )
     return MirrorOrder(
         flow,
-        told["offsets_cluster"],
-        told["offsets_topic"],
-        told["connector"],
-        told["lag_from"],
-        told["group"],
-        told["status_topic"],
-        told["config_topic"],
-        told["tells_topics"],
+        document["offsets_cluster"],
+        document["offsets_topic"],
+        document["connector"],
+        document["lag_from"],
+        document["group"],
+        document["status_topic"],
+        document["config_topic"],
+        document["tells_topics"],
     )

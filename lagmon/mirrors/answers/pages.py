@@ -25,12 +25,11 @@ _Without = tuple[str, int, int]  # topic, partition, records (-1: not known)
 def partition_page(
     flow: FlowView, found: FlowSnapshot, *, first: int = 0, most: int | None = None, search: str = ""
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return rows from the `first` on, at most so many, and how many there are.
+    """Return rows from the `first` on, at most `most`, and how many there are.
 
-    Only topics whose names contain `search`, in whatever case.
-
-    The worst come first, then those with the largest lag. Partitions of which the mirror has written no
-    offset are among them. Each row has the looks at the log's end on the source, for a picture.
+    Only topics whose names contain `search` count, in any case. The worst come first, then those with the
+    largest lag. Partitions without an offset of the mirror are included. Each row has the polls of the log
+    end on the source, for a chart.
     """
     partitions, wanted = found.partitions, search.casefold()
     ordered: list[tuple[int, int, str, int, int | _Without]] = [

@@ -1,4 +1,4 @@
-"""A flow as documents: in short with its worst partitions, and with every partition. Pure."""
+"""Documents about a flow: a summary with its worst partitions, and one for each partition. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lagmon.groups.rules.words import STATUS_OF, Reason
 from lagmon.logs.time_lag import LagKind, written
 from lagmon.mirrors.answers.events import events_of
 from lagmon.mirrors.answers.findings import listed
-from lagmon.mirrors.detectors.left_out import unread as mirror_unread
+from lagmon.mirrors.detectors.unreplicated import unread as mirror_unread
 from lagmon.mirrors.headroom.partition import headroom_of
 from lagmon.mirrors.verdict import row_sentence
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from lagmon.mirrors.view import FlowView
 
 WORST = 10
-LISTED = 100  # of groups, of findings, of what is missing for each cause, made anew or overtaken
+LISTED = 100  # groups, findings, missing topics of each cause, re-created or overtaken ones
 
 
 def flow_document(
-    flow: FlowView, found: FlowSnapshot, told: MirrorVerdict, *, since_ms: int
+    flow: FlowView, found: FlowSnapshot, verdict: MirrorVerdict, *, since_ms: int
 ) -> dict[str, Any]:
-    """Return a flow in short."""
+    """Return the summary of a flow."""
     partitions = found.partitions
     overtaken = [one for one in found.overtaken if one.records]
     events = events_of(found.repeats, source=flow.order.flow.source, target=flow.order.flow.target)
@@ -44,21 +44,21 @@ def flow_document(
         "offsets": {"kafka_cluster": flow.order.offsets_cluster, "topic": flow.order.offsets_topic},
         "lag_from": flow.order.lag_from,
         "groups": list(flow.groups[:LISTED]),
-        "status": told.status.name,
-        "verdict": str(told.verdict),
-        "cause": None if told.cause is None else str(told.cause),
-        "sentence": told.sentence,
+        "status": verdict.status.name,
+        "verdict": str(verdict.verdict),
+        "cause": None if verdict.cause is None else str(verdict.cause),
+        "sentence": verdict.sentence,
         "standstill": None
-        if told.standstill is None
-        else {"cause": str(told.standstill[0]), "sentence": told.standstill[1]},
+        if verdict.standstill is None
+        else {"cause": str(verdict.standstill[0]), "sentence": verdict.standstill[1]},
         "since_ms": since_ms,
         "read_to_ms": _known(found.read_to_ms),
         "cadence_s": partitions.cadence_ms / 1000,
         "partitions": int(np.count_nonzero(partitions.used)),
-        "lag_records": _known(told.lag),
-        "lag_s": _seconds(told.lag_s),
+        "lag_records": _known(verdict.lag),
+        "lag_s": _seconds(verdict.lag_s),
         "lag_s_kind": _largest_kind(partitions).name.lower(),
-        "unknown_partitions": told.unknown,
+        "unknown_partitions": verdict.unknown,
         "tail_records": int(partitions.tail[partitions.used].sum()),
         "unread": mirror_unread.sentence(flow, partitions, refused_only=True),
         "overtaken": [
@@ -90,12 +90,12 @@ def flow_document(
             {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}
             for one in flow.topics.recreations
         ],
-        "worst": [row_document(flow, found, int(slot)) for slot in told.worst[:WORST].tolist()],
+        "worst": [row_document(flow, found, int(slot)) for slot in verdict.worst[:WORST].tolist()],
     }
 
 
 def _oldest(missing: Iterable[Missing]) -> list[Missing]:
-    """Return the listed ones: the oldest of each cause, as a verdict's evidence is taken from them."""
+    """Return the oldest of each cause, at most `LISTED`: a verdict's evidence is taken from these."""
     by_cause: defaultdict[str, list[Missing]] = defaultdict(list)
     for one in missing:
         by_cause[one.code].append(one)
@@ -108,7 +108,7 @@ def _age(one: Missing) -> tuple[int, str, str]:
 
 
 def row_document(flow: FlowView, found: FlowSnapshot, slot: int) -> dict[str, Any]:
-    """Return one partition with an offset, as it was judged: a newer offset may be read by now."""
+    """Return one partition with an offset, as it was judged: a newer offset may be known by now."""
     partitions, windows = found.partitions, flow.windows
     topic, partition = windows.name(slot)
     source, place = flow.source.heads, int(partitions.places[slot])
@@ -158,7 +158,7 @@ def row_document(flow: FlowView, found: FlowSnapshot, slot: int) -> dict[str, An
 
 
 def _largest_kind(partitions: PartitionsSnapshot) -> LagKind:
-    """Return how good the largest time lag of the flow's partitions is; a bound if any of them is one."""
+    """Return the kind of the flow's largest time lag; a lower bound if any partition has one."""
     used = np.flatnonzero(partitions.used)
     if not len(used):
         return LagKind.NONE

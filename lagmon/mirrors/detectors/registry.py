@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from lagmon.mirrors.detectors.left_out.filtered import Filtered
-from lagmon.mirrors.detectors.left_out.missing import MissingRecords
-from lagmon.mirrors.detectors.left_out.unwatched import Unwatched
 from lagmon.mirrors.detectors.lost_ends.cuts import SourceCuts
 from lagmon.mirrors.detectors.recreated.losses import RecreatedTopics
 from lagmon.mirrors.detectors.retention.losses import RetentionLosses
 from lagmon.mirrors.detectors.retimed import RetimedRecords
 from lagmon.mirrors.detectors.rewinds.repeats import Repeats
 from lagmon.mirrors.detectors.rewinds.rewinds import Rewinds
+from lagmon.mirrors.detectors.unreplicated.filtered import Filtered
+from lagmon.mirrors.detectors.unreplicated.missing import MissingRecords
+from lagmon.mirrors.detectors.unreplicated.unwatched import Unwatched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

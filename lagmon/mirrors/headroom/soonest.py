@@ -85,8 +85,8 @@ def _headrooms(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> 
     if not slots:
         return []
     produced_ms, kinds = written(flow.source.heads, partitions.places[slots], partitions.next_record[slots])
-    told = [
+    headrooms = [
         (slot, headroom_of(flow, found.partitions, slot, at_ms, LagKind(kind)))
         for slot, at_ms, kind in zip(slots, produced_ms.tolist(), kinds.tolist(), strict=True)
     ]
-    return [(slot, headroom) for slot, headroom in told if headroom is not None]
+    return [(slot, headroom) for slot, headroom in headrooms if headroom is not None]

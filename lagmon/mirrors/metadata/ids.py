@@ -101,11 +101,11 @@ class MirrorIds:
             ids = {name: topic.known_id for name, topic in found.items() if topic and topic.known_id}
             await asyncio.to_thread(self.note_ids, ids, asked_ms)
 
-    def note_ids(self, told: dict[str, str], asked_ms: int) -> None:
+    def note_ids(self, ids: dict[str, str], asked_ms: int) -> None:
         """Note ids that were read at an instant, here or by the polls of the same cluster."""
         now_ms = int(self._clock.wall_s() * 1000)
         with self._held():
-            ids = in_time(self._lag, told, asked_ms)
+            ids = in_time(self._lag, ids, asked_ms)
             for flow in self._flows:  # first: the cluster forgets the old topic next
                 flow.note_ids(self.alias, ids, now_ms)
             for name, topic_id in ids.items():

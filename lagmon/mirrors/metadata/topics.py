@@ -190,7 +190,7 @@ class MirrorTopics:
     def _lack(
         self, topic: str, remote: str, source: Mapping[str, int], target: Mapping[str, int]
     ) -> tuple[str, str] | None:
-        """Return what the newest lists show that the target lacks of a topic: the cause, and in words."""
+        """Return what the target lacks of a topic by the newest lists: the cause, and its sentence."""
         there = target.get(remote)
         if there is None:
             said = f"Target topic {remote} of {topic} is missing on {self.flow.target}"
@@ -201,9 +201,9 @@ class MirrorTopics:
         return "partition_missing", few
 
     def _lacking_since(self, keys: Sequence[_Key], listed_ms: tuple[int, int]) -> dict[_Key, int]:
-        """Return since when the target lacks what its newest list lacks, where that list can tell."""
+        """Return since when the target lacks what its newest list lacks, if that list can show it."""
         of_source_ms, of_target_ms = listed_ms
-        # Not later than the newest: a clock that was set back must not make it wait for a time to come.
+        # Not later than the newest: if the clock was set back, it must not wait for a time in the future.
         self._noticed_ms = {key: min(self._noticed_ms.get(key, of_source_ms), of_source_ms) for key in keys}
         known = {key for key, at_ms in self._noticed_ms.items() if at_ms <= of_target_ms}
         return {
@@ -236,9 +236,11 @@ class MirrorTopics:
         """
         before = self._waiting_since
         known = {topic for topic, _ in before}
-        told = {topic: at_ms for (code, topic), at_ms in self.missing_since.items() if code == "not_mirrored"}
+        since = {
+            topic: at_ms for (code, topic), at_ms in self.missing_since.items() if code == "not_mirrored"
+        }
         self._waiting_since = {
-            name: before.get(name, now_ms if name[0] in known else told.get(name[0], now_ms))
+            name: before.get(name, now_ms if name[0] in known else since.get(name[0], now_ms))
             for name in waiting
         }
         oldest: dict[str, int] = {}

@@ -300,7 +300,7 @@ class _Instant:
                 known_before=unknown,
                 left_ms=unknown,
                 back_ms=unknown,
-                hangs_ms=unknown,  # see left_out/held.py
+                hangs_ms=unknown,  # see unreplicated/blocked.py
             ),
             now_ms=self.now_ms,
             policy=Policy(
@@ -331,16 +331,16 @@ class _Instant:
         if not len(moving):
             return lag, seconds, kinds
         known = rings.lag[moving] >= 0
-        told = known.any(axis=1)
+        any_known = known.any(axis=1)
         column = rings.length - 1 - np.argmax(known[:, ::-1], axis=1)
         at_commit = rings.lag[moving, column]
         written_ms, kind = written(source, self.at[moving], rings.offset[moving, column])
         was_s = np.maximum(rings.committed_ms[moving, column] - written_ms, 0) / 1000.0
         was_s[at_commit == 0] = 0.0
         kind[at_commit == 0] = LagKind.EXACT
-        lag[moving] = np.where(told, at_commit, -1)
-        seconds[moving] = np.where(told, was_s, -1.0)
-        kinds[moving] = np.where(told, kind, LagKind.NONE)
+        lag[moving] = np.where(any_known, at_commit, -1)
+        seconds[moving] = np.where(any_known, was_s, -1.0)
+        kinds[moving] = np.where(any_known, kind, LagKind.NONE)
         return lag, seconds, kinds
 
     def _not_committing(self, rows: Sweep) -> Flags:

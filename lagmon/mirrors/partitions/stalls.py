@@ -6,7 +6,7 @@ is stalled from when there was a record after it. Its target is stalled if two p
 newest, and one around the time at which the mirror would have written an offset.
 
 A target that grows proves that its mirror replicates, but not how far it is: transaction markers keep it
-behind by more and more (target_ends/distance.py). A target that is not polled any more proves nothing: only
+behind by more and more (target_ends/distance.py). A target that is no longer polled proves nothing: only
 the offset counts.
 """
 

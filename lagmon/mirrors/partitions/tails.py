@@ -3,7 +3,7 @@
 A mirror's offset stops before the log end in three cases: nothing is left to replicate (transaction markers,
 aborted records, compacted offsets); the mirror skips records; or it has not replicated them yet. Only reading
 the log separates these cases. Movement of other partitions proves nothing. So each partition whose offset is
-due is read from there (logs/tail_looks.py). Until then it is unknown whether the mirror is behind.
+due is read from there (logs/tail_reads.py). Until then it is unknown whether the mirror is behind.
 
 A log end that keeps growing shows new records without a read. So a mirror that is down is found as soon as
 its offsets are due. A read that finds no record corrects that.
@@ -44,7 +44,7 @@ class TailsRead:
 def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: int) -> TailsRead:
     """Return what was read of each slot's tail, and request what was not.
 
-    The source's watch reads it (logs/tail_looks.py) with the next poll of the ends. It reads nothing for a
+    The source's watch reads it (logs/tail_reads.py) with the next poll of the ends. It reads nothing for a
     mirror between two commits.
     """
     source, heads, count = flow.source, flow.source.heads, len(places)
@@ -81,7 +81,7 @@ def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: i
 def _kept_coming(
     flow: FlowFacts, places: NDArray[np.int32], first: Longs, head: Longs, cadence_ms: int
 ) -> Flags:
-    """Return which logs grew behind these offsets for longer than a marker or two would explain."""
+    """Return which logs grew after these offsets for longer than a marker or two would explain."""
     heads = flow.source.heads
     first_ms, _ = heads.passed_ms(places, first)
     last_ms, _ = heads.passed_ms(places, head - 1)

@@ -44,7 +44,7 @@ class MirrorWindows:
         self.next_offset = np.full(_FIRST, -1, np.int64)  # N + 1
         self.committed_ms = np.full(_FIRST, -1, np.int64)  # when the newest was written
         self.moved_ms = np.full(_FIRST, -1, np.int64)  # when the newest different one was
-        self.rest = np.full(_FIRST, -1, np.int64)  # up to where a quiet tail counts as read
+        self.rest = np.full(_FIRST, -1, np.int64)  # up to where an idle tail counts as read
         self.turns = np.zeros(_FIRST, np.int32)  # how often it was assigned and freed
         self.resets = 0
         self._slots: dict[tuple[str, int], int] = {}
@@ -245,7 +245,7 @@ class MirrorWindows:
                 self._lift(slot)
 
     def unsettle(self, slots: NDArray[np.integer]) -> None:
-        """Stop counting everything up to an end as read: the log that was read is gone."""
+        """Stop counting everything up to an end as read: the log that was read was removed."""
         for slot in slots.tolist():
             self._put_back(slot)
             self.rest[slot] = -1

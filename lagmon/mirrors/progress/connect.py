@@ -15,7 +15,7 @@ from fleet.verdicts.words import ended
 from lagmon.cluster.handed_over import HandedOver
 from lagmon.ingest.thread_reading import read_on_thread
 from lagmon.ingest.topic_identity import TopicIdentity
-from lagmon.mirrors import words as mirror_words
+from lagmon.mirrors import sentences as mirror_sentences
 from lagmon.mirrors.progress.intake import OffsetsIntake
 from runtime.kafka.bulk import Bulk
 from runtime.process import logs
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runtime.process.clock import WaitingClock
 
 WAIT_S = 0.5
-FIRST_LOOK_S = 60.0  # how long the first poll of a cluster may take
+FIRST_POLL_S = 60.0  # how long the first poll of a cluster may take
 
 
 class MirrorOffsets:
@@ -50,7 +50,7 @@ class MirrorOffsets:
         self.intake = OffsetsIntake([(flow.order, flow.windows) for flow in flows])
         self.turn = threading.Lock()  # guards the windows
         self.read_records = 0
-        self.on_flush: Callable[[], object] | None = None  # called on the thread when offsets come
+        self.on_flush: Callable[[], object] | None = None  # called on the thread when offsets are read
         self._settings = settings
         self._flows = list(flows)
         self._host = host
@@ -98,7 +98,7 @@ class MirrorOffsets:
             if found:
                 return found
             waited_s = (self._clock.monotonic_ns() - started_ns) / 1e9
-            if listed or waited_s > FIRST_LOOK_S:
+            if listed or waited_s > FIRST_POLL_S:
                 raise UnavailableError(lacks)
             await self._clock.wait(stopping, timeout_s=WAIT_S)
         return 0
@@ -107,7 +107,7 @@ class MirrorOffsets:
         """Return why there is nothing to read; under the lock of the cluster."""
         what = f"topic {self.topic} with the mirror's offsets"
         if not self._host.topics:
-            why = mirror_words.unlisted(self.cluster, self._host).rstrip(".")
+            why = mirror_sentences.unlisted(self.cluster, self._host).rstrip(".")
             return f"cluster {self.cluster}: it is not known whether it has the {what}. {why}"
         keys = " and ".join(f"flows.{flow.order.name}.offsets" for flow in self._flows)
         return (

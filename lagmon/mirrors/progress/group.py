@@ -17,7 +17,7 @@ import numpy as np
 
 from lagmon.logs.writer_clocks import WriterClocks
 from lagmon.mirrors.answers.orders import COMMITS_TOPIC
-from lagmon.mirrors.progress.group_words import close_to, none_ever, none_matches, none_of_topics, shared
+from lagmon.mirrors.progress.group_sentences import close_to, none_ever, none_matches, none_of_topics, shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,8 +65,8 @@ class GroupProgress:
         if lag.topics:
             flow.topics.note_source(lag.topics)
         if lag.read_to_ms < 0:  # not all commits are known: keep what was taken in
-            nobody = bool(lag.topics) and COMMITS_TOPIC not in lag.topics
-            flow.problem = none_ever(flow.order) if nobody else ""
+            no_commits = bool(lag.topics) and COMMITS_TOPIC not in lag.topics
+            flow.problem = none_ever(flow.order) if no_commits else ""
             return
         following = self._matching()
         rows = np.flatnonzero(np.isin(lag.slots.group[: len(lag.slots)], list(following)))
@@ -76,7 +76,7 @@ class GroupProgress:
         self._take_usual()
         flow.groups = tuple(sorted({held.group for held in self._held.values()}))
         flow.note = self._shared(rows)
-        flow.problem = "" if flow.groups else self._nobody(following, now_ms)
+        flow.problem = "" if flow.groups else self._no_group(following, now_ms)
         flow.read_to_ms = self._read_to_ms(following)
 
     def _matching(self) -> dict[int, str]:
@@ -207,7 +207,7 @@ class GroupProgress:
                 return shared(self._flow.order, f"{topic}-{partition}", groups, held.group)
         return ""
 
-    def _nobody(self, following: Mapping[int, str], now_ms: int) -> str:
+    def _no_group(self, following: Mapping[int, str], now_ms: int) -> str:
         order = self._flow.order
         if following:
             return none_of_topics(order, following.values())

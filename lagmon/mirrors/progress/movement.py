@@ -13,7 +13,7 @@ import numpy as np
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS
-from lagmon.mirrors.standstill import stalled_slots
+from lagmon.mirrors.stall_causes import stalled_slots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,11 +40,11 @@ def movement_document(flow: FlowView, found: FlowSnapshot, *, canary_topic: str)
     others = {*np.flatnonzero(stalled & ~own).tolist()}
     # By name: a slot may have been freed since that poll.
     topics_stalled = {topic for topic, _, slot in windows.slots() if slot in others} if others else set()
-    held = {one.topic for one in found.held}
-    topics = sorted((topics_stalled | held) - {canary_topic})
+    blocked = {one.topic for one in found.blocked}
+    topics = sorted((topics_stalled | blocked) - {canary_topic})
     moved_ms = windows.moved_ms[:count]
     return {
-        "standing": [*([canary_topic] if (stalled & own).any() or canary_topic in held else []), *topics][
+        "standing": [*([canary_topic] if (stalled & own).any() or canary_topic in blocked else []), *topics][
             :LISTED
         ],
         "settles_s": partitions.stopped_after_ms / 1000,

@@ -93,7 +93,7 @@ def _of_tasks(
             if topic:
                 found.setdefault((order.offsets_cluster, topic), []).append(flow)
     clean = Redactor(orders.secrets).foreign
-    told: list[tuple[tuple[str, str], Told]] = [
+    readers: list[tuple[tuple[str, str], Told]] = [
         *((at, StatesIntake(found, clean)) for at, found in states.items()),
         *((at, AssignmentsIntake(found)) for at, found in assignments.items()),
     ]
@@ -107,7 +107,7 @@ def _of_tasks(
             lock=watched[alias].lock,
             clock=clock,
         )
-        for (alias, topic), one in told
+        for (alias, topic), one in readers
     ]
 
 

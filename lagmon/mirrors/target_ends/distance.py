@@ -78,15 +78,15 @@ class PastPoll:
 
     def most_at(self, end: int) -> int | None:
         """Return the largest offset that the mirror can be at when its target ends there; None if unknown."""
-        came = end - self.end
-        if came <= 0:
-            return None if came else self.most
-        found = [came + 1] if self.replicates_all else []
+        growth = end - self.end
+        if growth <= 0:
+            return None if growth else self.most
+        found = [growth + 1] if self.replicates_all else []
         if self.records:
-            gaps = self.gaps * came / self.records
+            gaps = self.gaps * growth / self.records
             # The lengths of transactions vary: of few markers there may be half as many more.
             found.append(math.ceil(gaps + 2 * math.sqrt(gaps)))
-        return self.most + came + min(found) if found else None
+        return self.most + growth + min(found) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,8 @@ class DistanceBounds:
             if 0 <= since < end
         ]
         gaps, records = min(spans, key=lambda one: one[0] / one[1], default=(0, 0))
-        copies = replicates_all(flow, slot)
-        polls = [PastPoll(most, end, gaps, records, copies) for most, end in last]
+        replicates = replicates_all(flow, slot)
+        polls = [PastPoll(most, end, gaps, records, replicates) for most, end in last]
         since, until = self._set_at[:, slot].tolist()
         if until - since >= LEAST_RECORDS and not self._fell[slot]:
             polls.append(PastPoll(until - low, until, high - low, until - since))

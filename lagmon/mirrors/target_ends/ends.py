@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
     Longs = NDArray[np.int64]
 
-LOOKS = 6
+MOST_POLLS = 6
 EVERY_MS = 4_000  # ends are polled each ten seconds: no poll is missed
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class TargetPoll:
     """What was known of a topic's partitions at a poll; -1 if unknown.
 
     `known` has four rows, with a column for each partition.
@@ -74,7 +74,7 @@ class TargetEnds:
     """The last polls of each topic."""
 
     def __init__(self) -> None:
-        self._held: dict[str, deque[Held]] = {}
+        self._polls: dict[str, deque[TargetPoll]] = {}
         self._noted_ms = -EVERY_MS
 
     def note(self, flow: FlowFacts, partitions: PartitionsSnapshot) -> None:
@@ -92,28 +92,28 @@ class TargetEnds:
             if not places or name not in target.topics:
                 continue  # keep what it held until it exists again
             at_ms = int(sampled_ms[places].max())
-            polls = self._held.setdefault(topic, deque(maxlen=LOOKS))
+            polls = self._polls.setdefault(topic, deque(maxlen=MOST_POLLS))
             if at_ms >= 0 and (not polls or polls[-1].at_ms < at_ms):
-                now = Held(at_ms, known.take(places, axis=1))
+                now = TargetPoll(at_ms, known.take(places, axis=1))
                 if polls:
                     _keep_next_offsets(now, polls[-1])
                 polls.append(now)
-        for topic in self._held.keys() - remote.keys():
-            del self._held[topic]
+        for topic in self._polls.keys() - remote.keys():
+            del self._polls[topic]
 
-    def recreated(self, topic: str, known_ms: int) -> Held | None:
+    def recreated(self, topic: str, known_ms: int) -> TargetPoll | None:
         """Return the last poll that surely was of the old topic, and forget all; None if there is none."""
-        polls = self._held.pop(topic, deque())
-        return next((held for held in reversed(polls) if held.at_ms <= known_ms), None)
+        polls = self._polls.pop(topic, deque())
+        return next((poll for poll in reversed(polls) if poll.at_ms <= known_ms), None)
 
-    def polls(self) -> dict[str, deque[Held]]:
+    def polls(self) -> dict[str, deque[TargetPoll]]:
         """Return the last polls of each topic, oldest first; read them only."""
-        return dict(self._held)
+        return dict(self._polls)
 
-    def restore(self, held: Mapping[str, Held]) -> None:
+    def restore(self, poll: Mapping[str, TargetPoll]) -> None:
         """Restore the last poll of an earlier process; polls since then are newer."""
-        for topic, one in held.items():
-            self._held[topic] = deque([one, *self._held.get(topic, ())], maxlen=LOOKS)
+        for topic, one in poll.items():
+            self._polls[topic] = deque([one, *self._polls.get(topic, ())], maxlen=MOST_POLLS)
 
 
 def _next_offsets(flow: FlowFacts, partitions: PartitionsSnapshot) -> Longs:
@@ -126,7 +126,7 @@ def _next_offsets(flow: FlowFacts, partitions: PartitionsSnapshot) -> Longs:
     return found
 
 
-def _keep_next_offsets(now: Held, before: Held) -> None:
+def _keep_next_offsets(now: TargetPoll, before: TargetPoll) -> None:
     """Use the mirror's position of the previous poll if it is unknown."""
     both = slice(min(len(now.ends), len(before.ends)))
     unknown = now.next_offsets[both] < 0
@@ -144,15 +144,15 @@ class TargetTopic:
     dense: bool
 
 
-def lost_with_topic(names: TargetTopic, held: Held, *, now_ms: int) -> list[MirrorFinding]:
+def lost_with_topic(names: TargetTopic, poll: TargetPoll, *, now_ms: int) -> list[MirrorFinding]:
     """Return what was lost with a re-created target topic, by partition.
 
     That is at least what it held at the last poll: more may have arrived before the deletion.
     """
-    starts = np.maximum(held.starts, 0).tolist()
+    starts = np.maximum(poll.starts, 0).tolist()
     return [
-        _lost_of_partition(names, partition, (start, end), held_ms=held.at_ms, now_ms=now_ms)
-        for partition, (start, end) in enumerate(zip(starts, held.ends.tolist(), strict=True))
+        _lost_of_partition(names, partition, (start, end), held_ms=poll.at_ms, now_ms=now_ms)
+        for partition, (start, end) in enumerate(zip(starts, poll.ends.tolist(), strict=True))
         if end > start
     ]
 

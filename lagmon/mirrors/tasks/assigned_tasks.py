@@ -73,9 +73,9 @@ def passed_over(
 
 def reached(flow: FlowFacts, partitions: PartitionsSnapshot, slots: NDArray[np.intp]) -> bool:
     """Return whether the target has the topics of these partitions, and answered lately for each."""
-    copies = partitions.target_places[slots]
-    answered_ms = flow.target.heads.sampled_ms[copies]
-    found: NDArray[np.bool_] = (copies >= 0) & (partitions.now_ms - answered_ms <= STALE_MS)
+    targets = partitions.target_places[slots]
+    answered_ms = flow.target.heads.sampled_ms[targets]
+    found: NDArray[np.bool_] = (targets >= 0) & (partitions.now_ms - answered_ms <= STALE_MS)
     return bool(found.all())
 
 

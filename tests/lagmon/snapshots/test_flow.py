@@ -15,7 +15,7 @@ from fleet.errors import MalformedError
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import MirrorFinding
 from lagmon.mirrors.flow import MirrorFlow
-from lagmon.mirrors.target_ends.ends import Held
+from lagmon.mirrors.target_ends.ends import TargetPoll
 from lagmon.mirrors.verdict import judge_flow
 from lagmon.snapshots import cluster as snapshot_cluster
 from lagmon.snapshots.flow import CopiedFlow, frame_of, read_flow, restore
@@ -332,7 +332,7 @@ def test_a_copy_that_went_with_the_offsets_while_we_were_away_is_sent_again(flow
 
 
 def test_of_a_copy_the_last_look_before_its_id_was_read_is_kept():
-    early, late = (Held(at_ms, np.array([[0], [at_ms], [at_ms]])) for at_ms in (10, 30))
+    early, late = (TargetPoll(at_ms, np.array([[0], [at_ms], [at_ms]])) for at_ms in (10, 30))
     copied = CopiedLosses([], [], {}, {"orders": deque([early, late])})
     for known_ms, at_ms in ((30, [30]), (29, [10]), (9, [])):
         found = losses_document(copied, {"orders": known_ms})["ends"]

@@ -16,7 +16,7 @@ from lagmon.mirrors.flow import MirrorFlow
 from lagmon.snapshots.flow import read_flow, restore
 from lagmon.snapshots.frames import seal
 from tests.lagmon.mirror_flows import Mirrored, S, told
-from tests.lagmon.mirrors.detectors.left_out.test_filtered import written
+from tests.lagmon.mirrors.detectors.unreplicated.test_filtered import written
 from tests.lagmon.mirrors.metadata.test_topics import APPEND, CREATE, Watched, lost, stamped
 from tests.lagmon.snapshots.test_flow import WHOLE, _cluster, busy, kept, read_again, restarted
 

@@ -135,9 +135,9 @@ def _between_polls(flow: FlowView, slot: int) -> int:
     """Return how many records may arrive between two polls of both logs, by the pace of the window."""
     rings = flow.windows.rings
     first = rings.length - int(rings.filled[slot])
-    came = int(rings.offset[slot, -1] - rings.offset[slot, first])
+    growth = int(rings.offset[slot, -1] - rings.offset[slot, first])
     took_ms = int(rings.committed_ms[slot, -1] - rings.committed_ms[slot, first])
-    return GROWN_TIMES * (came if took_ms <= 0 else -(-came * 2 * POLL_MS // took_ms))
+    return GROWN_TIMES * (growth if took_ms <= 0 else -(-growth * 2 * POLL_MS // took_ms))
 
 
 def _target_end(flow: FlowView, partitions: PartitionsSnapshot, slot: int, at_ms: int) -> int:

@@ -9,7 +9,7 @@ That is proved under these conditions; everything else is a suspicion:
 - The log was seen complete before, and to grow again below N + 1. An end that an old leader reports looks the
   same, and does not move.
 - The topic id is the same throughout.
-- The target continues to grow just as N does. Transaction markers and filters would keep it behind by more
+- The target continues to grow as N does. Transaction markers and filters would keep it behind by more
   and more.
 
 The number is the least: the log may have been shorter than any poll saw.
@@ -26,7 +26,7 @@ from fleet.quantity import count_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import MirrorFinding
-from lagmon.mirrors.detectors.lost_ends.steps import came_again
+from lagmon.mirrors.detectors.lost_ends.steps import repeated_records
 from lagmon.mirrors.detectors.recreated.followed import Followed
 from lagmon.mirrors.detectors.recreated.outcome import Base, StartOutcome, judge_start
 from lagmon.mirrors.detectors.recreated.starts import (
@@ -88,9 +88,9 @@ def decide(flow: FlowView, partitions: PartitionsSnapshot, name: Name, cut: Cut)
 def _is_proved(flow: FlowView, name: Name, cut: Cut, seen: PartitionPoll) -> bool:
     grew, went = seen.target_end - cut.target_end, seen.low - cut.next_offset
     just_as = went <= grew <= seen.high - cut.next_offset
-    goes_on = went >= 2 * (cut.first_low - cut.next_offset)
+    continues = went >= 2 * (cut.first_low - cut.next_offset)
     same = is_same_log(flow, name[0], cut)
-    return cut.grows and same and just_as and goes_on and name[0] not in flow.settings.compacted
+    return cut.grows and same and just_as and continues and name[0] not in flow.settings.compacted
 
 
 def _repeated(
@@ -102,7 +102,7 @@ def _repeated(
     if slot is None or not is_same_log(flow, topic, cut):
         return None
     start = int(flow.source.heads.start[partitions.places[slot]])
-    again = came_again(cut, start=start, end=seen.high, target_end=seen.target_end)
+    again = repeated_records(cut, start=start, end=seen.high, target_end=seen.target_end)
     if again is None:
         return None
     return MirrorFinding(
@@ -129,7 +129,9 @@ def _finding(flow: FlowView, name: Name, cut: Cut, seen: PartitionPoll, *, went_
     topic, partition = name
     offsets, grew = cut.next_offset - cut.lowest, seen.target_end - cut.target_end
     records = max(1, flow.record_bounds(topic, partition, offsets).least)
-    doubt = "" if cut.is_decided else " Markers of transactions, or a filter, may have left such a gap too."
+    uncertainty = (
+        "" if cut.is_decided else " Markers of transactions, or a filter, may have left such a gap too."
+    )
     return MirrorFinding(
         code=Cause.UNEXPLAINED,
         topic=topic,
@@ -147,6 +149,6 @@ def _finding(flow: FlowView, name: Name, cut: Cut, seen: PartitionPoll, *, went_
             f" {cut.lowest} (seen at {instant_text(cut.lowest_ms)}) when the mirror was at "
             f"{cut.next_offset}, and"
             f" the mirror continued there once the log had grown past that. The target grew by {grew:,} while"
-            f" its offset went from {cut.next_offset} to {seen.low}.{doubt}"
+            f" its offset went from {cut.next_offset} to {seen.low}.{uncertainty}"
         ),
     )

@@ -35,7 +35,7 @@ class Again:
         return f"the target has grown by {self.grew:,} since, while no more than {could} could be new"
 
 
-def came_again(cut: Cut, *, start: int, end: int, target_end: int) -> Again | None:
+def repeated_records(cut: Cut, *, start: int, end: int, target_end: int) -> Again | None:
     """Return what was repeated by a poll of the target, given the highest possible source end; or None."""
     new = max(0, end - cut.lowest) + cut.between_polls
     grew = target_end - cut.target_end
@@ -46,11 +46,11 @@ def came_again(cut: Cut, *, start: int, end: int, target_end: int) -> Again | No
 
 def judge_cut(step: Step, cut: Cut, ends: Ends) -> Step:
     """Judge a step back from where the mirror was when its source's log was cut."""
-    if min(cut.target_end, ends.source, ends.copy) < 0:
+    if min(cut.target_end, ends.source, ends.target) < 0:
         return step.unproved(Rewound.LATE)
     if ends.source_ms < ends.target_ms:
         return step.unproved(Rewound.OPEN)  # records written since the poll of the source may be new
-    again = came_again(cut, start=ends.start, end=ends.source, target_end=ends.copy)
+    again = repeated_records(cut, start=ends.start, end=ends.source, target_end=ends.target)
     if again is None:
         return step.unproved(Rewound.LATE)
     proof = f"the source's log ended at {cut.lowest} before that; {again.proof}"

@@ -67,7 +67,7 @@ def finding(
     The mirror continued at the base at least, and at `most`; None if that is unknown. It may have replicated
     more of the old log than its last offset shows.
     """
-    doubt = _other_explanation(recreated, base, seen, followed, place)
+    uncertainty = _other_explanation(recreated, base, seen, followed, place)
     least = base.next_offset - seen.start
     if followed.transactional:
         least = -(-least // 2)  # each transaction marker ends at least one record
@@ -79,10 +79,16 @@ def finding(
         f"{recreated.topic}-{partition} on {followed.source_name} was re-created (seen at "
         f"{instant_text(recreated.at_ms)}), and {went}: {between_text(least, most, 'record')}, from offset "
         f"{seen.start} on, {'was' if most == 1 else 'were'} not replicated. The target "
-        f"grew by {seen.target_end - base.target_end:,} while its offset {moved}.{doubt}"
+        f"grew by {seen.target_end - base.target_end:,} while its offset {moved}.{uncertainty}"
     )
     return _passed(
-        recreated, partition, seen, (base.next_offset, most), least=least, proved=not doubt, sentence=sentence
+        recreated,
+        partition,
+        seen,
+        (base.next_offset, most),
+        least=least,
+        proved=not uncertainty,
+        sentence=sentence,
     )
 
 

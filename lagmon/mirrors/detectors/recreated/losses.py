@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
-MOST_GONE = 1000  # topics that were deleted and may come again
+MOST_GONE = 1000  # removed topics that may return
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class RecreatedTopics(Detector):
     recreated: dict[str, RecreatedTopic] = field(default_factory=dict)  # by topic, the newest of each
     _gone: dict[str, tuple[int, dict[int, Base]]] = field(default_factory=dict)  # when, and where it was
     _unread: dict[str, tuple[int, int]] = field(default_factory=dict)  # re-created before offsets were read
-    _copies: dict[str, list[MirrorFinding]] = field(default_factory=dict)  # by topic
+    _with_targets: dict[str, list[MirrorFinding]] = field(default_factory=dict)  # by topic
     _sent_to: dict[tuple[str, int], int] = field(
         default_factory=dict
     )  # N + 1 before the targets were removed
@@ -68,7 +68,7 @@ class RecreatedTopics(Detector):
             known_ms, _ = self._unread.get(topic, (known_ms, now_ms))
             self._unread[topic] = known_ms, now_ms
             return
-        self._keep_copies(topic, lambda one: one.at_ms <= known_ms)
+        self._keep_with_targets(topic, lambda one: one.at_ms <= known_ms)
         if not flow.order.progress.resumes:
             return  # only a mirror's own N shows where it continued
         followed, places = _followed(flow, topic), _places(flow, topic)
@@ -79,23 +79,23 @@ class RecreatedTopics(Detector):
         self.recreated[topic] = recreated
 
     def note_read(self, flow: FlowView) -> None:
-        """Take note that the offsets are read: of topics made anew until then too."""
+        """Note that the offsets are read: topics that were re-created until then can be followed."""
         unread, self._unread = self._unread, {}
         for topic, (known_ms, now_ms) in unread.items():
             self.note_source(flow, topic, known_ms=known_ms, now_ms=now_ms)
 
     def note_target(self, flow: FlowView, topic: str, *, known_ms: int, now_ms: int) -> None:
-        """Take note that a topic's copy was made anew, after `known_ms`."""
+        """Note that a target topic was re-created after `known_ms`."""
         held = self.ends.recreated(topic, known_ms)
         if held is None or flow.topics.recreated_ms.get((topic, "source"), -1) > held.at_ms:
             return
         remote = flow.topics.remote[topic]
         dense = not flow.order.flow.exactly_once and topic not in flow.settings.compacted
-        if not flow.order.progress.commits:  # the copy has the gaps of its source
+        if not flow.order.progress.commits:  # the target has the gaps of its source
             dense &= topic not in flow.transactions.topics
         names = TargetTopic(topic, remote, flow.order.flow.target, dense=dense)
         found = lost_with_topic(names, held, now_ms=now_ms)
-        self._copies[topic] = [*self._copies.get(topic, ()), *found]
+        self._with_targets[topic] = [*self._with_targets.get(topic, ()), *found]
         if dense:
             self._held_ms |= {(topic, one.partition or 0): held.at_ms for one in found}
         # Not where it is now: it may have gone back before the new id could be read.
@@ -120,17 +120,18 @@ class RecreatedTopics(Detector):
             if settled and now_ms - recreated.at_ms > HELD_MS:
                 del self.recreated[topic]
             recreated.found = [one for one in recreated.found if now_ms - one.at_ms <= HELD_MS]
-        for topic in list(self._copies):
-            self._keep_copies(
+        for topic in list(self._with_targets):
+            self._keep_with_targets(
                 topic, lambda one: now_ms - one.at_ms <= HELD_MS and not self._is_sent_again(flow, one)
             )
-            self._copies[topic] = [
-                all_of_it(one) if self._is_all(flow, one) else one for one in self._copies.get(topic, ())
+            self._with_targets[topic] = [
+                all_of_it(one) if self._is_all(flow, one) else one
+                for one in self._with_targets.get(topic, ())
             ]
-        told = {(one.topic, one.partition) for found in self._copies.values() for one in found}
-        self._held_ms = {name: at_ms for name, at_ms in self._held_ms.items() if name in told}
-        self._sent_to = {name: offset for name, offset in self._sent_to.items() if name in told}
-        self._was_at_ms = {name: at_ms for name, at_ms in self._was_at_ms.items() if name in told}
+        names = {(one.topic, one.partition) for found in self._with_targets.values() for one in found}
+        self._held_ms = {name: at_ms for name, at_ms in self._held_ms.items() if name in names}
+        self._sent_to = {name: offset for name, offset in self._sent_to.items() if name in names}
+        self._was_at_ms = {name: at_ms for name, at_ms in self._was_at_ms.items() if name in names}
 
     def forget_offsets(self, flow: FlowView) -> None:
         """Remove offsets of old logs if the new ones are known to be empty: they prove nothing.
@@ -150,15 +151,22 @@ class RecreatedTopics(Detector):
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:
         """Return what was lost, for as long as it is shown."""
-        copies = [
-            one for found in self._copies.values() for one in found if _source_is_read(flow, one, now_ms)
+        with_targets = [
+            one
+            for found in self._with_targets.values()
+            for one in found
+            if _source_is_read(flow, one, now_ms)
         ]
-        return [*copies, *(one for recreated in self.recreated.values() for one in recreated.found)]
+        return [*with_targets, *(one for recreated in self.recreated.values() for one in recreated.found)]
 
     def kept(self) -> tuple[list[MirrorFinding], list[MirrorFinding], dict[tuple[str, int], int]]:
         """Return losses with target topics, losses with source topics, and where the mirror was before."""
         passed_over = [one for recreated in self.recreated.values() for one in recreated.found]
-        return [one for found in self._copies.values() for one in found], passed_over, dict(self._sent_to)
+        return (
+            [one for found in self._with_targets.values() for one in found],
+            passed_over,
+            dict(self._sent_to),
+        )
 
     def kept_undecided(self) -> list[RecreatedTopic]:
         """Return the topics that are not decided yet, with where the mirror was."""
@@ -171,14 +179,14 @@ class RecreatedTopics(Detector):
 
     def restore(
         self,
-        copies: Sequence[MirrorFinding],
+        with_targets: Sequence[MirrorFinding],
         passed_over: Sequence[MirrorFinding],
         sent_to: Mapping[tuple[str, int], int],
         undecided: Iterable[RecreatedTopic] = (),
     ) -> None:
         """Restore an earlier process's findings; once the offsets are read, which may contradict them."""
-        for one in copies:
-            self._copies.setdefault(one.topic, []).append(one)
+        for one in with_targets:
+            self._with_targets.setdefault(one.topic, []).append(one)
         self._sent_to = {**sent_to, **self._sent_to}
         self.recreated = {one.topic: one for one in undecided} | self.recreated
         for one in passed_over:
@@ -196,10 +204,10 @@ class RecreatedTopics(Detector):
             one for one in self.recreated.values() if one.open and partitions.now_ms - one.at_ms <= within_ms
         ]
 
-    def _keep_copies(self, topic: str, is_kept: Callable[[MirrorFinding], bool]) -> None:
-        kept = [one for one in self._copies.pop(topic, ()) if is_kept(one)]
+    def _keep_with_targets(self, topic: str, is_kept: Callable[[MirrorFinding], bool]) -> None:
+        kept = [one for one in self._with_targets.pop(topic, ()) if is_kept(one)]
         if kept:
-            self._copies[topic] = kept
+            self._with_targets[topic] = kept
 
     def _is_all(self, flow: FlowView, one: MirrorFinding) -> bool:
         """Return whether a target cannot have received anything between the last poll and its deletion.

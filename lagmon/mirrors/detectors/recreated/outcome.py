@@ -51,8 +51,8 @@ def judge_start(base: Base, seen: PartitionPoll) -> StartOutcome | None:
         return None
     grew = seen.target_end - base.target_end
     skipped = _distance(grew, seen.low - base.next_offset, seen.high - base.next_offset)
-    copied = _distance(grew, seen.low - seen.start, seen.high - seen.start)
-    return StartOutcome.SKIPPED if skipped < copied else StartOutcome.REPLICATED
+    replicated = _distance(grew, seen.low - seen.start, seen.high - seen.start)
+    return StartOutcome.SKIPPED if skipped < replicated else StartOutcome.REPLICATED
 
 
 def markers_may_explain(base: Base, seen: PartitionPoll) -> bool:

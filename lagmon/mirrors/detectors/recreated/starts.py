@@ -309,8 +309,8 @@ def _target_ends(target: Heads, places: Sequence[int], at_ms: Sequence[int]) -> 
     # A target without a poll yet has been idle since before that.
     otherwise = np.where(oldest_ms >= then_ms, oldest, target.end[there])
     found[has_place] = np.where(ends < 0, otherwise, ends)
-    told: list[int] = found.tolist()
-    return told
+    values: list[int] = found.tolist()
+    return values
 
 
 def _with_new_target(base: Base, target: Heads, target_place: int) -> Base:
@@ -330,8 +330,8 @@ def _log_most(source: Heads, places: Sequence[int], known_ms: int, next_offsets:
     before, end = (source.end_at(at, np.full(len(at), ms)) for ms in (known_ms - GROWS_MS, known_ms))
     # Not polled then, or the data is of the new log.
     unknown = (there < 0) | (np.minimum(before, end) < np.array(next_offsets, np.int64))
-    told: list[int] = np.where(unknown, -1, end + GROWN_TIMES * (end - before)).tolist()
-    return told
+    values: list[int] = np.where(unknown, -1, end + GROWN_TIMES * (end - before)).tolist()
+    return values
 
 
 def partition_poll(
@@ -358,7 +358,7 @@ def partition_poll(
 
 
 def _poll_at_end(followed: Followed, places: Places, polled_ms: int, base: Base) -> PartitionPoll | None:
-    """Return the same if the new log has come to end at the mirror's offset: it has nothing to write."""
+    """Return the same if the new log has grown to the mirror's offset: it has nothing to write."""
     start, end = max(0, int(followed.source.start[places[0]])), int(followed.source.end[places[0]])
     target_end, at_ms = followed.target.look_until(places[1], polled_ms)
     if not start < end == base.next_offset or min(target_end, base.target_end) < 0:

@@ -24,19 +24,19 @@ def findings_of(flow: FlowView, lost: Sequence[Overtaken], now_ms: int) -> list[
 
 def _finding(flow: FlowView, one: Overtaken) -> MirrorFinding:
     were, target = "it was" if one.most == 1 else "they were", flow.order.flow.target
-    came = "none" if not one.copied_most else between_text(one.copied, one.copied_most)
-    behind = f" (the next record is at {one.mirrored_to + one.gap})" if one.gap else ""
+    reached = "none" if not one.copied_most else between_text(one.copied, one.copied_most)
+    next_record = f" (the next record is at {one.mirrored_to + one.gap})" if one.gap else ""
     had = (
-        f"the mirror had stored {one.mirrored_to} as its next offset{behind}, and {came} of the records"
-        f" after it had reached {target}"
+        f"the mirror had stored {one.mirrored_to} as its next offset{next_record}, and {reached} of the"
+        f" records after it had reached {target}"
     )
     if not flow.order.progress.commits:
         had = f"its log on {target} ended at {one.mirrored_to}"
     lost = between_text(one.records, one.most, "record")
-    begins = f"its log starts at {one.start}"
+    log_start = f"its log starts at {one.start}"
     if not starts_at_log_start(flow):
         reset = flow.order.flow.offset_reset
-        begins = (
+        log_start = (
             f"with auto.offset.reset={reset} the mirror continues at the log end, at {one.start} or later"
         )
     return MirrorFinding(
@@ -50,7 +50,7 @@ def _finding(flow: FlowView, one: Overtaken) -> MirrorFinding:
         last_offset=one.start - 1,
         sentence=(
             f"Retention on {flow.order.flow.source} deleted {lost} of {one.topic}-{one.partition} before"
-            f" {were} replicated: {begins} (seen at {instant_text(one.first_at_ms)}), {had}."
+            f" {were} replicated: {log_start} (seen at {instant_text(one.first_at_ms)}), {had}."
         ),
         proved=one.records > 0,
     )

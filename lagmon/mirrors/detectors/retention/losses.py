@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     Name = tuple[str, int]  # topic and partition
 
 MOST_KEPT = 1000  # losses that are settled
-SETTLES_MS = 90_000  # looks enough at a mirror that moves; longer where it writes its offsets less often
+SETTLES_MS = 90_000  # enough polls of a mirror that moves; longer if it writes its offsets less often
 
 
 @dataclass(slots=True)
@@ -292,7 +292,7 @@ def _bound_by_target(
         for most in (flow.distance.most_at(flow, slot, end), synced):
             bounds.high = bounds.high if most is None else min(bounds.high, most)
     bounds.target_end = end
-    # Else the growth may come after the loss, or from the markers of the mirror's own transactions.
+    # Else the growth may be later than the loss, or markers of the mirror's own transactions.
     if is_stalled and bounds.span is not None and not flow.order.flow.exactly_once:
         bounds.low = max(bounds.low, end - bounds.span.high)
     bounds.high = max(bounds.high, bounds.low)
@@ -306,12 +306,12 @@ def _was_stalled(flow: FlowView, partitions: PartitionsSnapshot, one: Overtaken,
     if slot is None:
         return False
     rings, first = flow.windows.rings, flow.windows.rings.length - int(flow.windows.rings.filled[slot])
-    behind = np.flatnonzero(rings.offset[slot, first:] > one.mirrored_to)
-    if not len(behind) or not behind[0]:
+    later = np.flatnonzero(rings.offset[slot, first:] > one.mirrored_to)
+    if not len(later) or not later[0]:
         return False
     written_ms = rings.committed_ms[slot, first:]
-    since_ms, place = int(written_ms[behind[0] - 1]), int(partitions.places[slot])
+    since_ms, place = int(written_ms[later[0] - 1]), int(partitions.places[slot])
     if place >= 0:  # it was not stalled before there was more to replicate
         passed_ms, _ = flow.source.heads.passed_ms(np.array([place], np.int32), np.array([one.mirrored_to]))
         since_ms = max(since_ms, int(passed_ms[0]))
-    return bool(written_ms[behind[0]] - since_ms > longest_ms(partitions))
+    return bool(written_ms[later[0]] - since_ms > longest_ms(partitions))

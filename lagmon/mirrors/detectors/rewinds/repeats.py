@@ -177,7 +177,7 @@ def _count(flow: FlowView, known: _Open, now_ms: int) -> None:
         place = max(place, int(flow.windows.next_offset[slot]))
     recreated_ms = flow.topics.recreated_ms.get((repeat.topic, "target"), -1)
     if recreated_ms >= 0 and recreated_ms >= repeat.at_ms - KEPT_MS:
-        return  # the old target is gone, so that a repeated record may exist only once
+        return  # the old target was removed, so a repeated record may exist only once
     high: int | None
     if flow.order.flow.exactly_once:  # the target has markers of the mirror's own transactions
         low = high = repeat.from_offset - repeat.to_offset

@@ -108,13 +108,13 @@ class Rewinds(Detector):
         rings = flow.windows.rings
         for (name, slot), row in zip(named.items(), rows, strict=True):
             first = rings.length - int(rings.filled[slot])
-            place, copy = int(partitions.places[slot]), int(partitions.target_places[slot])
+            place, target_place = int(partitions.places[slot]), int(partitions.target_places[slot])
             ends = Ends(
                 int(flow.source.heads.end[place]),
                 int(polls_ms[0][place]),
-                int(flow.target.heads.end[copy]) if copy >= 0 else -1,
-                int(polls_ms[1][copy]) if copy >= 0 else -1,
-                has_target=copy >= 0,
+                int(flow.target.heads.end[target_place]) if target_place >= 0 else -1,
+                int(polls_ms[1][target_place]) if target_place >= 0 else -1,
+                has_target=target_place >= 0,
                 start=int(flow.source.heads.start[place]),
             )
             window = Window(
@@ -143,8 +143,8 @@ class Rewinds(Detector):
         if step.means is Rewound.OPEN and known is not None and known.at_ms == step.at_ms:
             step = known  # its proof has left the window
         self.steps[name] = step
-        told = self._found.get(name)
-        of_same = told[0] if told is not None and told[0].at_ms == step.at_ms else None
+        previous = self._found.get(name)
+        of_same = previous[0] if previous is not None and previous[0].at_ms == step.at_ms else None
         if step.means is Rewound.LATE and of_same is not None:
             del self._found[name]
         if step.means is not Rewound.REPEATED or (of_same is not None and of_same.records >= step.records):

@@ -71,7 +71,7 @@ class Ends:
 
     source: int
     source_ms: int
-    copy: int
+    target: int
     target_ms: int
     has_target: bool = True
     start: int = 0  # of the source's log: nothing before it can be repeated
@@ -108,10 +108,10 @@ def _several(offsets: Sequence[int], times: Sequence[int], distances: Floats) ->
     more = int(distances[tops[-1]] - distances[tops[0]]) if tops else 0
     if 2 * more < went:
         return None
-    came = offsets[tops[-1]] - offsets[tops[0]]
+    passed = offsets[tops[-1]] - offsets[tops[0]]
     proof = (
         f"{len(falls) - 1} times before that since {instant_text(times[0])}; while it came from"
-        f" {offsets[tops[0]]} to {offsets[tops[-1]]}, by {came:,}, the target grew by {came + more:,}"
+        f" {offsets[tops[0]]} to {offsets[tops[-1]]}, by {passed:,}, the target grew by {passed + more:,}"
     )
     return _repeated(
         Step(offsets[falls[-1] - 1], offsets[falls[-1]], times[falls[-1]], Rewound.OPEN), more, proof
@@ -146,20 +146,20 @@ def _continuing(step: Step, offsets: Sequence[int], distances: Floats, *, has_ta
     first, last = int(known[0]), int(known[-1])
     grew = offsets[last] - offsets[first] + int(distances[last] - distances[first])
     began = max(offsets[first], step.back)
-    came = offsets[last] - began
-    if came <= 0 or 2 * grew < came:
+    passed = offsets[last] - began
+    if passed <= 0 or 2 * grew < passed:
         return step
     proof = f"while it continued from {began} to {offsets[last]}, the target grew by {grew:,}"
-    return _repeated(step, min(came, grew), proof)
+    return _repeated(step, min(passed, grew), proof)
 
 
 def _silent(step: Step, before: Distance | None, ends: Ends) -> Step:
     """Judge a mirror that has not written since, by records in the target that cannot be new."""
-    if before is None or not before.sure or min(ends.source, ends.copy) < 0:
+    if before is None or not before.sure or min(ends.source, ends.target) < 0:
         return step
     if ends.source_ms < ends.target_ms:
         return step  # records written since the poll of the source may be new
-    grew = ends.copy - before.records - step.peak
+    grew = ends.target - before.records - step.peak
     new = max(0, ends.source - step.peak)
     again = grew - new
     went = step.peak - step.back

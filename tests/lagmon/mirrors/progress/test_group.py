@@ -25,7 +25,7 @@ from lagmon.ingest.admin_intake import AdminIntake
 from lagmon.ingest.orders import Orders, read_orders, write_orders
 from lagmon.mirrors.answers.orders import order_of
 from lagmon.mirrors.progress.group import HOLD_MS, GroupProgress
-from lagmon.mirrors.progress.group_words import close_to, none_of_topics
+from lagmon.mirrors.progress.group_sentences import close_to, none_of_topics
 from tests.lagmon.mirror_flows import NOW, Mirrored, S, told
 
 HOMES = 50  # partitions of __consumer_offsets

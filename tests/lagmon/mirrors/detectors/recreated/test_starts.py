@@ -8,9 +8,9 @@ import pytest
 
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.logs.heads import Heads
-from lagmon.mirrors.detectors.left_out.behind import PartitionsBehind
-from lagmon.mirrors.detectors.left_out.passed import SkippedRecords
 from lagmon.mirrors.detectors.recreated.outcome import Base, PartitionPoll, judge_start, markers_may_explain
+from lagmon.mirrors.detectors.unreplicated.missing_by_ends import MissingByPartition
+from lagmon.mirrors.detectors.unreplicated.missing_by_syncs import MissingBySyncs
 from lagmon.mirrors.partitions.window import MirrorWindows
 from lagmon.syncs.runs import SyncRuns
 from tests.lagmon.mirror_flows import Mirrored, S, told
@@ -82,8 +82,8 @@ def test_all_that_is_known_is_searched_once_for_however_many_topics_that_were_ma
 
     count(MirrorWindows, "note_recreated")
     count(SyncRuns, "forget")
-    count(SkippedRecords, "forget")
-    count(PartitionsBehind, "forget")
+    count(MissingBySyncs, "forget")
+    count(MissingByPartition, "forget")
     count(Heads, "end_at")
     for topic_id in ("first", "second"):
         flow.flow.note_ids("A", dict.fromkeys(topics, topic_id), flow.now)

@@ -8,7 +8,7 @@ import pytest
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.logs.record_questions import MOST_ASKED, RecordQuestions
 from lagmon.mirrors.answers.findings import HELD_MS
-from lagmon.mirrors.detectors.left_out.passed import AGAIN_MS, ANSWERED_MS, MOST_OF_TOPIC
+from lagmon.mirrors.detectors.unreplicated.missing_by_syncs import AGAIN_MS, ANSWERED_MS, MOST_OF_TOPIC
 from tests.lagmon.mirror_flows import Mirrored, S
 
 

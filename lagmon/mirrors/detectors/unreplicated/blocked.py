@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class BlockedPartition:
     """A partition that a transaction has blocked for too long."""
 
     topic: str
@@ -36,11 +36,11 @@ class Held:
 
     @property
     def records(self) -> int:
-        """Return how many offsets wait after it, including those of the transaction."""
+        """Return how many offsets wait after the last stable one, including those of the transaction."""
         return self.end - self.stable
 
 
-def held(flow: FlowView, partitions: PartitionsSnapshot) -> tuple[Held, ...]:
+def blocked_partitions(flow: FlowView, partitions: PartitionsSnapshot) -> tuple[BlockedPartition, ...]:
     """Return the blocked partitions of the flow, as of recent polls of their logs."""
     if not flow.committed_only:
         return ()
@@ -49,11 +49,13 @@ def held(flow: FlowView, partitions: PartitionsSnapshot) -> tuple[Held, ...]:
     if not len(places):
         return ()
     since_ms = flow.source.hangs_since_ms(places, partitions.now_ms)
-    told = since_ms >= 0
-    hang = dict(zip(places[told].tolist(), since_ms[told].tolist(), strict=True))
+    hanging = since_ms >= 0
+    since = dict(zip(places[hanging].tolist(), since_ms[hanging].tolist(), strict=True))
     return tuple(
-        Held(*name, int(heads.stable[place]), int(heads.end[place]), hang[place], partitions.now_ms)
-        for place, name in _names(flow, partitions, [*hang])
+        BlockedPartition(
+            *name, int(heads.stable[place]), int(heads.end[place]), since[place], partitions.now_ms
+        )
+        for place, name in _names(flow, partitions, [*since])
     )
 
 
@@ -70,8 +72,8 @@ def _names(
             yield place, (topic, partition)
 
 
-def sentence(flow: FlowView, found: Sequence[Held]) -> str:
-    """Return what it means, "" if nothing is blocked."""
+def sentence(flow: FlowView, found: Sequence[BlockedPartition]) -> str:
+    """Return which transaction blocks which partitions, "" if none does."""
     if not found:
         return ""
     one = max(found, key=lambda each: each.records)

@@ -6,10 +6,10 @@ import ast
 
 import pytest
 
-from lagmon.mirrors import words
+from lagmon.mirrors import sentences
 from tests.house.product_files import ROOT
 
-REPLACED = (*words._OF_GROUPS, *words._OF_LOOKS)
+REPLACED = (*sentences._OF_GROUPS, *sentences._OF_POLLS)
 
 
 def texts():

@@ -1,10 +1,10 @@
 """Records that may be missing of topics whose mirror reads as a group, compared by topic. Pure.
 
-As in behind.py, but over all partitions of a topic together: MirrorMaker 1 and, by default, Brooklin let a
-record's key choose its partition on the target. So the end of a target partition shows nothing of the source
-partition with its number. A group commits the next offset after its record was replicated. If that is the
-source's end in each partition, and stays so over two polls of the target with one of the source between,
-everything is replicated that will be.
+As in missing_by_ends.py, but over all partitions of a topic together. With MirrorMaker 1 and, by default,
+Brooklin, a record's key decides its partition on the target. So the end of a target partition shows nothing
+of the source partition with its number. A group commits the next offset after its record was replicated. If
+that is the source's end in each partition, and stays so over two polls of the target with one of the source
+between, no more records will be replicated.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lagmon.mirrors.detectors.left_out.behind import Behind, missing_records
+from lagmon.mirrors.detectors.unreplicated.missing_by_ends import MissingByEnds, missing_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -48,8 +48,8 @@ class _Rest(NamedTuple):
     at_ms: int
 
 
-class TopicsBehind(Behind[str]):
-    """Keeps each topic's last moment at rest, and what is missing since the one before."""
+class MissingByTopic(MissingByEnds[str]):
+    """Keeps the last time at which each topic was idle, and what is missing since the one before."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,14 +60,14 @@ class TopicsBehind(Behind[str]):
         self._rests: dict[str, _Rest] = {}
 
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:  # noqa: ARG002 - by topic
-        """Forget topics that are gone, or were re-created on either side."""
+        """Forget topics that are removed, or were re-created on either side."""
         self._listed = ()  # and all must be seen twice again
         self._rests = {topic: one for topic, one in self._rests.items() if not is_gone(topic)}
         self._found = {topic: one for topic, one in self._found.items() if not is_gone(topic)}
 
     def _note(self, flow: FlowView, partitions: PartitionsSnapshot, transactional: Collection[str]) -> None:
         at, source, target = self._find_places(flow), flow.source.heads, flow.target.heads
-        ends, copies = source.end[at.place], target.end[at.target_place]
+        ends, target_ends = source.end[at.place], target.end[at.target_place]
         has_slot = (at.slot >= 0) & (at.slot < len(partitions.used))
         slots = np.where(has_slot, at.slot, 0)
         next_offset = np.where(has_slot, flow.windows.next_offset[slots], 0)
@@ -76,10 +76,10 @@ class TopicsBehind(Behind[str]):
         state = np.zeros_like(self._state)
         np.add.at(state[0], at.topic, next_offset)
         np.add.at(state[1], at.topic, ends)
-        np.add.at(state[2], at.target_topic, copies)
+        np.add.at(state[2], at.target_topic, target_ends)
         rests = np.zeros(len(at.topics), np.bool_)
         rests[at.target_topic] = True
-        rests[at.topic[~is_read]] = rests[at.target_topic[copies < 0]] = False
+        rests[at.topic[~is_read]] = rests[at.target_topic[target_ends < 0]] = False
         oldest_ms, newest_ms = np.full(len(rests), _FAR), np.full(len(rests), -1, np.int64)
         np.minimum.at(oldest_ms, at.topic, source.sampled_ms[at.place])
         np.minimum.at(oldest_ms, at.target_topic, target.sampled_ms[at.target_place])
@@ -112,14 +112,16 @@ class TopicsBehind(Behind[str]):
             self._rests = {}  # another group's offsets may count by now
         self._rests = {topic: self._rests[topic] for topic in topics if topic in self._rests}
         self._version, self._listed = version, listed
-        rows, copies = [], []
+        rows, target_ends = [], []
         for number, topic in enumerate(topics):
             for partition, place in enumerate(flow.source.places.listed_of(topic)):
                 slot = flow.windows.slot(topic, partition)
                 rows.append((number, place, -1 if slot is None else slot))
-            copies += [(number, place) for place in flow.target.places.listed_of(flow.topics.remote[topic])]
+            target_ends += [
+                (number, place) for place in flow.target.places.listed_of(flow.topics.remote[topic])
+            ]
         columns = np.array(rows, np.int64).reshape(-1, 3).T
-        self._places = _Places(topics, *columns, *np.array(copies, np.int64).reshape(-1, 2).T)
+        self._places = _Places(topics, *columns, *np.array(target_ends, np.int64).reshape(-1, 2).T)
         self._state = np.full((3, len(topics)), -1, np.int64)
         self._shown_ms = np.full(len(topics), -1, np.int64)
         return self._places

@@ -25,18 +25,18 @@ def sentence(flow: FlowView, partitions: PartitionsSnapshot, *, refused_only: bo
     """
     unread = np.flatnonzero(partitions.used & (partitions.rows.reason == Reason.UNREAD)).tolist()
     refused = [slot for slot in unread if is_refused(flow, slot)]
-    told = refused if refused_only or len(refused) == len(unread) else unread
-    if not told:
+    slots = refused if refused_only or len(refused) == len(unread) else unread
+    if not slots:
         return ""
     alias = flow.order.flow.source
-    offsets, topics = int(partitions.lag[told].sum()), {flow.windows.name(slot)[0] for slot in told}
-    said = (
-        f"Lag of {count_text(len(told), 'partition')} of {_names(topics)} is unknown: up to "
+    offsets, topics = int(partitions.lag[slots].sum()), {flow.windows.name(slot)[0] for slot in slots}
+    opening = (
+        f"Lag of {count_text(len(slots), 'partition')} of {_names(topics)} is unknown: up to "
         f"{count_text(offsets, 'record')} may not be replicated"
     )
-    if told is not refused:
-        return f"{said}. Mirrorwatch has not read the log behind the mirror's offset on {alias} yet."
-    return f"{said}. {missing_permission(topics, alias)}"
+    if slots is not refused:
+        return f"{opening}. Mirrorwatch has not read the log behind the mirror's offset on {alias} yet."
+    return f"{opening}. {missing_permission(topics, alias)}"
 
 
 def is_refused(flow: FlowView, slot: int) -> bool:

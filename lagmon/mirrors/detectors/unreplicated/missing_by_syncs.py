@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 ANSWERED_MS = 60_000  # without an answer by then, once the source was read, nothing is reported
 AGAIN_MS = 60_000  # for a partition that is already reported
-GOES_ON_MS = 60_000  # after syncs went back
+STEADY_MS = 60_000  # after syncs went back
 MOST_SHOWN = 100
 MOST_OF_TOPIC = 5  # partitions: what drops records of one topic does so in all of them
 
@@ -82,7 +82,7 @@ class _Context(NamedTuple):
     concerned: Counter[str]  # reported or asked partitions by topic
 
 
-class SkippedRecords:
+class MissingBySyncs:
     """Compares each partition's newest sync with the last one before which nothing was skipped."""
 
     def __init__(self) -> None:
@@ -110,17 +110,17 @@ class SkippedRecords:
                 if name in self._questions:
                     self._withdraw(flow, name)
                 self._set_base(name, run)
-            elif not self._may_be_left_out(context, name, run):
+            elif not self._may_be_skipped(context, name, run):
                 self._set_base(name, run)
         for name in list(self._questions):
             self._take_answer(context, name)
-        for name, told in list(self._found.items()):
-            if not _holds(told.finding, partitions.now_ms) or name[0] in self._gapped:
+        for name, shown in list(self._found.items()):
+            if not _holds(shown.finding, partitions.now_ms) or name[0] in self._gapped:
                 del self._found[name]
                 self._bases.pop(name, None)
                 self._replicated.pop(name, None)
         self._shorter = {name: one for name, one in self._shorter.items() if _holds(one, partitions.now_ms)}
-        found = [told.finding for told in self._found.values()]
+        found = [shown.finding for shown in self._found.values()]
         return [*found[-MOST_SHOWN:], *list(self._shorter.values())[-MOST_SHOWN:]]
 
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
@@ -139,21 +139,21 @@ class SkippedRecords:
         if name not in self._back_ms:
             return False
         self._back_ms[name] = min(self._back_ms[name], now_ms)  # the clock may be set back
-        return now_ms - self._back_ms[name] < GOES_ON_MS
+        return now_ms - self._back_ms[name] < STEADY_MS
 
     def _set_base(self, name: Name, run: SyncRun) -> None:
         """Use a run as base: nothing was skipped up to it that is not reported."""
         self._bases[name] = run
         self._replicated.pop(name, None)
 
-    def _may_be_left_out(self, context: _Context, name: Name, run: SyncRun) -> bool:
-        """Tell whether a sync shows a fall that may be of records; the source is asked for one of them."""
+    def _may_be_skipped(self, context: _Context, name: Name, run: SyncRun) -> bool:
+        """Return whether a sync shows a fall that may be of records; the source is then asked for one."""
         flow, partitions, base = context.flow, context.partitions, self._bases.get(name)
         if base is None or run.distance >= base.distance or run.first <= base.last:
             return False
         before = flow.syncs.before(*name, run.first - 1) or base
         if before.distance <= run.distance:
-            return False  # second copies came since, and where it fell is not known any more
+            return False  # records were repeated since, so it is unknown where it fell
         longest = max(base, before, key=_end)
         if run.first + run.distance < _end(longest):
             self._note_shorter(flow, partitions.now_ms, name, longest, run)
@@ -171,7 +171,7 @@ class SkippedRecords:
         return True
 
     def _place(self, context: _Context, name: Name) -> int | None:
-        """Return where the source is asked about a partition, None where that has gaps, or is not there."""
+        """Return where to ask the source about a partition, None if that has gaps or does not exist."""
         flow, partitions, topic = context.flow, context.partitions, name[0]
         if topic in self._gapped or topic in context.transactional or topic in flow.settings.compacted:
             return None
@@ -186,22 +186,22 @@ class SkippedRecords:
         return int(partitions.places[slot])
 
     def _ask(self, context: _Context, name: Name, place: int, base: SyncRun, run: SyncRun) -> None:
-        """Ask the source, unless enough is known of the partition, or of its topic."""
-        told, now_ms = self._found.get(name), context.partitions.now_ms
-        if told is None:
+        """Ask the source, unless enough is known of the partition or of its topic."""
+        shown, now_ms = self._found.get(name), context.partitions.now_ms
+        if shown is None:
             known = context.concerned[name[0]] >= MOST_OF_TOPIC
         else:
-            known = run.distance >= told.distance or now_ms - told.finding.at_ms < AGAIN_MS
-        # The run begins behind the record that was copied after the gap.
+            known = run.distance >= shown.distance or now_ms - shown.finding.at_ms < AGAIN_MS
+        # The run starts after the record that was replicated after the gap.
         if name not in self._questions and not known and context.flow.questions.ask(place, run.first - 2):
             self._questions[name] = _Question(base, run, place, run.first - 2, now_ms)
-            context.concerned[name[0]] += told is None
+            context.concerned[name[0]] += shown is None
 
     def _is_deleted(self, context: _Context, name: Name, place: int, base: SyncRun, newest: SyncRun) -> bool:
-        """Tell whether the source deleted records of a gap before they could be copied.
+        """Return whether the source deleted records of a gap before they were replicated.
 
-        What goes on being left out began long ago: the start of the log is compared with where the mirror
-        was when the start had been looked at last.
+        The gap may have started long ago. So the log start is compared with where the mirror was at the
+        previous poll of the log start.
         """
         flow = context.flow
         replicated = self._replicated.get(name) or _Replicated(base, newest, context.partitions.now_ms)
@@ -215,7 +215,7 @@ class SkippedRecords:
         return False
 
     def _note_shorter(self, flow: FlowView, now_ms: int, name: Name, before: SyncRun, run: SyncRun) -> None:
-        """Report that a target's end fell; the source has nothing to do with it, so it is not asked."""
+        """Report that a target's end fell; the source cannot explain that, so it is not asked."""
         if name in self._questions:
             self._withdraw(flow, name)
         was, now = TargetEnd(before.last, _end(before)), TargetEnd(run.first, run.first + run.distance)

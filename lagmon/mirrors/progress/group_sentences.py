@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fleet.mm2.filters import split_list
-from lagmon.mirrors.words import names, short
+from lagmon.mirrors.sentences import names, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_SEARCHED = 2_000
 _CLOSE = 3
-# Of a regular expression what stands for something else than itself.
+# The parts of a regular expression that do not match themselves.
 _NO_LITERAL = re.compile(r"\\.|[\[(].*?[\])]|[^\w.-]|\.[*+?]")
 
 
@@ -44,7 +44,7 @@ def none_of_topics(order: MirrorOrder, found: Iterable[str]) -> str:
 
 
 def shared(order: MirrorOrder, where: str, found: Iterable[str], counted: str) -> str:
-    """Say that several groups commit to one partition."""
+    """Return that several groups commit to one partition."""
     several = tuple(sorted(found))
     who = names(several, "", f"{len(several)} groups that match,")
     return (
@@ -54,7 +54,7 @@ def shared(order: MirrorOrder, where: str, found: Iterable[str], counted: str) -
 
 
 def close_to(pattern: str, there: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that are most like what a list of patterns says literally."""
+    """Return the names that are most similar to the literal part of a list of patterns."""
     found: list[str] = []
     for entry in split_list(pattern):
         literal = _NO_LITERAL.sub("", entry)
@@ -65,7 +65,7 @@ def close_to(pattern: str, there: Sequence[str]) -> tuple[str, ...]:
 
 
 def _alike(literal: str, there: Sequence[str]) -> list[str]:
-    """Return names of which the beginning, as long as what was written, or the whole is like it."""
+    """Return names that are similar to a text, as a whole or by their first characters."""
     heads: dict[str, list[str]] = {}
     for name in there[:MOST_SEARCHED]:
         for part in dict.fromkeys((name[: len(literal)], name)):

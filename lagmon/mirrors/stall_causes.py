@@ -29,7 +29,7 @@ from fleet.quantity import count_text, duration_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import Reason
-from lagmon.mirrors import words as mirror_words
+from lagmon.mirrors import sentences as mirror_sentences
 from lagmon.mirrors.partitions.snapshot import POLL_MS, STALE_MS, STOPPED
 from lagmon.mirrors.partitions.tails import IDLE_POLLS
 from lagmon.mirrors.tasks.assigned_tasks import assigned_tasks, may_be_assigned, passed_over, reached
@@ -126,78 +126,80 @@ def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
 def failed_sentence(flow: FlowView, found: FlowSnapshot, left: Slots) -> str:
     """Return which task has failed, and what waits for it as far as polled."""
     waits = flow.readable_ends[found.partitions.places[left]] - found.partitions.known_to[left]
-    said, some = mirror_words.failed(flow.states), waits > 0
+    opening, some = mirror_sentences.failed(flow.states), waits > 0
     if not some.any():
-        return said
+        return opening
     count, records = int(np.count_nonzero(some)), int(waits[some].sum())
     topics = _topics({flow.windows.name(slot)[0] for slot in left[some].tolist()})
-    return f"{said} Lag {count_text(records, 'record')} on {count_text(count, 'partition')} of {topics}."
+    return f"{opening} Lag {count_text(records, 'record')} on {count_text(count, 'partition')} of {topics}."
 
 
 def why(flow: FlowView, found: FlowSnapshot, used: Slots, stalled: Slots) -> tuple[Cause, str]:
     """Return why these partitions, of all used ones, do not move, and its sentence."""
     stall = _of(flow, found, used, stalled)
     count, records = len(stalled), int(stall.records.sum())
-    said = (
+    opening = (
         f"No progress for {duration_text((found.now_ms - stall.started_ms) / 1000)} on"
         f" {count_text(count, 'partition')} of {_topics(stall.topics)} (since "
         f"{instant_text(stall.started_ms)}),"
         f" lag {count_text(records, 'record')}"
     )
     if _failed_explains(flow, stall):
-        return Cause.TASK_FAILED, f"{said}. {mirror_words.failed(flow.states)}"
+        return Cause.TASK_FAILED, f"{opening}. {mirror_sentences.failed(flow.states)}"
     if halted_before(flow, stall.ended_ms + stall.slack_ms) is not None:
-        return Cause.PAUSED, f"{said}. {flow.states.halted_sentence()}"
-    lacking = _lacking(flow, found, stall)
-    for one, explains in lacking:
+        return Cause.PAUSED, f"{opening}. {flow.states.halted_sentence()}"
+    missing = _missing(flow, found, stall)
+    for one, explains in missing:
         if explains:
-            return Cause(one.code), f"{said}. {one.sentence} Its task waits for that with all its partitions."
-    harmless = [f"{one.sentence} The mirror moved since, so that is not why." for one, _ in lacking[:1]]
-    return _why_running(flow, found, stall, said, harmless)
+            return Cause(
+                one.code
+            ), f"{opening}. {one.sentence} Its task waits for that with all its partitions."
+    harmless = [f"{one.sentence} The mirror moved since, so that is not why." for one, _ in missing[:1]]
+    return _why_running(flow, found, stall, opening, harmless)
 
 
 def _why_running(
-    flow: FlowView, found: FlowSnapshot, stall: _Stall, said: str, harmless: Sequence[str]
+    flow: FlowView, found: FlowSnapshot, stall: _Stall, opening: str, harmless: Sequence[str]
 ) -> tuple[Cause, str]:
     """Return why they do not move if no failure, pause or missing topic explains it."""
     unassigned = flow.states.sentence(UNASSIGNED)
     if stall.is_all_stalled:
         newest = instant_text(stall.newest_ms)
-        told = f"{said}. No other partition moves: the mirror's newest offset is from {newest}."
+        sentence = f"{opening}. No other partition moves: the mirror's newest offset is from {newest}."
         if flow.order.flow.handling.drops and _are_tails(flow, found, stall):
-            told += f" {mirror_words.down_or_dropped(flow.order)}"
-        return Cause.MIRROR_DOWN, " ".join([told, *filter(None, [unassigned]), *harmless])
-    told = f"{said}. Other partitions of the flow move."
+            sentence += f" {mirror_sentences.down_or_dropped(flow.order)}"
+        return Cause.MIRROR_DOWN, " ".join([sentence, *filter(None, [unassigned]), *harmless])
+    sentence = f"{opening}. Other partitions of the flow move."
     known = assigned_tasks(flow, stall.slots, stall.slack_ms)
     if known is not None:
-        told += f" {_assignment(flow, stall, known)}"
+        sentence += f" {_assignment(flow, stall, known)}"
         if not known:
-            return Cause.NOT_MIRRORED, told
+            return Cause.NOT_MIRRORED, sentence
     tasks = {one.task for one in flow.states.in_state(UNASSIGNED)}
     if unassigned and may_be_assigned(flow, stall.slots, known, tasks).any():
-        return Cause.TASK_FAILED, f"{told} {unassigned}"
+        return Cause.TASK_FAILED, f"{sentence} {unassigned}"
     since_ms, drops = int(stall.since_ms.max()), flow.order.flow.handling.drops
     if known is not None and passed_over(
         flow, found.partitions, stall.slots, since_ms=since_ms, slack_ms=stall.slack_ms, known=known
     ):
-        told += f" {mirror_words.passed_over(flow.order, len({*known.values()}), len(stall.slots))}"
-        return Cause.FILTERED if drops else Cause.UNEXPLAINED, told
+        sentence += f" {mirror_sentences.passed_over(flow.order, len({*known.values()}), len(stall.slots))}"
+        return Cause.FILTERED if drops else Cause.UNEXPLAINED, sentence
     if drops and _are_tails(flow, found, stall):
-        return Cause.FILTERED, f"{told} {mirror_words.dropped_tails(flow.order)}"
-    return Cause.TASK_STUCK, " ".join([told, *harmless])
+        return Cause.FILTERED, f"{sentence} {mirror_sentences.dropped_tails(flow.order)}"
+    return Cause.TASK_STUCK, " ".join([sentence, *harmless])
 
 
 def _assignment(flow: FlowView, stall: _Stall, known: Mapping[Place, int]) -> str:
     connector, count = flow.assignments.connector, len(stall.slots)
     if not known:
-        return mirror_words.unassigned(flow.order, connector, count, flow.assignments.dealt_ms)
-    return mirror_words.assigned(connector, sorted({*known.values()}), partitions=len(known), of=count)
+        return mirror_sentences.unassigned(flow.order, connector, count, flow.assignments.dealt_ms)
+    return mirror_sentences.assigned(connector, sorted({*known.values()}), partitions=len(known), of=count)
 
 
 def _are_tails(flow: FlowView, found: FlowSnapshot, stall: _Stall) -> bool:
     """Return whether only the last records of idle logs wait: with a hung task others would wait too."""
-    rest = flow.source.heads.stood(IDLE_POLLS)[found.partitions.places[stall.slots]]
-    return bool(rest.all()) and reached(flow, found.partitions, stall.slots)
+    idle = flow.source.heads.stood(IDLE_POLLS)[found.partitions.places[stall.slots]]
+    return bool(idle.all()) and reached(flow, found.partitions, stall.slots)
 
 
 def _of(flow: FlowView, found: FlowSnapshot, used: Slots, stalled: Slots) -> _Stall:
@@ -269,31 +271,33 @@ def halted_before(flow: FlowView, at_ms: int) -> Trouble | None:
     return one if one.at_ms <= at_ms + SEEN_LATE_MS else None
 
 
-def _lacking(flow: FlowView, found: FlowSnapshot, stall: _Stall) -> list[tuple[Missing, bool]]:
+def _missing(flow: FlowView, found: FlowSnapshot, stall: _Stall) -> list[tuple[Missing, bool]]:
     """Return what the target lacks of the stalled topics, and whether that explains the stall.
 
     Explanations come first. A task that meets a missing partition stalls with all its partitions (mm2.md). So
     these must have stalled when there was a record for that partition: the topic's own partitions, or all
     stalled ones if nothing of the flow moves. Partitions that moved after that have another reason.
     """
-    lacking = [one for one in found.missing if one.code != Cause.NOT_MIRRORED and one.topic in stall.topics]
-    if not lacking:
+    missing = [one for one in found.missing if one.code != Cause.NOT_MIRRORED and one.topic in stall.topics]
+    if not missing:
         return []
     own: dict[str, list[int]] = {}
     for at, slot in enumerate(stall.slots.tolist()):
         own.setdefault(flow.windows.name(slot)[0], []).append(at)
     waiting_ms = {one.topic: one.since_ms for one in found.missing if one.code == Cause.NOT_MIRRORED}
-    told: list[tuple[Missing, bool]] = []
-    for one in lacking:
+    explanations: list[tuple[Missing, bool]] = []
+    for one in missing:
         since_ms = _met_since(flow, stall, one, own[one.topic], waiting_ms.get(one.topic))
         if since_ms is None or _is_made(flow, one, stall.slack_ms):
             continue
         moved_ms = stall.moved_ms if stall.is_all_stalled else stall.moved_ms[own[one.topic]]
         newest_ms = int(moved_ms.max())
         if one.seen_ms > newest_ms + stall.slack_ms:  # else the mirror may have created it since
-            told.append((one, newest_ms <= since_ms + stall.slack_ms))
+            explanations.append((one, newest_ms <= since_ms + stall.slack_ms))
     codes = (Cause.TOPIC_MISSING, Cause.PARTITION_MISSING)
-    return sorted(told, key=lambda each: (not each[1], codes.index(Cause(each[0].code)), each[0].since_ms))
+    return sorted(
+        explanations, key=lambda each: (not each[1], codes.index(Cause(each[0].code)), each[0].since_ms)
+    )
 
 
 def _met_since(

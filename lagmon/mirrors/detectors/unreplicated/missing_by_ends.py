@@ -41,7 +41,7 @@ MOST_SHOWN = 100
 
 
 class _Rows:
-    """The data of each slot: a state (offset, both ends) with the poll that showed it, and the last rest."""
+    """The data of each slot: its newest state (offset, both ends), since when, and its last idle state."""
 
     def __init__(self, count: int) -> None:
         self.state = np.full(
@@ -55,7 +55,7 @@ class _Rows:
         self.state[:, slots] = self.rest[:, slots] = self.shown_ms[slots] = -1
 
 
-class Behind(ABC, Generic[Of]):
+class MissingByEnds(ABC, Generic[Of]):
     """Missing records of partitions or of topics: a few polls a minute, the newest findings."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Behind(ABC, Generic[Of]):
 
     @abstractmethod
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
-        """Forget topics that are gone, or were re-created on either side."""
+        """Forget topics that are removed, or were re-created on either side."""
 
     @abstractmethod
     def _note(
@@ -85,15 +85,15 @@ class Behind(ABC, Generic[Of]):
     ) -> None: ...
 
 
-class PartitionsBehind(Behind["Name"]):
-    """Keeps each partition's last moment at rest, and what is missing since the one before."""
+class MissingByPartition(MissingByEnds["Name"]):
+    """Keeps the last time at which each partition was idle, and what is missing since the one before."""
 
     def __init__(self) -> None:
         super().__init__()
         self._rows = _Rows(0)
 
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
-        """Forget topics that are gone, or were re-created on either side."""
+        """Forget topics that are removed, or were re-created on either side."""
         if flow.windows.version == self._version:
             slots = [slot for topic, _, slot in flow.windows.slots() if is_gone(topic)]
             self._rows.forget([slot for slot in slots if slot < len(self._rows.shown_ms)])
@@ -106,18 +106,18 @@ class PartitionsBehind(Behind["Name"]):
         source, target, rows = flow.source.heads, flow.target.heads, self._rows
         slots = np.flatnonzero(partitions.used & (partitions.target_places >= 0) & (partitions.tail == 0))
         places, there = partitions.places[slots], partitions.target_places[slots]
-        ends, copies = source.end[places], target.end[there]
-        state = np.stack((flow.windows.next_offset[slots], ends, copies))
+        ends, target_ends = source.end[places], target.end[there]
+        state = np.stack((flow.windows.next_offset[slots], ends, target_ends))
         same = (state == rows.state[:, slots]).all(axis=0)
         polled_ms = target.sampled_ms[there]
         shown_ms = np.where(same, rows.shown_ms[slots], polled_ms)
         rows.state[:, slots], rows.shown_ms[slots] = state, shown_ms
-        rests = same & (shown_ms < polled_ms) & (state[0] == state[1]) & (copies >= 0)
-        now, before = state[:, rests][[0, 2]], rows.rest[:, slots[rests]]
+        idle = same & (shown_ms < polled_ms) & (state[0] == state[1]) & (target_ends >= 0)
+        now, before = state[:, idle][[0, 2]], rows.rest[:, slots[idle]]
         shorter = (before[0] >= 0) & (now[0] >= before[0]) & (now[1] < before[1])
         fell = (before[0] >= 0) & (now[0] > before[0]) & (now[1] - now[0] < before[1] - before[0])
         for row in np.flatnonzero(fell | shorter).tolist():
-            name = flow.windows.name(int(slots[rests][row]))
+            name = flow.windows.name(int(slots[idle][row]))
             was, state_now = before[:, row].tolist(), [*now[:, row].tolist(), partitions.now_ms]
             if shorter[row]:
                 self._found[name] = end_lost(
@@ -130,18 +130,18 @@ class PartitionsBehind(Behind["Name"]):
                 )
             elif name[0] not in transactional and name[0] not in flow.settings.compacted:
                 self._found[name] = missing_records(flow, *name, was, state_now)
-        rows.rest[:2, slots[rests]] = now
-        rows.rest[2, slots[rests]] = partitions.now_ms
+        rows.rest[:2, slots[idle]] = now
+        rows.rest[2, slots[idle]] = partitions.now_ms
 
 
 def missing_records(
     flow: FlowView, topic: str, partition: int | None, before: Sequence[int], now: Sequence[int]
 ) -> MirrorFinding:
-    """Return what is missing between two rests, each given as next offset, target end and instant.
+    """Return what is missing between two idle states, each given as next offset, target end and instant.
 
-    For a whole topic, where `partition` is None, these are sums over its partitions.
+    For a whole topic (`partition` is None), these are sums over its partitions.
     """
-    passed, came = now[0] - before[0], now[1] - before[1]
+    passed, grown = now[0] - before[0], now[1] - before[1]
     remote, target = flow.topics.remote.get(topic, topic), flow.order.flow.target
     name, offsets = f"{topic}-{partition}", f" ({before[0]} to {now[0] - 1})"
     others = "Transaction markers, aborted records and compaction"
@@ -153,13 +153,13 @@ def missing_records(
         topic=topic,
         partition=partition,
         at_ms=now[2],
-        records=passed - came,
+        records=passed - grown,
         first_offset=None if partition is None else before[0],
         last_offset=None if partition is None else now[0] - 1,
         proved=False,
         sentence=(
-            f"At least {count_text(passed - came, 'record')} of {name} may be missing on {target}: since "
+            f"At least {count_text(passed - grown, 'record')} of {name} may be missing on {target}: since "
             f"{instant_text(before[2])} the mirror passed {count_text(passed, 'offset')}{offsets}, and "
-            f"{remote} grew by {came:,}. {others} leave such gaps too; run mirrorwatch checksum to find out."
+            f"{remote} grew by {grown:,}. {others} leave such gaps too; run mirrorwatch checksum to find out."
         ),
     )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, GROUP
 from lagmon.mirrors.detectors.detector import Detector
-from lagmon.mirrors.detectors.left_out.behind import Behind, PartitionsBehind
-from lagmon.mirrors.detectors.left_out.passed import SkippedRecords
-from lagmon.mirrors.detectors.left_out.topics_behind import TopicsBehind
+from lagmon.mirrors.detectors.unreplicated.missing_by_ends import MissingByEnds, MissingByPartition
+from lagmon.mirrors.detectors.unreplicated.missing_by_syncs import MissingBySyncs
+from lagmon.mirrors.detectors.unreplicated.missing_by_topic import MissingByTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,12 +24,15 @@ class MissingRecords(Detector):
     """Compares a target topic's growth with what the mirror passed."""
 
     lag_from: str
-    _by_ends: Behind[Any] | None = field(init=False)  # None where no offset shows what the mirror passed
-    _by_syncs: SkippedRecords = field(default_factory=SkippedRecords)
+    _by_ends: MissingByEnds[Any] | None = field(init=False)  # None if no offset shows what the mirror passed
+    _by_syncs: MissingBySyncs = field(default_factory=MissingBySyncs)
     _found: list[MirrorFinding] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        kinds: dict[str, type[Behind[Any]]] = {CONNECT_OFFSETS: PartitionsBehind, GROUP: TopicsBehind}
+        kinds: dict[str, type[MissingByEnds[Any]]] = {
+            CONNECT_OFFSETS: MissingByPartition,
+            GROUP: MissingByTopic,
+        }
         self._by_ends = kinds[self.lag_from]() if self.lag_from in kinds else None
 
     def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
@@ -45,12 +48,12 @@ class MissingRecords(Detector):
             *by_syncs,
         ]
 
-    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - of the newest look
+    def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:  # noqa: ARG002 - of the newest poll
         """Return what may be missing, for as long as it is shown."""
         return self._found
 
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:
-        """Forget topics that are gone, or were re-created on either side."""
+        """Forget topics that are removed, or were re-created on either side."""
         if self._by_ends is not None:
             self._by_ends.forget(flow, is_gone)
         self._by_syncs.forget(flow, is_gone)

@@ -1,6 +1,6 @@
-"""Words about a mirror that differ by what tells how far it is. Pure.
+"""Sentences about a mirror, which differ by the source of its progress. Pure.
 
-The sentences of single partitions are those of groups, put into a mirror's words.
+The sentences about single partitions are those of groups, with the words of a mirror.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def reading(flow: FlowView) -> str:
 
 
 def unlisted(alias: str, cluster: ClusterLag) -> str:
-    """Return why nothing is known of a cluster's logs, where no topic of it is known."""
+    """Return why nothing is known of a cluster's logs if none of its topics is known."""
     if not cluster.listed:
         return f"The topics of {alias} are not listed yet."
     return (
@@ -63,7 +63,7 @@ def unlisted(alias: str, cluster: ClusterLag) -> str:
 
 
 def nothing(flow: FlowView) -> str:
-    """Return what it means that no partition has any progress, where all was read."""
+    """Return why no partition has an offset though everything was read."""
     order = flow.order
     match order.lag_from:
         case "group":
@@ -81,7 +81,7 @@ def nothing(flow: FlowView) -> str:
 
 
 def well(flow: FlowView, found: FlowSnapshot, used: NDArray[np.intp]) -> str:
-    """Return what is to be said where all is well."""
+    """Return the sentence of a healthy flow."""
     partitions = found.partitions
     lag = partitions.lag[used]
     behind = count_text(int(lag[lag >= 0].sum()), "record")
@@ -101,7 +101,7 @@ def well(flow: FlowView, found: FlowSnapshot, used: NDArray[np.intp]) -> str:
 
 
 def known_by(order: MirrorOrder) -> str:
-    """Return by what a number is known that the mirror's own progress decides."""
+    """Return the source of a number that depends on the mirror's own progress."""
     match order.lag_from:
         case "group":
             return "by its group's commits alone"
@@ -111,7 +111,7 @@ def known_by(order: MirrorOrder) -> str:
 
 
 def overtaken(order: MirrorOrder, lost: Sequence[Overtaken]) -> str:
-    """Return what was deleted before a stalled mirror read it, and what its offsets alone would show."""
+    """Return which records were deleted before a stalled mirror read them, and what its offsets show."""
     least, most = sum(one.records for one in lost), sum(one.most for one in lost)
     copied, copied_most = sum(one.copied for one in lost), sum(one.copied_most for one in lost)
     shown = ", ".join(
@@ -134,7 +134,7 @@ def overtaken(order: MirrorOrder, lost: Sequence[Overtaken]) -> str:
 
 
 def perhaps_overtaken(order: MirrorOrder, records: int, partitions: int) -> str:
-    """Return that a log starts behind where the mirror may stand, where no look tells what is lost."""
+    """Return that a log starts after the mirror's offset, if no poll shows what was lost."""
     return (
         f"On {count_text(partitions, 'partition')} the log on {order.flow.source} starts after the mirror's "
         f"newest offset: up to {count_text(records, 'record')} may be lost to retention."
@@ -142,13 +142,13 @@ def perhaps_overtaken(order: MirrorOrder, records: int, partitions: int) -> str:
 
 
 def failed(states: MirrorStates) -> str:
-    """Return which task has failed and what that means, "" where none has."""
+    """Return which task has failed and what that means, "" if none has."""
     said = states.sentence(FAILED)
     return f"{said} Its partitions do not move until it is restarted." if said else ""
 
 
 def assigned(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -> str:
-    """Return which tasks carry what stands, so many partitions of so many."""
+    """Return which tasks the stalled partitions are assigned to; `partitions` of `of` are assigned to any."""
     who = names(tuple(map(str, tasks)), "task", "tasks")
     them = ("It is" if of == 1 else "They are") if partitions == of else f"{partitions:,} of them are"
     rest = "" if partitions == of else ", the others to none"
@@ -156,7 +156,7 @@ def assigned(connector: str, tasks: Sequence[int], *, partitions: int, of: int) 
 
 
 def passed_over(order: MirrorOrder, tasks: int, partitions: int) -> str:
-    """Return that the tasks which carry what stands go on with others, and what that means."""
+    """Return that the tasks of the stalled partitions replicate others, and what that means."""
     said = (
         "That task replicates other partitions, so it does not hang"
         if tasks == 1
@@ -173,7 +173,7 @@ def passed_over(order: MirrorOrder, tasks: int, partitions: int) -> str:
 
 
 def dropped_tails(order: MirrorOrder) -> str:
-    """Return that a transform may have dropped the last records of partitions, which offsets cannot prove."""
+    """Return that a transform may have dropped the last records of partitions; offsets cannot prove it."""
     return (
         "They are the last records of their partitions. The mirror applies "
         f"{', '.join(order.flow.handling.drops)}, which may drop them; or their task hangs. "
@@ -182,7 +182,7 @@ def dropped_tails(order: MirrorOrder) -> str:
 
 
 def down_or_dropped(order: MirrorOrder) -> str:
-    """Return what else leaves the last records of a flow behind in which nothing is written any more."""
+    """Return the other explanation for unreplicated last records of an idle flow."""
     return (
         f"Or it runs, and {', '.join(order.flow.handling.drops)} drops these records: nothing else was"
         " written that could show it."
@@ -190,7 +190,7 @@ def down_or_dropped(order: MirrorOrder) -> str:
 
 
 def unassigned(order: MirrorOrder, connector: str, partitions: int, dealt_ms: int) -> str:
-    """Return that no task carries what stands."""
+    """Return that no task is assigned to the stalled partitions."""
     it = "it" if partitions == 1 else "them"
     return (
         f"No task of {connector} is assigned to {it} (assignment of {instant_text(dealt_ms)}): the mirror's"
@@ -199,7 +199,7 @@ def unassigned(order: MirrorOrder, connector: str, partitions: int, dealt_ms: in
 
 
 def waiting(missing: Sequence[Missing]) -> str:
-    """Return what waits to be mirrored: some of it, and how much more there is."""
+    """Return which topics are not replicated yet: some of them, and how many more there are."""
     shown = " ".join(one.sentence for one in missing[:SHOWN])
     others = len(missing) - SHOWN
     if others <= 0:
@@ -208,7 +208,7 @@ def waiting(missing: Sequence[Missing]) -> str:
 
 
 def rewound(step: Step) -> str:
-    """Return what a step back means, as a sentence behind the row's."""
+    """Return what a step back means, as a sentence after the one about the partition."""
     if step.means is Rewound.REPEATED:
         return f" They are replicated again: {step.proof}."
     if step.means is Rewound.RESTARTED:
@@ -217,21 +217,20 @@ def rewound(step: Step) -> str:
         return LOST_WITH_SOURCE
     again = count_text(step.peak - step.back, "record")
     return (
-        f" Its next offsets show whether it replicates {again} from {step.back} again, or stored an old "
-        "offset"
-        " late."
+        f" Its next offsets show whether it replicates {again} from {step.back} again, or stored an old"
+        " offset late."
     )
 
 
 def row(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
-    """Return why a partition's verdict was given: what reads here is the mirror, not a group."""
+    """Return why a partition has its status: the sentence about a group, with the words of a mirror."""
     order, rows = flow.order, found.partitions.rows
     if not order.progress.commits and rows.reason[slot] == Reason.BEYOND_END:
         return _ahead(flow, found, slot)
-    if flow.asks_groups:  # then nothing tells when a group committed
+    if flow.asks_groups:  # the Admin API has no commit times
         rows = with_members(rows, np.full(len(rows.reason), -1))
     told = rows.sentence(slot)
-    for said, meant in (*_OF_GROUPS, *(_OF_LOOKS if not order.progress.commits else ())):
+    for said, meant in (*_OF_GROUPS, *(_OF_POLLS if not order.progress.commits else ())):
         told = told.replace(said, meant)
     return told
 
@@ -246,7 +245,7 @@ _OF_GROUPS = (
     (" The number of its members is unknown.", ""),
 )
 # With equal offsets there are no commits: the end of the target topic is polled.
-_OF_LOOKS = (
+_OF_POLLS = (
     ("although the mirror still commits", "although polls of the target still return the same end"),
     ("last commit at", "last poll of the target at"),
     ("unknown after one commit", "unknown after one poll"),
@@ -272,7 +271,7 @@ def _ahead(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
 
 
 def names(found: tuple[str, ...], one: str, several: str) -> str:
-    """Return names for a sentence, not all where there are many."""
+    """Return names for a sentence, only the first ones if there are many."""
     if not found:
         return several
     shown = ", ".join(short(name) for name in found[:SHOWN])
@@ -281,6 +280,6 @@ def names(found: tuple[str, ...], one: str, several: str) -> str:
 
 
 def short(name: str) -> str:
-    """Return a group's name for a sentence: of a long one the beginning, and nothing that does not print."""
+    """Return a name for a sentence, cut if it is long, without characters that cannot be printed."""
     shown = "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in name[:LONGEST])
     return f"{shown}..." if len(name) > LONGEST else shown

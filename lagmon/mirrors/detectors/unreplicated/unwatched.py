@@ -25,7 +25,7 @@ _SHOWN = 3
 
 
 class Unwatched(Detector):
-    """Finds such topics of one flow."""
+    """Finds the replicated topics that the configuration excludes."""
 
     def __init__(self) -> None:
         self.topics: tuple[str, ...] = ()
@@ -51,14 +51,13 @@ class Unwatched(Detector):
 
 
 def sentence(flow: FlowView, topics: tuple[str, ...]) -> str:
-    """Return what it means, "" if there are none."""
+    """Return which topics are replicated but not watched, "" if there are none."""
     if not topics:
         return ""
     shown, more = ", ".join(topics[:_SHOWN]), len(topics) - _SHOWN
     names = f"{shown} and {more:,} more" if more > 0 else shown
     return (
         f"Not watched: the mirror replicates {count_text(len(topics), 'topic')} of {flow.order.flow.source}"
-        f" that its configuration leaves out, as Mirrorwatch read it: {names}. Reload Mirrorwatch (SIGHUP), "
-        "or"
-        " restart the mirror if it still runs with an older configuration."
+        f" that its configuration leaves out, as Mirrorwatch read it: {names}. Reload Mirrorwatch (SIGHUP),"
+        " or restart the mirror if it still runs with an older configuration."
     )

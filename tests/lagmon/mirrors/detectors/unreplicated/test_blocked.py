@@ -71,7 +71,7 @@ def test_a_transaction_that_hangs_is_a_stall_with_what_waits_behind_it(name):
     said = one.verdict().sentence
     assert f"A transaction on A has been open at offset {at} of {name[0]}-0 for " in said
     assert f"{one.ends[name] - at:,} records after its last stable offset wait." in said
-    assert one.snapshot().held[0].since_ms - began <= 10 * S
+    assert one.snapshot().blocked[0].since_ms - began <= 10 * S
     assert movement_document(one.flow, one.snapshot(), canary_topic="")["standing"] == [name[0]]
     assert movement_document(one.flow, one.snapshot(), canary_topic=name[0])["standing"] == [name[0]]
     del one.open[name]  # somebody has aborted it
@@ -133,4 +133,4 @@ def test_a_look_without_an_answer_about_transactions_tells_nothing():
     place = np.array(one.a.places.of("orders")[:1], np.int32)
     one.now += 5 * S
     one.a.note_polled(place, np.array([one.ends[NAME]]), np.array([-1]), one.now)
-    assert one.snapshot().held == ()
+    assert one.snapshot().blocked == ()

@@ -51,16 +51,16 @@ class KeptFiltered:
     """What is kept over a restart."""
 
     since_ms: dict[str, int] = field(default_factory=dict)
-    told: frozenset[str] = frozenset()
+    reported: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class Filtered(Detector):
-    """Since when topics of the flow have looked filtered."""
+    """Follows since when topics of the flow have looked filtered."""
 
     _since_ms: dict[str, int] = field(default_factory=dict)
     _reported: set[str] = field(default_factory=set)  # those that have looked filtered for long enough
-    _blind: bool = True  # whether nothing can be decided now
+    _blind: bool = True  # whether no topic can be decided now
     _held_ms: int | None = (
         None  # the last time at which this began, something was stalled, or a task did not run
     )
@@ -70,8 +70,8 @@ class Filtered(Detector):
         now_ms, self._blind = partitions.now_ms, True
         if flow.read_to_ms < 0 or not flow.target.topics or not flow.topics.remote:
             return
-        alike = _empty_targets(flow)
-        self._since_ms = {topic: self._since_ms.get(topic, now_ms) for topic in alike}
+        empty = _empty_targets(flow)
+        self._since_ms = {topic: self._since_ms.get(topic, now_ms) for topic in empty}
         slots = np.flatnonzero(partitions.used)
         if self._held_ms is None:
             self._held_ms = now_ms
@@ -79,9 +79,9 @@ class Filtered(Detector):
             self._reported, self._held_ms = set(), now_ms
             return
         moved_ms, within_ms = int(flow.windows.moved_ms[slots].max(initial=-1)), partitions.stopped_after_ms
-        goes_ms = self._held_ms + within_ms  # after this time the mirror has had its time
+        earliest_ms = self._held_ms + within_ms  # after this time the mirror has had its time
         due_ms = {
-            topic: max(goes_ms, since_ms + within_ms + flow.refresh_ms)
+            topic: max(earliest_ms, since_ms + within_ms + flow.refresh_ms)
             for topic, since_ms in self._since_ms.items()
         }
         due = {topic for topic, at_ms in due_ms.items() if now_ms - within_ms > at_ms and moved_ms > at_ms}
@@ -95,7 +95,7 @@ class Filtered(Detector):
 
     def explained(self, flow: FlowView) -> set[str]:
         """Return the topics that need not wait for the mirror to read them."""
-        return set(self._reported) if flow.order.flow.handling.drops or _doubts_of(flow) else set()
+        return set(self._reported) if flow.order.flow.handling.drops or _by_design(flow) else set()
 
     def kept(self) -> KeptFiltered:
         """Return what is kept over a restart."""
@@ -104,13 +104,13 @@ class Filtered(Detector):
     def restore(self, kept: KeptFiltered) -> None:
         """Restore what an earlier process knew."""
         self._since_ms |= kept.since_ms
-        self._reported |= kept.told
+        self._reported |= kept.reported
 
     def _of_topic(self, flow: FlowView, topic: str, now_ms: int) -> list[MirrorFinding]:
         ends = flow.readable_ends
         remote, target = flow.topics.remote[topic], flow.order.flow.target
         since = instant_text(self._since_ms[topic])
-        drops, doubts = flow.order.flow.handling.drops, _doubts_of(flow)
+        drops, by_design = flow.order.flow.handling.drops, _by_design(flow)
         may = f"It applies {', '.join(drops)}, which may drop records." if drops else _MAY_NOT_READ
         found = []
         for partition, place in enumerate(flow.source.places.listed_of(topic)):
@@ -121,7 +121,7 @@ class Filtered(Detector):
                     f"At least {count_text(least, 'record')} of {topic}-{partition} on "
                     f"{flow.order.flow.source} ({start} to {end - 1}) did not reach {target}: {remote} never "
                     f"had a record, while the mirror replicates other topics (since {since} at the latest). "
-                    f"{may}{doubts}"
+                    f"{may}{by_design}"
                 )
                 found.append(
                     MirrorFinding(
@@ -132,7 +132,7 @@ class Filtered(Detector):
                         records=least,
                         first_offset=start,
                         last_offset=end - 1,
-                        proved=bool(drops) and not doubts,
+                        proved=bool(drops) and not by_design,
                         sentence=sentence,
                     )
                 )
@@ -141,26 +141,26 @@ class Filtered(Detector):
 
 def _may_hang(flow: FlowView, partitions: PartitionsSnapshot, slots: NDArray[np.intp]) -> bool:
     """Return whether a partition is stalled for another reason than dropped records."""
-    stands = slots[np.isin(partitions.rows.reason[slots], STOPPED)]
-    if not len(stands):
+    stalled = slots[np.isin(partitions.rows.reason[slots], STOPPED)]
+    if not len(stalled):
         return False
-    slack_ms, since_ms = partitions.cadence_ms + POLL_MS, int(partitions.rows.since_ms[stands].max())
-    known = assigned_tasks(flow, stands, slack_ms)
+    slack_ms, since_ms = partitions.cadence_ms + POLL_MS, int(partitions.rows.since_ms[stalled].max())
+    known = assigned_tasks(flow, stalled, slack_ms)
     return known is None or not passed_over(
-        flow, partitions, stands, since_ms=since_ms, slack_ms=slack_ms, known=known
+        flow, partitions, stalled, since_ms=since_ms, slack_ms=slack_ms, known=known
     )
 
 
-def _doubts_of(flow: FlowView) -> str:
-    """Return why the mirror may skip a whole topic by design, "" without a reason."""
+def _by_design(flow: FlowView) -> str:
+    """Return why the mirror may skip a whole topic by design, "" if it does not."""
     order = flow.order.flow
-    doubts = ""
+    by_design = ""
     if order.isolation_level == "read_committed":
-        doubts += " They may all be of aborted transactions, which it does not replicate."
+        by_design += " They may all be of aborted transactions, which it does not replicate."
     if not starts_at_log_start(flow):
         reset = order.offset_reset
-        doubts += f" With auto.offset.reset={reset} it skips what was written before it started to read."
-    return doubts
+        by_design += f" With auto.offset.reset={reset} it skips what was written before it started to read."
+    return by_design
 
 
 def _empty_targets(flow: FlowView) -> list[str]:
@@ -173,8 +173,8 @@ def _empty_targets(flow: FlowView) -> list[str]:
         places = source.places.listed_of(topic)
         if any(flow.windows.slot(topic, number) is not None for number in range(len(places))):
             continue
-        copies = target.heads.end[target.places.listed_of(remote)]
-        if not len(copies) or (copies != 0).any():
+        target_ends = target.heads.end[target.places.listed_of(remote)]
+        if not len(target_ends) or (target_ends != 0).any():
             continue
         firsts = [
             flow.first_offsets.first(flow, (topic, number), place) for number, place in enumerate(places)
