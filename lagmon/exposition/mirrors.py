@@ -121,13 +121,13 @@ class MirrorSeries:
         topics: dict[Labels, Sequence[float]] = {}
         partitions: dict[Labels, Sequence[float]] = {}
         recreated: dict[Labels, Sequence[float]] = {}
-        for name, (found, verdict) in snapshots.items():
+        for name, (snapshot, verdict) in snapshots.items():
             flow = self._flows[name]
             labels = name, flow.order.flow.source, flow.order.flow.target
             status[labels] = (int(verdict.status),)
             try:
-                of_topics = _topics(flow, found)
-                of_partitions = _partitions(flow, found) if self._per_partition else []
+                of_topics = _topics(flow, snapshot)
+                of_partitions = _partitions(flow, snapshot) if self._per_partition else []
             except Exception as error:  # noqa: BLE001 - a mistake at one flow must not end a whole scrape
                 self._wrong(name, error)
                 continue
@@ -144,16 +144,16 @@ class MirrorSeries:
         return told | self._recreated.values(recreated, [np.int64])
 
 
-def _topics(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, tuple[float, ...]]:
+def _topics(flow: MirrorFlow, snapshot: FlowSnapshot) -> dict[str, tuple[float, ...]]:
     """Return lag in records and seconds, both ends, and overtaken records, by topic."""
-    partitions = found.partitions
+    partitions = snapshot.partitions
     lag: dict[str, int] = defaultdict(lambda: -1)
     seconds: dict[str, float] = defaultdict(lambda: -1.0)
     for topic, _, slot in flow.windows.slots():
         if slot < len(partitions.used) and partitions.lag[slot] >= 0:
             lag[topic] = max(0, lag[topic]) + int(partitions.lag[slot])
             seconds[topic] = max(seconds[topic], float(partitions.lag_s[slot]))
-    soonest = _soonest(flow, found)
+    soonest = _soonest(flow, snapshot)
     told: dict[str, tuple[float, ...]] = {}
     for topic in {*lag, *flow.topics.remote}:
         on_source = flow.source.heads.end[flow.source.places.listed_of(topic)]
@@ -169,12 +169,12 @@ def _topics(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, tuple[float, ...
     return told
 
 
-def _soonest(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, float]:
+def _soonest(flow: MirrorFlow, snapshot: FlowSnapshot) -> dict[str, float]:
     """Return in how many seconds retention overtakes the mirror at the soonest, by topic.
 
     A topic is left out if the soonest is only a bound: a series cannot show that.
     """
-    partitions, moving = found.partitions, flow.starts.moving
+    partitions, moving = snapshot.partitions, flow.starts.moving
     slots = [
         (topic, slot)
         for topic, partition, slot in flow.windows.slots()
@@ -191,12 +191,12 @@ def _soonest(flow: MirrorFlow, found: FlowSnapshot) -> dict[str, float]:
         if written_ms < 0 and not partitions.deleted[slot]:
             continue  # there is nothing to copy: nothing can be overtaken
         if flow.windows.name(slot) in moving or partitions.deleted[slot]:
-            headroom = headroom_of(flow, found.partitions, slot, written_ms, LagKind(kind))
+            headroom = headroom_of(flow, snapshot.partitions, slot, written_ms, LagKind(kind))
             seconds, is_bound = (
                 (None, False) if headroom is None else (headroom.seconds, headroom.how is How.AT_MOST)
             )
         else:
-            seconds = max(0, flow.retention_ms[topic] - max(0, found.now_ms - written_ms)) / 1000
+            seconds = max(0, flow.retention_ms[topic] - max(0, snapshot.now_ms - written_ms)) / 1000
             is_bound = kind == LagKind.AT_LEAST and seconds > 0
         if seconds is not None:
             soonest[topic] = min(soonest.get(topic, (LONGEST_S, False)), (seconds, is_bound))
@@ -208,8 +208,8 @@ def _sum(ends: NDArray[np.int64]) -> int:
     return int(ends.sum()) if len(ends) and (ends >= 0).all() else -1
 
 
-def _partitions(flow: MirrorFlow, found: FlowSnapshot) -> list[tuple[str, int, tuple[float, ...]]]:
-    partitions = found.partitions
+def _partitions(flow: MirrorFlow, snapshot: FlowSnapshot) -> list[tuple[str, int, tuple[float, ...]]]:
+    partitions = snapshot.partitions
     told: list[tuple[str, int, tuple[float, ...]]] = []
     for topic, partition, slot in flow.windows.slots():
         if slot < len(partitions.used) and partitions.used[slot]:

@@ -16,7 +16,7 @@ from lagmon.mirrors.detectors.registry import Detectors
 from lagmon.mirrors.detectors.unreplicated import blocked as mirror_blocked
 from lagmon.mirrors.headroom.soonest import Soonest
 from lagmon.mirrors.partitions import tails as mirror_tails
-from lagmon.mirrors.partitions.snapshot import POLL_MS, MirrorPace, Sides, see
+from lagmon.mirrors.partitions.snapshot import POLL_MS, MirrorPace, Sides, take_snapshot
 from lagmon.mirrors.snapshot import FlowSnapshot
 from lagmon.mirrors.view import FlowView
 
@@ -50,8 +50,8 @@ class MirrorFlow(FlowView):
         self.detectors = Detectors(self.order)
         self.unlisted = UnlistedTopics(self.detectors.recreated)
 
-    def see(self, now_ms: int) -> FlowSnapshot:
-        """Judge every partition, and let every detector observe."""
+    def take_snapshot(self, now_ms: int) -> FlowSnapshot:
+        """Judge every partition, run every detector, and return both as a snapshot."""
         partitions = self._partitions(now_ms)
         missing = self._missing(partitions, now_ms, self.refresh_ms + 2 * partitions.stopped_after_ms)
         for detector in self.detectors:
@@ -94,7 +94,7 @@ class MirrorFlow(FlowView):
         self.detectors.recreated.forget_offsets(self)
         places, target_places = self._find_places()
         tails = mirror_tails.read(self, places, self._pace(), now_ms)
-        partitions = see(
+        partitions = take_snapshot(
             self.windows,
             Sides(
                 self.source.heads,

@@ -80,13 +80,13 @@ def nothing(flow: FlowView) -> str:
     )
 
 
-def well(flow: FlowView, found: FlowSnapshot, used: NDArray[np.intp]) -> str:
+def well(flow: FlowView, snapshot: FlowSnapshot, used: NDArray[np.intp]) -> str:
     """Return the sentence of a healthy flow."""
-    partitions = found.partitions
+    partitions = snapshot.partitions
     lag = partitions.lag[used]
     behind = count_text(int(lag[lag >= 0].sum()), "record")
     every = duration_text(partitions.cadence_ms / 1000)
-    age = duration_text(max(0, found.now_ms - found.read_to_ms) / 1000)
+    age = duration_text(max(0, snapshot.now_ms - snapshot.read_to_ms) / 1000)
     match flow.order.lag_from:
         case "group":
             who = names(flow.groups, "the group", "the groups")
@@ -222,11 +222,11 @@ def rewound(step: Step) -> str:
     )
 
 
-def row(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
+def row(flow: FlowView, snapshot: FlowSnapshot, slot: int) -> str:
     """Return why a partition has its status: the sentence about a group, with the words of a mirror."""
-    order, rows = flow.order, found.partitions.rows
+    order, rows = flow.order, snapshot.partitions.rows
     if not order.progress.commits and rows.reason[slot] == Reason.BEYOND_END:
-        return _ahead(flow, found, slot)
+        return _ahead(flow, snapshot, slot)
     if flow.asks_groups:  # the Admin API has no commit times
         rows = with_members(rows, np.full(len(rows.reason), -1))
     told = rows.sentence(slot)
@@ -258,8 +258,8 @@ _OF_POLLS = (
 )
 
 
-def _ahead(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
-    order, rows = flow.order.flow, found.partitions.rows
+def _ahead(flow: FlowView, snapshot: FlowSnapshot, slot: int) -> str:
+    order, rows = flow.order.flow, snapshot.partitions.rows
     facts = rows.facts(slot)
     more = count_text(facts.offset - facts.before, "record")
     return (

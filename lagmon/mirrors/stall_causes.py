@@ -82,18 +82,20 @@ class _Stall:
         return self.newest_ms <= self.ended_ms + self.slack_ms
 
 
-def stalled_slots(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
+def stalled_slots(flow: FlowView, snapshot: FlowSnapshot, used: Slots) -> Slots:
     """Return the stalled partitions: with records to replicate, and an offset that does not change."""
-    stopped = np.isin(found.partitions.rows.reason[used], STOPPED) & ~found.partitions.not_committing[used]
-    return used[stopped | np.isin(used, list(found.before_deleted)) | _left(flow, found, used)]
+    stopped = (
+        np.isin(snapshot.partitions.rows.reason[used], STOPPED) & ~snapshot.partitions.not_committing[used]
+    )
+    return used[stopped | np.isin(used, list(snapshot.before_deleted)) | _left(flow, snapshot, used)]
 
 
-def is_read(found: FlowSnapshot) -> bool:
+def is_read(snapshot: FlowSnapshot) -> bool:
     """Return whether offsets are read to the present: then a missing one was not written."""
-    return found.now_ms - found.read_to_ms <= max(STALE_MS, found.partitions.stopped_after_ms)
+    return snapshot.now_ms - snapshot.read_to_ms <= max(STALE_MS, snapshot.partitions.stopped_after_ms)
 
 
-def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
+def left_by_failed(flow: FlowView, snapshot: FlowSnapshot, used: Slots) -> Slots:
     """Return the partitions that wait for a FAILED task, before they count as stalled.
 
     These have not moved since the task failed, and have records to replicate. Until the next poll of their
@@ -102,10 +104,10 @@ def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
     in a mirror that moves. A FAILED connector has no partitions itself, and its tasks run on.
     """
     failed = [one for one in flow.states.in_state(FAILED) if one.task is not None]
-    if not failed or not len(used) or not is_read(found):
+    if not failed or not len(used) or not is_read(snapshot):
         return used[:0]
-    partitions = found.partitions
-    heads, places, slack_ms = flow.source.heads, partitions.places[used], _slack_ms(flow, found)
+    partitions = snapshot.partitions
+    heads, places, slack_ms = flow.source.heads, partitions.places[used], _slack_ms(flow, snapshot)
     moved_ms = flow.windows.moved_ms[used]
     waits = flow.readable_ends[places] > partitions.known_to[used]
     left = np.zeros(len(used), np.bool_)
@@ -115,7 +117,7 @@ def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
         moving = since_ms - moved_ms <= slack_ms + partitions.cadence_ms
         left = (moved_ms <= since_ms + slack_ms) & (waits | (moving & (heads.sampled_ms[places] <= since_ms)))
     if len(starts_ms) < len(failed):
-        left |= waits & (found.now_ms - partitions.behind_since_ms[used] > slack_ms)
+        left |= waits & (snapshot.now_ms - partitions.behind_since_ms[used] > slack_ms)
     # The offset of a re-created topic belongs to its old log; an unread log may have no record.
     unsure = np.isin(partitions.rows.reason[used], (Reason.RECREATED, Reason.UNREAD))
     found_left: Slots = used[left & ~unsure & ~partitions.not_committing[used]]
@@ -123,9 +125,9 @@ def left_by_failed(flow: FlowView, found: FlowSnapshot, used: Slots) -> Slots:
     return found_left[may_be_assigned(flow, found_left, known, {one.task for one in failed})]
 
 
-def failed_sentence(flow: FlowView, found: FlowSnapshot, left: Slots) -> str:
+def failed_sentence(flow: FlowView, snapshot: FlowSnapshot, left: Slots) -> str:
     """Return which task has failed, and what waits for it as far as polled."""
-    waits = flow.readable_ends[found.partitions.places[left]] - found.partitions.known_to[left]
+    waits = flow.readable_ends[snapshot.partitions.places[left]] - snapshot.partitions.known_to[left]
     opening, some = mirror_sentences.failed(flow.states), waits > 0
     if not some.any():
         return opening
@@ -134,12 +136,12 @@ def failed_sentence(flow: FlowView, found: FlowSnapshot, left: Slots) -> str:
     return f"{opening} Lag {count_text(records, 'record')} on {count_text(count, 'partition')} of {topics}."
 
 
-def why(flow: FlowView, found: FlowSnapshot, used: Slots, stalled: Slots) -> tuple[Cause, str]:
+def why(flow: FlowView, snapshot: FlowSnapshot, used: Slots, stalled: Slots) -> tuple[Cause, str]:
     """Return why these partitions, of all used ones, do not move, and its sentence."""
-    stall = _of(flow, found, used, stalled)
+    stall = _of(flow, snapshot, used, stalled)
     count, records = len(stalled), int(stall.records.sum())
     opening = (
-        f"No progress for {duration_text((found.now_ms - stall.started_ms) / 1000)} on"
+        f"No progress for {duration_text((snapshot.now_ms - stall.started_ms) / 1000)} on"
         f" {count_text(count, 'partition')} of {_topics(stall.topics)} (since "
         f"{instant_text(stall.started_ms)}),"
         f" lag {count_text(records, 'record')}"
@@ -148,25 +150,25 @@ def why(flow: FlowView, found: FlowSnapshot, used: Slots, stalled: Slots) -> tup
         return Cause.TASK_FAILED, f"{opening}. {mirror_sentences.failed(flow.states)}"
     if halted_before(flow, stall.ended_ms + stall.slack_ms) is not None:
         return Cause.PAUSED, f"{opening}. {flow.states.halted_sentence()}"
-    missing = _missing(flow, found, stall)
+    missing = _missing(flow, snapshot, stall)
     for one, explains in missing:
         if explains:
             return Cause(
                 one.code
             ), f"{opening}. {one.sentence} Its task waits for that with all its partitions."
     harmless = [f"{one.sentence} The mirror moved since, so that is not why." for one, _ in missing[:1]]
-    return _why_running(flow, found, stall, opening, harmless)
+    return _why_running(flow, snapshot, stall, opening, harmless)
 
 
 def _why_running(
-    flow: FlowView, found: FlowSnapshot, stall: _Stall, opening: str, harmless: Sequence[str]
+    flow: FlowView, snapshot: FlowSnapshot, stall: _Stall, opening: str, harmless: Sequence[str]
 ) -> tuple[Cause, str]:
     """Return why they do not move if no failure, pause or missing topic explains it."""
     unassigned = flow.states.sentence(UNASSIGNED)
     if stall.is_all_stalled:
         newest = instant_text(stall.newest_ms)
         sentence = f"{opening}. No other partition moves: the mirror's newest offset is from {newest}."
-        if flow.order.flow.handling.drops and _are_tails(flow, found, stall):
+        if flow.order.flow.handling.drops and _are_tails(flow, snapshot, stall):
             sentence += f" {mirror_sentences.down_or_dropped(flow.order)}"
         return Cause.MIRROR_DOWN, " ".join([sentence, *filter(None, [unassigned]), *harmless])
     sentence = f"{opening}. Other partitions of the flow move."
@@ -180,11 +182,11 @@ def _why_running(
         return Cause.TASK_FAILED, f"{sentence} {unassigned}"
     since_ms, drops = int(stall.since_ms.max()), flow.order.flow.handling.drops
     if known is not None and passed_over(
-        flow, found.partitions, stall.slots, since_ms=since_ms, slack_ms=stall.slack_ms, known=known
+        flow, snapshot.partitions, stall.slots, since_ms=since_ms, slack_ms=stall.slack_ms, known=known
     ):
         sentence += f" {mirror_sentences.passed_over(flow.order, len({*known.values()}), len(stall.slots))}"
         return Cause.FILTERED if drops else Cause.UNEXPLAINED, sentence
-    if drops and _are_tails(flow, found, stall):
+    if drops and _are_tails(flow, snapshot, stall):
         return Cause.FILTERED, f"{sentence} {mirror_sentences.dropped_tails(flow.order)}"
     return Cause.TASK_STUCK, " ".join([sentence, *harmless])
 
@@ -196,14 +198,14 @@ def _assignment(flow: FlowView, stall: _Stall, known: Mapping[Place, int]) -> st
     return mirror_sentences.assigned(connector, sorted({*known.values()}), partitions=len(known), of=count)
 
 
-def _are_tails(flow: FlowView, found: FlowSnapshot, stall: _Stall) -> bool:
+def _are_tails(flow: FlowView, snapshot: FlowSnapshot, stall: _Stall) -> bool:
     """Return whether only the last records of idle logs wait: with a hung task others would wait too."""
-    idle = flow.source.heads.stood(IDLE_POLLS)[found.partitions.places[stall.slots]]
-    return bool(idle.all()) and reached(flow, found.partitions, stall.slots)
+    idle = flow.source.heads.stood(IDLE_POLLS)[snapshot.partitions.places[stall.slots]]
+    return bool(idle.all()) and reached(flow, snapshot.partitions, stall.slots)
 
 
-def _of(flow: FlowView, found: FlowSnapshot, used: Slots, stalled: Slots) -> _Stall:
-    each = np.array([_since_and_records(flow, found, slot) for slot in stalled.tolist()], np.int64)
+def _of(flow: FlowView, snapshot: FlowSnapshot, used: Slots, stalled: Slots) -> _Stall:
+    each = np.array([_since_and_records(flow, snapshot, slot) for slot in stalled.tolist()], np.int64)
     return _Stall(
         stalled,
         frozenset(flow.windows.name(slot)[0] for slot in stalled.tolist()),
@@ -211,34 +213,34 @@ def _of(flow: FlowView, found: FlowSnapshot, used: Slots, stalled: Slots) -> _St
         each[:, 1],
         flow.windows.moved_ms[stalled],
         int(flow.windows.moved_ms[used].max()),
-        _slack_ms(flow, found),
+        _slack_ms(flow, snapshot),
     )
 
 
-def _slack_ms(flow: FlowView, found: FlowSnapshot) -> int:
+def _slack_ms(flow: FlowView, snapshot: FlowSnapshot) -> int:
     # Progress by target ends needs a poll of both logs, which may be the next but one.
     polls = 1 if flow.order.progress.resumes else 2
-    return found.partitions.cadence_ms + polls * POLL_MS
+    return snapshot.partitions.cadence_ms + polls * POLL_MS
 
 
-def _left(flow: FlowView, found: FlowSnapshot, used: Slots) -> Flags:
+def _left(flow: FlowView, snapshot: FlowSnapshot, used: Slots) -> Flags:
     """Return which partitions have a new log with records that the mirror has had time to read."""
-    left: Flags = found.partitions.rows.reason[used] == Reason.RECREATED
+    left: Flags = snapshot.partitions.rows.reason[used] == Reason.RECREATED
     for at in np.flatnonzero(left).tolist():
-        since_ms, records = _since_and_records(flow, found, int(used[at]))
-        left[at] = records > 0 and found.now_ms - since_ms > found.partitions.stopped_after_ms
+        since_ms, records = _since_and_records(flow, snapshot, int(used[at]))
+        left[at] = records > 0 and snapshot.now_ms - since_ms > snapshot.partitions.stopped_after_ms
     return left
 
 
-def _since_and_records(flow: FlowView, found: FlowSnapshot, slot: int) -> tuple[int, int]:
+def _since_and_records(flow: FlowView, snapshot: FlowSnapshot, slot: int) -> tuple[int, int]:
     """Return since when a partition is stalled, and its records to replicate: all of a new log."""
-    partitions, heads = found.partitions, flow.source.heads
+    partitions, heads = snapshot.partitions, flow.source.heads
     if partitions.rows.reason[slot] == Reason.DELETED_UNREAD:
         return int(partitions.behind_since_ms[slot]), int(partitions.lag[slot])
     if partitions.rows.reason[slot] != Reason.RECREATED:
         return int(partitions.rows.since_ms[slot]), int(partitions.lag[slot])
     topic, place = flow.windows.name(slot)[0], int(partitions.places[slot])
-    recreated_ms = flow.topics.recreated_ms.get((topic, "source"), found.now_ms)
+    recreated_ms = flow.topics.recreated_ms.get((topic, "source"), snapshot.now_ms)
     return recreated_ms, int(heads.end[place]) - max(0, int(heads.start[place]))
 
 
@@ -271,20 +273,22 @@ def halted_before(flow: FlowView, at_ms: int) -> Trouble | None:
     return one if one.at_ms <= at_ms + SEEN_LATE_MS else None
 
 
-def _missing(flow: FlowView, found: FlowSnapshot, stall: _Stall) -> list[tuple[Missing, bool]]:
+def _missing(flow: FlowView, snapshot: FlowSnapshot, stall: _Stall) -> list[tuple[Missing, bool]]:
     """Return what the target lacks of the stalled topics, and whether that explains the stall.
 
     Explanations come first. A task that meets a missing partition stalls with all its partitions (mm2.md). So
     these must have stalled when there was a record for that partition: the topic's own partitions, or all
     stalled ones if nothing of the flow moves. Partitions that moved after that have another reason.
     """
-    missing = [one for one in found.missing if one.code != Cause.NOT_MIRRORED and one.topic in stall.topics]
+    missing = [
+        one for one in snapshot.missing if one.code != Cause.NOT_MIRRORED and one.topic in stall.topics
+    ]
     if not missing:
         return []
     own: dict[str, list[int]] = {}
     for at, slot in enumerate(stall.slots.tolist()):
         own.setdefault(flow.windows.name(slot)[0], []).append(at)
-    waiting_ms = {one.topic: one.since_ms for one in found.missing if one.code == Cause.NOT_MIRRORED}
+    waiting_ms = {one.topic: one.since_ms for one in snapshot.missing if one.code == Cause.NOT_MIRRORED}
     explanations: list[tuple[Missing, bool]] = []
     for one in missing:
         since_ms = _met_since(flow, stall, one, own[one.topic], waiting_ms.get(one.topic))

@@ -75,24 +75,28 @@ class MirrorVerdict:
     standstill: tuple[Cause, str] | None = None
 
 
-def judge_flow(flow: MirrorFlow, found: FlowSnapshot) -> MirrorVerdict:
+def judge_flow(flow: MirrorFlow, snapshot: FlowSnapshot) -> MirrorVerdict:
     """Judge a flow by its partitions and topics."""
-    partitions = found.partitions
+    partitions = snapshot.partitions
     used = np.flatnonzero(partitions.used)
     status = partitions.rows.status
     order = np.lexsort((used, -partitions.lag[used], -_RANKS[status[used]]))
     known = partitions.lag[used] >= 0
-    flow_status, verdict, cause, sentence = _with_unreachable(flow, _decide(flow, found, used, used[order]))
+    flow_status, verdict, cause, sentence = _with_unreachable(
+        flow, _decide(flow, snapshot, used, used[order])
+    )
     standstill = None
     if cause is Cause.OVERTAKEN:
-        stalled = np.union1d(_overtaken(flow, found, used), stall_causes.stalled_slots(flow, found, used))
-        now_by, why = stall_causes.why(flow, found, used, stalled)
-        standstill = now_by, _with_facts(flow, found, f"{why} {sentence}")
+        stalled = np.union1d(
+            _overtaken(flow, snapshot, used), stall_causes.stalled_slots(flow, snapshot, used)
+        )
+        now_by, why = stall_causes.why(flow, snapshot, used, stalled)
+        standstill = now_by, _with_facts(flow, snapshot, f"{why} {sentence}")
     return MirrorVerdict(
         flow_status,
         verdict,
         cause,
-        _with_facts(flow, found, sentence),
+        _with_facts(flow, snapshot, sentence),
         int(partitions.lag[used][known].sum()) if known.any() else -1,
         float(partitions.lag_s[used].max(initial=-1.0)),
         int(np.count_nonzero(~known | (partitions.rows.reason[used] == Reason.UNREAD))),
@@ -101,8 +105,8 @@ def judge_flow(flow: MirrorFlow, found: FlowSnapshot) -> MirrorVerdict:
     )
 
 
-def _with_facts(flow: MirrorFlow, found: FlowSnapshot, sentence: str) -> str:
-    other_facts = mirror_facts.other_facts(flow, found, sentence=sentence)
+def _with_facts(flow: MirrorFlow, snapshot: FlowSnapshot, sentence: str) -> str:
+    other_facts = mirror_facts.other_facts(flow, snapshot, sentence=sentence)
     return f"{sentence} {other_facts}" if other_facts else sentence
 
 
@@ -110,47 +114,47 @@ _Decision = tuple[Status, Verdict, Cause | None, str]
 
 
 def _decide(
-    flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
+    flow: MirrorFlow, snapshot: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
 ) -> _Decision:
-    partitions = found.partitions
-    not_known = _not_known(flow, found)
+    partitions = snapshot.partitions
+    not_known = _not_known(flow, snapshot)
     if not_known:
         return Status.UNKNOWN, Verdict.UNKNOWN, None, not_known
     reason = partitions.rows.reason
-    deleted = _deleted_unread(found, used)
-    lost = [flow.windows.name(slot) for slot in _overtaken(flow, found, used).tolist()]
+    deleted = _deleted_unread(snapshot, used)
+    lost = [flow.windows.name(slot) for slot in _overtaken(flow, snapshot, used).tolist()]
     if lost:
-        sentence = mirror_sentences.overtaken(flow.order, [found.uncounted[name] for name in sorted(lost)])
+        sentence = mirror_sentences.overtaken(flow.order, [snapshot.uncounted[name] for name in sorted(lost)])
         return Status.ERR, Verdict.STALLED, Cause.OVERTAKEN, sentence
-    stalled = stall_causes.stalled_slots(flow, found, used)
+    stalled = stall_causes.stalled_slots(flow, snapshot, used)
     if len(stalled):
         worst = Status.STALL if (reason[stalled] == Reason.STALLED).all() else Status.STOP
-        cause, sentence = stall_causes.why(flow, found, used, stalled)
+        cause, sentence = stall_causes.why(flow, snapshot, used, stalled)
         if len(deleted):
             sentence += " " + mirror_sentences.perhaps_overtaken(
                 flow.order, int(partitions.deleted[deleted].sum()), len(deleted)
             )
         return worst, Verdict.STALLED, cause, sentence
-    return _decide_waiting(flow, found, used) or _decide_milder(flow, found, used, worst_first)
+    return _decide_waiting(flow, snapshot, used) or _decide_milder(flow, snapshot, used, worst_first)
 
 
-def _decide_waiting(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) -> _Decision | None:
+def _decide_waiting(flow: MirrorFlow, snapshot: FlowSnapshot, used: NDArray[np.intp]) -> _Decision | None:
     """Return the decision for records that wait though no partition is known to be stalled."""
-    left = stall_causes.left_by_failed(flow, found, used)
+    left = stall_causes.left_by_failed(flow, snapshot, used)
     if len(left):
-        sentence = stall_causes.failed_sentence(flow, found, left)
+        sentence = stall_causes.failed_sentence(flow, snapshot, left)
         return Status.STOP, Verdict.STALLED, Cause.TASK_FAILED, sentence
-    waiting = _waiting(found)
+    waiting = _waiting(snapshot)
     if waiting:
         return Status.STOP, Verdict.STALLED, *_why_waiting(flow, waiting)
-    if found.blocked:
-        sentence = mirror_blocked.sentence(flow, found.blocked)
+    if snapshot.blocked:
+        sentence = mirror_blocked.sentence(flow, snapshot.blocked)
         return Status.STALL, Verdict.STALLED, Cause.TRANSACTION_HANGS, sentence
     return None
 
 
-def _deleted_unread(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.intp]:
-    partitions = found.partitions
+def _deleted_unread(snapshot: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.intp]:
+    partitions = snapshot.partitions
     deleted: NDArray[np.bool_] = (partitions.rows.reason[used] == Reason.DELETED_UNREAD) & (
         partitions.deleted[used] > 0
     )
@@ -158,10 +162,10 @@ def _deleted_unread(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.i
     return slots
 
 
-def _overtaken(flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.intp]:
+def _overtaken(flow: MirrorFlow, snapshot: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the partitions that are stalled at records that are known to be lost."""
-    slots = _deleted_unread(found, used).tolist()
-    return np.array([slot for slot in slots if flow.windows.name(slot) in found.uncounted], np.intp)
+    slots = _deleted_unread(snapshot, used).tolist()
+    return np.array([slot for slot in slots if flow.windows.name(slot) in snapshot.uncounted], np.intp)
 
 
 def _with_unreachable(flow: MirrorFlow, decision: _Decision) -> _Decision:
@@ -180,9 +184,9 @@ def _with_unreachable(flow: MirrorFlow, decision: _Decision) -> _Decision:
     return status, verdict, cause, sentence
 
 
-def _not_known(flow: MirrorFlow, found: FlowSnapshot) -> str:
+def _not_known(flow: MirrorFlow, snapshot: FlowSnapshot) -> str:
     """Return why nothing is known: unread offsets, or unlisted logs; else ""."""
-    if found.read_to_ms < 0:
+    if snapshot.read_to_ms < 0:
         return flow.problem or mirror_sentences.reading(flow)
     order = flow.order.flow
     needed = [(order.source, flow.source)]
@@ -191,16 +195,16 @@ def _not_known(flow: MirrorFlow, found: FlowSnapshot) -> str:
     return next((mirror_sentences.unlisted(alias, one) for alias, one in needed if not one.topics), "")
 
 
-def _waiting(found: FlowSnapshot) -> list[Missing]:
+def _waiting(snapshot: FlowSnapshot) -> list[Missing]:
     """Return what keeps records from being replicated for longer than the mirror needs to find topics.
 
     One for each topic, the longest first. A topic or partition that does not exist yet and has no record
     waits for nothing.
     """
-    if not stall_causes.is_read(found):
+    if not stall_causes.is_read(snapshot):
         return []
-    records = {one.topic: one for one in found.missing if one.code == "not_mirrored" and one.due}
-    reasons = {one.topic: one for one in found.missing if one.code != "not_mirrored" and one.due}
+    records = {one.topic: one for one in snapshot.missing if one.code == "not_mirrored" and one.due}
+    reasons = {one.topic: one for one in snapshot.missing if one.code != "not_mirrored" and one.due}
     due = [reasons.get(topic, one) for topic, one in records.items()]
     return sorted(due, key=lambda one: (one.since_ms, one.topic))
 
@@ -218,33 +222,33 @@ def _why_waiting(flow: MirrorFlow, waiting: Sequence[Missing]) -> tuple[Cause, s
 
 
 def _decide_milder(
-    flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
+    flow: MirrorFlow, snapshot: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
 ) -> _Decision:
-    partitions, reason = found.partitions, found.partitions.rows.reason
+    partitions, reason = snapshot.partitions, snapshot.partitions.rows.reason
     back = used[reason[used] == Reason.REWOUND]
     behind = used[reason[used] == Reason.GROWING]
-    idle = used[partitions.not_committing[used] | _passed_deleted(found, used)]
+    idle = used[partitions.not_committing[used] | _passed_deleted(snapshot, used)]
     if not flow.order.progress.commits:
         idle = idle[:0]  # there are no offsets to write
-        same = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)]
-        again, open_steps = [slot for slot in same if slot not in found.fell_with_source], []
+        same = [slot for slot in back.tolist() if is_same_topic(flow, slot, snapshot.now_ms)]
+        again, open_steps = [slot for slot in same if slot not in snapshot.fell_with_source], []
     else:
-        means = {slot: found.rewinds.get(flow.windows.name(slot)) for slot in back.tolist()}
+        means = {slot: snapshot.rewinds.get(flow.windows.name(slot)) for slot in back.tolist()}
         again = [slot for slot, step in means.items() if step is not None and _repeats(flow, slot, step)]
         open_steps = [slot for slot, step in means.items() if step is not None and step.means is Rewound.OPEN]
     if again:
-        return Status.REWIND, Verdict.REPEATING, Cause.DUPLICATING, _row(flow, found, again[0])
-    if found.undecided:
-        sentence = mirror_facts.may_lose(flow, found)
+        return Status.REWIND, Verdict.REPEATING, Cause.DUPLICATING, _row(flow, snapshot, again[0])
+    if snapshot.undecided:
+        sentence = mirror_facts.may_lose(flow, snapshot)
         return Status.UNKNOWN, Verdict.UNKNOWN, Cause.TOPIC_RECREATED, sentence
     if open_steps:
-        return Status.UNKNOWN, Verdict.UNKNOWN, None, _row(flow, found, open_steps[0])
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, _row(flow, snapshot, open_steps[0])
     if len(behind):
         slot = behind[np.argmax(partitions.lag[behind])]
-        return Status.WARN, Verdict.LATE, None, _row(flow, found, int(slot))
+        return Status.WARN, Verdict.LATE, None, _row(flow, snapshot, int(slot))
     if len(idle):
         return Status.UNKNOWN, Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING, _uncommitted(flow, idle)
-    return _decide_rest(flow, found, used, worst_first)
+    return _decide_rest(flow, snapshot, used, worst_first)
 
 
 def _repeats(flow: MirrorFlow, slot: int, step: Step) -> bool:
@@ -255,32 +259,37 @@ def _repeats(flow: MirrorFlow, slot: int, step: Step) -> bool:
 
 
 def _decide_rest(
-    flow: MirrorFlow, found: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
+    flow: MirrorFlow, snapshot: FlowSnapshot, used: NDArray[np.intp], worst_first: NDArray[np.intp]
 ) -> _Decision:
     if not len(used):
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_sentences.nothing(flow)
-    emptied = used[np.isin(used, found.emptied) & (found.partitions.lag[used] == 0)]
+    emptied = used[np.isin(used, snapshot.emptied) & (snapshot.partitions.lag[used] == 0)]
     if len(emptied):
-        return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_emptied.sentence(flow, found.partitions, emptied)
-    unknown = worst_first[found.partitions.rows.status[worst_first] == Status.UNKNOWN]
+        return (
+            Status.UNKNOWN,
+            Verdict.UNKNOWN,
+            None,
+            mirror_emptied.sentence(flow, snapshot.partitions, emptied),
+        )
+    unknown = worst_first[snapshot.partitions.rows.status[worst_first] == Status.UNKNOWN]
     if len(unknown):  # the first may be one that lost nothing
-        others = unknown[found.partitions.rows.reason[unknown] != Reason.UNREAD]
+        others = unknown[snapshot.partitions.rows.reason[unknown] != Reason.UNREAD]
         if not len(others):
-            return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_unread.sentence(flow, found.partitions)
-        sentence = _row(flow, found, int(others[0]))
-        if flow.problem and found.partitions.rows.reason[others[0]] == Reason.COMMITS_STALE:
+            return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_unread.sentence(flow, snapshot.partitions)
+        sentence = _row(flow, snapshot, int(others[0]))
+        if flow.problem and snapshot.partitions.rows.reason[others[0]] == Reason.COMMITS_STALE:
             sentence += f" {flow.problem}"
         return Status.UNKNOWN, Verdict.UNKNOWN, None, sentence
-    return Status.OK, Verdict.HEALTHY, None, mirror_sentences.well(flow, found, used)
+    return Status.OK, Verdict.HEALTHY, None, mirror_sentences.well(flow, snapshot, used)
 
 
-def _passed_deleted(found: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _passed_deleted(snapshot: FlowSnapshot, used: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return which partitions have an offset before the log start, of a mirror that replicated on."""
-    partitions = found.partitions
-    known_ms = min(found.now_ms, found.read_to_ms)
+    partitions = snapshot.partitions
+    known_ms = min(snapshot.now_ms, snapshot.read_to_ms)
     stalled = known_ms - partitions.behind_since_ms[used] > 2 * partitions.cadence_ms + POLL_MS
     passed: NDArray[np.bool_] = stalled & (partitions.rows.reason[used] == Reason.DELETED_UNREAD)
-    return passed & ~np.isin(used, found.emptied)
+    return passed & ~np.isin(used, snapshot.emptied)
 
 
 def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
@@ -295,15 +304,15 @@ def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
     )
 
 
-def _row(flow: MirrorFlow, found: FlowSnapshot, slot: int) -> str:
+def _row(flow: MirrorFlow, snapshot: FlowSnapshot, slot: int) -> str:
     topic, partition = flow.windows.name(slot)
-    return f"{topic}-{partition}: {row_sentence(flow, found, slot)}"
+    return f"{topic}-{partition}: {row_sentence(flow, snapshot, slot)}"
 
 
-def row_sentence(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
+def row_sentence(flow: FlowView, snapshot: FlowSnapshot, slot: int) -> str:
     """Return the reason of a partition's verdict."""
-    partitions = found.partitions
-    sentence = mirror_sentences.row(flow, found, slot)
+    partitions = snapshot.partitions
+    sentence = mirror_sentences.row(flow, snapshot, slot)
     if partitions.rows.reason[slot] == Reason.UNREAD and mirror_unread.is_refused(flow, slot):
         sentence += " " + mirror_unread.missing_permission(
             {flow.windows.name(slot)[0]}, flow.order.flow.source
@@ -315,17 +324,17 @@ def row_sentence(flow: FlowView, found: FlowSnapshot, slot: int) -> str:
             f" The last {count_text(tail, 'offset')} before that {holds} no record: transaction markers,"
             " aborted or compacted records."
         )
-    lost = found.uncounted.get(flow.windows.name(slot))
+    lost = snapshot.uncounted.get(flow.windows.name(slot))
     if lost is not None and lost.copied_most and partitions.rows.reason[slot] == Reason.DELETED_UNREAD:
         is_known = "is" if lost.most == 1 else "are"
         sentence += (
             f" {between_text(lost.copied, lost.copied_most).capitalize()} of them had reached"
             f" {flow.order.flow.target}: {between_text(lost.records, lost.most)} {is_known} known to be lost."
         )
-    step = found.rewinds.get(flow.windows.name(slot))
+    step = snapshot.rewinds.get(flow.windows.name(slot))
     if step is not None and partitions.rows.reason[slot] == Reason.REWOUND:
         sentence += mirror_sentences.rewound(step)
-    if slot in found.fell_with_source:
+    if slot in snapshot.fell_with_source:
         sentence += mirror_sentences.LOST_WITH_SOURCE
     if partitions.not_committing[slot]:
         sentence += " The log end on the target still advances."

@@ -125,7 +125,7 @@ class Mirrored:
         return self
 
     def snapshot(self):
-        return self.flow.see(self.now)
+        return self.flow.take_snapshot(self.now)
 
     def verdict(self):
         return judge_flow(self.flow, self.snapshot())

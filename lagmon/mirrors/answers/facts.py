@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from lagmon.mirrors.snapshot import FlowSnapshot
 
 
-def other_facts(flow: MirrorFlow, found: FlowSnapshot, *, sentence: str) -> str:
+def other_facts(flow: MirrorFlow, snapshot: FlowSnapshot, *, sentence: str) -> str:
     """Return further sentences, "" if `sentence` has them all."""
     # A task that does not run is reported even if there is nothing to replicate.
-    blocked = mirror_blocked.sentence(flow, found.blocked)
+    blocked = mirror_blocked.sentence(flow, snapshot.blocked)
     states = (mirror_sentences.failed(flow.states), flow.states.halted_sentence(), blocked)
     sentences = [one for one in states if one and one not in sentence]
-    lossy = {one.topic for one in found.findings if one.proved} | {one.topic for one in found.undecided}
+    lossy = {one.topic for one in snapshot.findings if one.proved} | {one.topic for one in snapshot.undecided}
     lately = {
         (one.topic, one.side): one
         for one in flow.topics.recreations
-        if found.now_ms - one.at_ms <= HELD_MS and one.topic not in lossy
+        if snapshot.now_ms - one.at_ms <= HELD_MS and one.topic not in lossy
     }
     if lately:
         sentences.append(_recreated(flow, list(lately.values())))
     sentences += [
-        found.restarted,
-        flow.soonest.sentence(flow, found),
-        mirror_unwatched.sentence(flow, found.unwatched),
-        mirror_unread.sentence(flow, found.partitions, refused_only=True),
+        snapshot.restarted,
+        flow.soonest.sentence(flow, snapshot),
+        mirror_unwatched.sentence(flow, snapshot.unwatched),
+        mirror_unread.sentence(flow, snapshot.partitions, refused_only=True),
     ]
     return " ".join(one for one in sentences if one and one not in sentence)
 
 
-def may_lose(flow: MirrorFlow, found: FlowSnapshot) -> str:
+def may_lose(flow: MirrorFlow, snapshot: FlowSnapshot) -> str:
     """Return that source topics were re-created, and that it is unknown where the mirror continued."""
-    one = found.undecided[-1]
+    one = snapshot.undecided[-1]
     return (
         f"{one.topic} on {flow.order.flow.source} was re-created (seen at {instant_text(one.at_ms)}): "
         "if it grew longer than the old one before the mirror read it, the mirror skips its start. "

@@ -95,8 +95,8 @@ class MirrorAnswers:
     def _judged(self, flow: MirrorFlow, now_ms: int) -> tuple[FlowSnapshot, MirrorVerdict]:
         self._versions[flow.order.name] = flow.windows.version
         try:
-            found = flow.see(now_ms)
-            return found, judge_flow(flow, found)
+            snapshot = flow.take_snapshot(now_ms)
+            return snapshot, judge_flow(flow, snapshot)
         except Exception as error:  # noqa: BLE001 - a bug with one flow must not affect the others
             self._wrong(flow.order.name, error)
             return failed_flow(now_ms, fault_text(error))
@@ -149,10 +149,10 @@ class MirrorAnswers:
             return refusal("unknown_flow", unknown_name("flow", name, self.flows), status=404)
         with self.locked_snapshots() as snapshots:
             document = self._document(name, snapshots)
-            first, found = question.get("first", 0), snapshots[name][0]
+            first, snapshot = question.get("first", 0), snapshots[name][0]
             most, search = question.get("most"), question.get("search", "")
-            rows, count = partition_page(self.flows[name], found, first=first, most=most, search=search)
-            document |= {"rows": rows, "count": count, "offset": first, "now_ms": found.now_ms}
+            rows, count = partition_page(self.flows[name], snapshot, first=first, most=most, search=search)
+            document |= {"rows": rows, "count": count, "offset": first, "now_ms": snapshot.now_ms}
         if "address" in question:
             document = offsets_document(document, **form_of(question))
         return Answer({"status": 200}, [json.dumps(document).encode()])
@@ -173,8 +173,8 @@ class MirrorAnswers:
     def _document(
         self, name: str, snapshots: dict[str, tuple[FlowSnapshot, MirrorVerdict]]
     ) -> dict[str, Any]:
-        found, verdict = snapshots[name]
-        return flow_document(self.flows[name], found, verdict, since_ms=self._since[name][1])
+        snapshot, verdict = snapshots[name]
+        return flow_document(self.flows[name], snapshot, verdict, since_ms=self._since[name][1])
 
     def series(self, orders: Orders) -> MirrorSeries:
         """Return the series of these flows."""

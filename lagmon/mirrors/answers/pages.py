@@ -23,7 +23,7 @@ _Without = tuple[str, int, int]  # topic, partition, records (-1: not known)
 
 
 def partition_page(
-    flow: FlowView, found: FlowSnapshot, *, first: int = 0, most: int | None = None, search: str = ""
+    flow: FlowView, snapshot: FlowSnapshot, *, first: int = 0, most: int | None = None, search: str = ""
 ) -> tuple[list[dict[str, Any]], int]:
     """Return rows from the `first` on, at most `most`, and how many there are.
 
@@ -31,7 +31,7 @@ def partition_page(
     largest lag. Partitions without an offset of the mirror are included. Each row has the polls of the log
     end on the source, for a chart.
     """
-    partitions, wanted = found.partitions, search.casefold()
+    partitions, wanted = snapshot.partitions, search.casefold()
     ordered: list[tuple[int, int, str, int, int | _Without]] = [
         (-RANK[_status(partitions.rows.reason[slot])], -int(partitions.lag[slot]), topic, partition, slot)
         for topic, partition, slot in flow.windows.slots()
@@ -44,13 +44,13 @@ def partition_page(
         ordered = [one for one in ordered if wanted in one[2].casefold()]
     ordered.sort(key=lambda one: one[:4])
     end = None if most is None else first + most
-    return [_row(flow, found, what) for *_, what in ordered[first:end]], len(ordered)
+    return [_row(flow, snapshot, what) for *_, what in ordered[first:end]], len(ordered)
 
 
-def _row(flow: FlowView, found: FlowSnapshot, what: int | _Without) -> dict[str, Any]:
+def _row(flow: FlowView, snapshot: FlowSnapshot, what: int | _Without) -> dict[str, Any]:
     if isinstance(what, int):
-        heads, place = flow.source.heads, int(found.partitions.places[what])
-        return row_document(flow, found, what) | {"ends": polled_ends(heads, place)}
+        heads, place = flow.source.heads, int(snapshot.partitions.places[what])
+        return row_document(flow, snapshot, what) | {"ends": polled_ends(heads, place)}
     topic, partition, records = what
     return {
         "topic": topic,

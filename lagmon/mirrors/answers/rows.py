@@ -31,12 +31,12 @@ LISTED = 100  # groups, findings, missing topics of each cause, re-created or ov
 
 
 def flow_document(
-    flow: FlowView, found: FlowSnapshot, verdict: MirrorVerdict, *, since_ms: int
+    flow: FlowView, snapshot: FlowSnapshot, verdict: MirrorVerdict, *, since_ms: int
 ) -> dict[str, Any]:
     """Return the summary of a flow."""
-    partitions = found.partitions
-    overtaken = [one for one in found.overtaken if one.records]
-    events = events_of(found.repeats, source=flow.order.flow.source, target=flow.order.flow.target)
+    partitions = snapshot.partitions
+    overtaken = [one for one in snapshot.overtaken if one.records]
+    events = events_of(snapshot.repeats, source=flow.order.flow.source, target=flow.order.flow.target)
     return {
         "flow": flow.order.name,
         "source_cluster": flow.order.flow.source,
@@ -52,7 +52,7 @@ def flow_document(
         if verdict.standstill is None
         else {"cause": str(verdict.standstill[0]), "sentence": verdict.standstill[1]},
         "since_ms": since_ms,
-        "read_to_ms": _known(found.read_to_ms),
+        "read_to_ms": _known(snapshot.read_to_ms),
         "cadence_s": partitions.cadence_ms / 1000,
         "partitions": int(np.count_nonzero(partitions.used)),
         "lag_records": _known(verdict.lag),
@@ -78,19 +78,19 @@ def flow_document(
         "overtaken_total": len(overtaken),
         "missing": [
             {"code": one.code, "topic": one.topic, "sentence": one.sentence, "since_ms": one.since_ms}
-            for one in _oldest(found.missing)
+            for one in _oldest(snapshot.missing)
         ],
-        "missing_total": len(found.missing),
-        "findings": [one.document() for one in listed(found.findings, most=LISTED)],
-        "findings_total": len(found.findings),
+        "missing_total": len(snapshot.missing),
+        "findings": [one.document() for one in listed(snapshot.findings, most=LISTED)],
+        "findings_total": len(snapshot.findings),
         "events": [one.document() for one in events],
         # Whether no other partition may yet be found to have lost records by what is found.
-        "findings_settled": not (found.uncounted or found.before_deleted or found.undecided),
+        "findings_settled": not (snapshot.uncounted or snapshot.before_deleted or snapshot.undecided),
         "recreated": [
             {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}
             for one in flow.topics.recreations
         ],
-        "worst": [row_document(flow, found, int(slot)) for slot in verdict.worst[:WORST].tolist()],
+        "worst": [row_document(flow, snapshot, int(slot)) for slot in verdict.worst[:WORST].tolist()],
     }
 
 
@@ -107,9 +107,9 @@ def _age(one: Missing) -> tuple[int, str, str]:
     return one.since_ms, one.topic, one.code
 
 
-def row_document(flow: FlowView, found: FlowSnapshot, slot: int) -> dict[str, Any]:
+def row_document(flow: FlowView, snapshot: FlowSnapshot, slot: int) -> dict[str, Any]:
     """Return one partition with an offset, as it was judged: a newer offset may be known by now."""
-    partitions, windows = found.partitions, flow.windows
+    partitions, windows = snapshot.partitions, flow.windows
     topic, partition = windows.name(slot)
     source, place = flow.source.heads, int(partitions.places[slot])
     target_place = int(partitions.target_places[slot])
@@ -118,15 +118,15 @@ def row_document(flow: FlowView, found: FlowSnapshot, slot: int) -> dict[str, An
     columns = slice(rings.length - filled, rings.length)
     start, next_record = int(source.start[place]), partitions.next_record[slot : slot + 1]
     produced_ms, produced = written(source, np.array([place], np.int32), next_record)
-    headroom = headroom_of(flow, found.partitions, slot, int(produced_ms[0]), LagKind(int(produced[0])))
-    lost = found.uncounted.get((topic, partition))
+    headroom = headroom_of(flow, snapshot.partitions, slot, int(produced_ms[0]), LagKind(int(produced[0])))
+    lost = snapshot.uncounted.get((topic, partition))
     return {
         "topic": topic,
         "target_topic": flow.topics.remote.get(topic),
         "partition": partition,
         "status": STATUS_OF[Reason(int(partitions.rows.reason[slot]))].name,
         "reason": Reason(int(partitions.rows.reason[slot])).name.lower(),
-        "sentence": row_sentence(flow, found, slot),
+        "sentence": row_sentence(flow, snapshot, slot),
         "next_offset": next_offset,
         "next_offset_estimated": (topic, partition) in flow.estimated,
         "committed_at_ms": int(windows.committed_ms[slot]),

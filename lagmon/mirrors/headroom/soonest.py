@@ -36,9 +36,9 @@ class Soonest:
         self._at_ms = -1
         self._said = ""
 
-    def sentence(self, flow: FlowView, found: FlowSnapshot) -> str:
+    def sentence(self, flow: FlowView, snapshot: FlowSnapshot) -> str:
         """Return when and where that is; "" if nothing waits, or it is not in sight or unknown."""
-        partitions = found.partitions
+        partitions = snapshot.partitions
         waits = (
             partitions.used
             & (partitions.lag > 0)
@@ -48,14 +48,14 @@ class Soonest:
         if not waits.any():
             self._at_ms = -1
             return ""
-        if self._at_ms < 0 or not 0 <= found.now_ms - self._at_ms < POLL_MS:
-            self._at_ms, self._said = found.now_ms, _said(flow, found, np.flatnonzero(waits))
+        if self._at_ms < 0 or not 0 <= snapshot.now_ms - self._at_ms < POLL_MS:
+            self._at_ms, self._said = snapshot.now_ms, _said(flow, snapshot, np.flatnonzero(waits))
         return self._said
 
 
-def _said(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> str:
+def _said(flow: FlowView, snapshot: FlowSnapshot, waits: NDArray[np.intp]) -> str:
     headrooms = [
-        (headroom, slot) for slot, headroom in _headrooms(flow, found, waits) if headroom.how in _WORTH
+        (headroom, slot) for slot, headroom in _headrooms(flow, snapshot, waits) if headroom.how in _WORTH
     ]
     if not headrooms:
         return ""
@@ -66,9 +66,9 @@ def _said(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> str:
     return f"Retention deletes unreplicated records of {topic}-{partition} {when}."
 
 
-def _headrooms(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> list[tuple[int, Headroom]]:
+def _headrooms(flow: FlowView, snapshot: FlowSnapshot, waits: NDArray[np.intp]) -> list[tuple[int, Headroom]]:
     """Return the headroom of those of these slots that may be closest."""
-    partitions = found.partitions
+    partitions = snapshot.partitions
     by_age: list[tuple[float, int]] = []
     by_speed: list[tuple[float, int]] = []
     lag_s = partitions.lag_s[waits].tolist()
@@ -86,7 +86,7 @@ def _headrooms(flow: FlowView, found: FlowSnapshot, waits: NDArray[np.intp]) -> 
         return []
     produced_ms, kinds = written(flow.source.heads, partitions.places[slots], partitions.next_record[slots])
     headrooms = [
-        (slot, headroom_of(flow, found.partitions, slot, at_ms, LagKind(kind)))
+        (slot, headroom_of(flow, snapshot.partitions, slot, at_ms, LagKind(kind)))
         for slot, at_ms, kind in zip(slots, produced_ms.tolist(), kinds.tolist(), strict=True)
     ]
     return [(slot, headroom) for slot, headroom in headrooms if headroom is not None]

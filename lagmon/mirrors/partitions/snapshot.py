@@ -109,7 +109,9 @@ class MirrorPace:
         return self.tails and self.commits
 
 
-def see(windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int) -> PartitionsSnapshot:
+def take_snapshot(
+    windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int
+) -> PartitionsSnapshot:
     """Judge every slot.
 
     Updates `windows` with lags at the times of offsets, and with tails.

@@ -25,22 +25,22 @@ LISTED = 20  # topics
 _NEVER = -1
 
 
-def movement_document(flow: FlowView, found: FlowSnapshot, *, canary_topic: str) -> dict[str, Any]:
+def movement_document(flow: FlowView, snapshot: FlowSnapshot, *, canary_topic: str) -> dict[str, Any]:
     """Return the stalled topics, and when offsets of the canary's topic and of others last moved.
 
     `standing` lists topics, the canary's first if it is one of them. `canary` is None if the mirror has no
     offset of that topic.
     """
-    partitions, windows = found.partitions, flow.windows
+    partitions, windows = snapshot.partitions, flow.windows
     count = len(partitions.used)
     own = np.zeros(count, np.bool_)
     own[[*_own_slots(flow, canary_topic, count).values()]] = True
-    stalled = _overtaken(flow, found)
-    stalled[stalled_slots(flow, found, np.flatnonzero(partitions.used))] = True
+    stalled = _overtaken(flow, snapshot)
+    stalled[stalled_slots(flow, snapshot, np.flatnonzero(partitions.used))] = True
     others = {*np.flatnonzero(stalled & ~own).tolist()}
     # By name: a slot may have been freed since that poll.
     topics_stalled = {topic for topic, _, slot in windows.slots() if slot in others} if others else set()
-    blocked = {one.topic for one in found.blocked}
+    blocked = {one.topic for one in snapshot.blocked}
     topics = sorted((topics_stalled | blocked) - {canary_topic})
     moved_ms = windows.moved_ms[:count]
     return {
@@ -54,11 +54,11 @@ def movement_document(flow: FlowView, found: FlowSnapshot, *, canary_topic: str)
     }
 
 
-def _overtaken(flow: FlowView, found: FlowSnapshot) -> NDArray[np.bool_]:
+def _overtaken(flow: FlowView, snapshot: FlowSnapshot) -> NDArray[np.bool_]:
     """Return which partitions are stalled at records that were provably deleted unread."""
-    partitions = found.partitions
+    partitions = snapshot.partitions
     proved = np.zeros(len(partitions.used), np.bool_)
-    for one in found.findings:
+    for one in snapshot.findings:
         if one.code is Cause.OVERTAKEN and one.partition is not None:
             slot = flow.windows.slot(one.topic, one.partition)
             if slot is not None and slot < len(proved):

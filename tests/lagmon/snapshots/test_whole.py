@@ -185,7 +185,7 @@ async def test_what_was_kept_of_a_flow_is_handed_on_until_its_offsets_are_read(b
     life.reach("B", end=6)
     assert (await life.told())["flow:A->B"] == known["flow:A->B"]
     life.flow.read_to_ms = life.now_ms
-    life.flow.see(life.now_ms)
+    life.flow.take_snapshot(life.now_ms)
     assert (await life.told())["flow:A->B"] != known["flow:A->B"]
 
 

@@ -23,7 +23,7 @@ from tests.lagmon.mirror_flows import NOW, S, busy, busy_for_a_minute
 from tests.runtime.fake_clock import FakeClock
 
 PLACES = {
-    "looking": (MirrorFlow, "see"),
+    "snapshot": (MirrorFlow, "take_snapshot"),
     "judging": (mirror_answers, "judge_flow"),
     "documents": (mirror_answers, "movement_document"),
     "metrics": (mirror_telling, "_topics"),
@@ -70,7 +70,7 @@ def values_of(answers, wanted):
     return np.asarray(values[family]).tolist()
 
 
-@pytest.mark.parametrize(("where", "times"), [("looking", 1000), ("judging", 1000), ("documents", 1)])
+@pytest.mark.parametrize(("where", "times"), [("snapshot", 1000), ("judging", 1000), ("documents", 1)])
 def test_the_flow_is_unknown_and_says_why_and_the_other_is_told_as_ever(two, where, times):
     two.fail_at(where, times=times)
     found = flows(two.answers)

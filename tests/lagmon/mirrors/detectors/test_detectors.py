@@ -50,7 +50,7 @@ def test_a_detector_is_one_module_and_one_line():
     one.write(3)
     one.commit()
     one.poll()
-    found = one.flow.see(one.now).findings
+    found = one.flow.take_snapshot(one.now).findings
     assert [(finding.sentence, finding.verdict) for finding in found] == [("It is odd.", Verdict.LOSING)]
     assert found[0].at_ms == one.now
     one.flow.note_ids("A", {"orders": "first"}, one.now)
