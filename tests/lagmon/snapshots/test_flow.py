@@ -61,7 +61,7 @@ def _cluster(lag, now_ms):
     frames = snapshot_cluster.frames_of(lag, contextlib.nullcontext(), cluster_id="X", now_ms=now_ms)
     again = type(lag)(wanted=lambda *_: True)
     found = snapshot_cluster.read_cluster(b"".join(frames))
-    snapshot_cluster.restore(again, found, partitions=lag.topics, now_ms=now_ms)
+    snapshot_cluster.take_up(again, found, partitions=lag.topics, now_ms=now_ms)
     again.note_topics(lag.topics)
     return again
 

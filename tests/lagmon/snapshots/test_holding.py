@@ -218,7 +218,7 @@ def test_the_whole_of_it_can_be_read_and_that_of_an_earlier_program():
     found = read_flow(seal(WHOLE | {"holding": HOLDING, "told_by": ["group", "A"]}))
     assert found.progress_key == ("group", "A")
     filtered = found.holding.filtered
-    assert (filtered.since_ms, filtered.told) == ({"t": 5, "u": 6}, {"t"})
+    assert (filtered.since_ms, filtered.reported) == ({"t": 5, "u": 6}, {"t"})
     assert (found.holding.stamped["t"].end, found.holding.stamped["t"].holds) == (9, True)
     assert [(back.at_ms, back.peak, one.records) for back, one in found.holding.again] == [(5, 7, 3)]
     earlier = read_flow(seal(WHOLE))
@@ -233,7 +233,10 @@ def test_the_whole_of_it_can_be_read_and_that_of_an_earlier_program():
         ({"filtered": [["t", 5]]}, "expected a list"),
         ({"filtered": [["t", "then", 1]]}, "expected a number"),
         ({"stamped": [["t", 5, 0, 9, -2, 1]]}, "expected a number"),
-        ({"again": [[5, ["duplicating", "t", 0, 7, "So.", None, 4, 6, "source", True]]]}, "that came again"),
+        (
+            {"again": [[5, ["duplicating", "t", 0, 7, "So.", None, 4, 6, "source", True]]]},
+            "invalid range of repeated records",
+        ),
         ({"again": [["t"]]}, "expected a list"),
     ],
 )
