@@ -1,4 +1,4 @@
-"""A flow A->B as offsets show it, with both its clusters' looks at logs, moved on by hand."""
+"""A flow A->B from its offsets, with the polls of both clusters' logs, advanced by hand."""
 
 from __future__ import annotations
 

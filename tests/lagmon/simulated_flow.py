@@ -1,4 +1,4 @@
-"""A mirror of two topics second by second, with looks, lists and flushes at the instants that a story says."""
+"""A mirror of two topics second by second, with polls, lists and flushes at the instants of a story."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def flow():
     return one
 
 
-def test_a_list_of_the_target_that_is_older_than_the_topic_does_not_tell_that_its_copy_is_missing(flow):
+def test_a_list_of_the_target_that_is_older_than_the_topic_does_not_show_that_its_target_is_missing(flow):
     flow.list_target(lacks=True)
     flow.now += S
     flow.list_source()  # and the mirror makes the copy after that
@@ -67,7 +67,7 @@ def test_a_list_of_the_target_that_is_older_than_the_topic_does_not_tell_that_it
     assert flow.b.list_awaited == set()
 
 
-def test_a_copy_that_was_made_after_the_newest_list_does_not_explain_why_the_mirror_stands(flow):
+def test_a_target_that_was_made_after_the_newest_list_does_not_explain_why_the_mirror_is_stalled(flow):
     flow.list_source()
     flow.now += S
     flow.list_target(lacks=True)
@@ -81,7 +81,7 @@ def test_a_copy_that_was_made_after_the_newest_list_does_not_explain_why_the_mir
     assert flow.b.list_awaited == set()
 
 
-def test_a_copy_is_missing_from_the_first_list_that_can_tell_up_to_the_newest(flow):
+def test_a_target_is_missing_from_the_first_list_that_can_show_up_to_the_newest(flow):
     flow.list_target(lacks=True)
     flow.now += S
     flow.list_source()
@@ -130,7 +130,7 @@ def test_a_clock_that_was_set_back_leaves_nothing_to_be_waited_for(flow):
     assert (found.since_ms, found.due) == (flow.now, False)
 
 
-def test_what_explains_a_standstill_is_listed_again_before_that_is_told(flow):
+def test_what_explains_a_stall_is_listed_again_before_that_is_reported(flow):
     flow.list_source()
     flow.go(30, each=flow.busy, poll=5)
     flow.now += S

@@ -1,4 +1,4 @@
-"""Why partitions of a flow stand: what explains it, what does not, and what was so before it stood."""
+"""Why partitions of a flow are stalled: what explains it, what does not, and what was so before the stall."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def looked(one, state, task=None, *, start=Start.SEEN, ago_s=0):
 
 
 @pytest.mark.parametrize("watched_s", [60, 2400])
-def test_a_standstill_is_told_although_the_target_does_not_answer(watched_s):
+def test_a_stall_is_reported_although_the_target_does_not_answer(watched_s):
     one = Mirrored()
     one.poll()
     one.rest().go(watched_s + 6, each=lambda: busy(one))  # its newest offsets are newer than all looks
@@ -54,7 +54,7 @@ def test_a_standstill_is_told_although_the_target_does_not_answer(watched_s):
         (PAUSED, 1, (0,), f"Task 1 of {MINE} is PAUSED since"),
     ],
 )
-def test_what_stands_because_somebody_halted_it_is_told_so(flow, state, task, moves, who):
+def test_what_is_stalled_because_an_operator_halted_it_is_reported_so(flow, state, task, moves, who):
     looked(flow, state, task)
     flow.go(90, each=lambda: busy(flow, moves=moves))
     assert told(flow) == (Verdict.STALLED, Cause.PAUSED)
@@ -65,7 +65,7 @@ def test_what_stands_because_somebody_halted_it_is_told_so(flow, state, task, mo
     assert sentence.count(who) == 1
 
 
-def test_a_mirror_that_is_halted_and_has_nothing_to_copy_is_no_stall_and_the_fact_is_told(flow):
+def test_a_mirror_that_is_halted_and_has_nothing_to_replicate_is_no_stall_and_the_fact_is_reported(flow):
     looked(flow, PAUSED)
     flow.go(200)
     assert told(flow) == (Verdict.HEALTHY, None)
@@ -75,7 +75,7 @@ def test_a_mirror_that_is_halted_and_has_nothing_to_copy_is_no_stall_and_the_fac
     assert "PAUSED" not in flow.verdict().sentence
 
 
-def test_since_when_it_is_halted_may_be_longer_than_the_first_look_tells(flow):
+def test_since_when_it_is_halted_may_be_longer_than_the_first_poll_shows(flow):
     looked(flow, PAUSED, start=Start.BEFORE)
     assert " or longer: " in flow.verdict().sentence
     looked(flow, PAUSED)
@@ -83,7 +83,7 @@ def test_since_when_it_is_halted_may_be_longer_than_the_first_look_tells(flow):
 
 
 @pytest.mark.parametrize(("start", "cause"), [(Start.SEEN, Cause.MIRROR_DOWN), (Start.BEFORE, Cause.PAUSED)])
-def test_what_stood_long_before_it_was_halted_does_not_stand_for_that(flow, start, cause):
+def test_what_was_stalled_long_before_it_was_halted_does_not_stand_for_that(flow, start, cause):
     flow.go(300, each=lambda: busy(flow, moves=()))
     looked(flow, PAUSED, start=start)
     flow.go(60, each=lambda: busy(flow, moves=()))
@@ -91,7 +91,7 @@ def test_what_stood_long_before_it_was_halted_does_not_stand_for_that(flow, star
     assert "is PAUSED since" in flow.verdict().sentence
 
 
-def test_a_part_that_stood_before_does_not_keep_a_pause_from_being_told(flow):
+def test_a_part_that_was_stalled_before_does_not_keep_a_pause_from_being_reported(flow):
     flow.go(300, each=lambda: busy(flow, moves=(0,)))
     assert told(flow) == (Verdict.STALLED, Cause.TASK_STUCK)
     looked(flow, PAUSED)
@@ -99,14 +99,14 @@ def test_a_part_that_stood_before_does_not_keep_a_pause_from_being_told(flow):
     assert told(flow) == (Verdict.STALLED, Cause.PAUSED)
 
 
-def test_a_pause_that_nobody_tells_of_any_more_explains_nothing(flow):
+def test_a_pause_that_nobody_shows_any_more_explains_nothing(flow):
     looked(flow, PAUSED)
     flow.flow.states.forget_rest()
     flow.go(90, each=lambda: busy(flow, moves=()))
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
 
 
-def test_a_task_that_has_failed_goes_before_a_pause_which_is_told_too(flow):
+def test_a_task_that_has_failed_goes_before_a_pause_which_is_reported_too(flow):
     written(flow, FAILED)
     looked(flow, PAUSED)
     flow.flow.states.take(TaskState(MINE, 0, FAILED, "Why"), flow.now + 1)
@@ -133,7 +133,7 @@ def test_a_topic_waits_for_a_mirror_that_is_halted_and_not_for_one_of_its_tasks(
 # --- a task has failed
 
 
-def test_what_a_failed_task_left_is_told_at_the_next_look_with_its_numbers(flow):
+def test_what_a_failed_task_left_is_reported_at_the_next_poll_with_its_numbers(flow):
     written(flow, FAILED)
     assert told(flow) == (Verdict.STALLED, Cause.TASK_FAILED)
     flow.go(10, each=lambda: busy(flow, moves=(0,)))
@@ -143,7 +143,7 @@ def test_what_a_failed_task_left_is_told_at_the_next_look_with_its_numbers(flow)
 
 @pytest.mark.parametrize("start", Start)
 @pytest.mark.parametrize("ago_s", [0, 30, 86_400])
-def test_a_task_that_has_failed_and_lacks_nothing_to_copy_is_a_fact_and_no_stall(flow, start, ago_s):
+def test_a_task_that_has_failed_and_lacks_nothing_to_replicate_is_a_fact_and_no_stall(flow, start, ago_s):
     flow.go(300)
     if start is Start.WRITTEN:
         flow.flow.states.take(TaskState(MINE, 0, FAILED, "Why"), flow.now - ago_s * S)
@@ -176,7 +176,7 @@ def test_the_first_record_for_a_task_that_failed_long_ago_is_a_stall(flow, start
     assert told(flow) == (Verdict.STALLED, Cause.TASK_FAILED)
 
 
-def test_a_failure_that_the_first_look_finds_is_not_new():
+def test_a_failure_that_the_first_poll_finds_is_not_new():
     # Partition 1 has nothing to copy, 0 moves every 20 s: with a failure that is new, it could be its own.
     def watched(start):
         one = Mirrored(flush_s=20.0)
@@ -200,7 +200,7 @@ def test_a_failure_that_the_first_look_finds_is_not_new():
     assert watched(Start.SEEN) == [{Verdict.STALLED, Verdict.HEALTHY}, {Verdict.HEALTHY}]
 
 
-def test_a_failure_that_the_first_look_finds_is_told_where_something_waits_for_longer_than_it_takes(flow):
+def test_a_failure_that_the_first_poll_finds_is_reported_where_something_waits_for_longer_than_it_takes(flow):
     flow.go(20, each=lambda: busy(flow, moves=(0,)))
     looked(flow, FAILED, 1, start=Start.BEFORE)
     assert told(flow) == (Verdict.STALLED, Cause.TASK_FAILED)
@@ -208,7 +208,7 @@ def test_a_failure_that_the_first_look_finds_is_told_where_something_waits_for_l
 
 
 @pytest.mark.parametrize("moves", [(), (0,), (0, 1), None])
-def test_what_is_told_after_a_restart_of_the_service_is_what_was_told_before(flow, moves):
+def test_what_is_reported_after_a_restart_of_the_service_is_what_was_reported_before(flow, moves):
     # The address does not tell since when a task has failed: whoever asks anew finds it so.
     looked(flow, FAILED, 1)
     flow.go(300, each=None if moves is None else lambda: busy(flow, moves=moves))
@@ -222,7 +222,7 @@ def test_what_is_told_after_a_restart_of_the_service_is_what_was_told_before(flo
         flow.go(5, each=None if moves is None else lambda: busy(flow, moves=moves), poll=5)
 
 
-def test_nothing_is_said_to_wait_for_it_while_offsets_are_not_read(flow):
+def test_nothing_is_reported_to_wait_for_it_while_offsets_are_not_read(flow):
     read_to_ms = flow.flow.read_to_ms
     looked(flow, FAILED, 0)
     flow.go(70, each=lambda: busy(flow, moves=()))
@@ -230,7 +230,7 @@ def test_nothing_is_said_to_wait_for_it_while_offsets_are_not_read(flow):
     assert told(flow) == (Verdict.UNKNOWN, None)
 
 
-def test_what_waits_in_a_log_made_anew_is_not_counted_from_the_old_offset(flow):
+def test_what_waits_in_a_recreated_log_is_not_counted_from_the_old_offset(flow):
     for topic_id in ("one", "two"):
         flow.now += S
         flow.flow.note_ids("A", {"orders": topic_id}, flow.now)
@@ -241,7 +241,7 @@ def test_what_waits_in_a_log_made_anew_is_not_counted_from_the_old_offset(flow):
     assert told(flow) == (Verdict.UNKNOWN, Cause.TOPIC_RECREATED)
 
 
-def test_what_is_copied_without_offsets_does_not_wait_for_a_task_that_has_failed(flow):
+def test_what_is_replicated_without_offsets_does_not_wait_for_a_task_that_has_failed(flow):
     def each():
         for partition in (0, 1):
             flow.write(100, partition=partition)
@@ -252,7 +252,7 @@ def test_what_is_copied_without_offsets_does_not_wait_for_a_task_that_has_failed
 
 
 @pytest.mark.parametrize(("by_record", "cause"), [(True, Cause.MIRROR_DOWN), (False, Cause.TASK_FAILED)])
-def test_what_moved_on_after_a_task_had_failed_stands_for_another_reason(flow, by_record, cause):
+def test_what_moved_on_after_a_task_had_failed_is_stalled_for_another_reason(flow, by_record, cause):
     # At the REST address it may have been started again and have failed once more between two looks.
     if by_record:
         written(flow, FAILED, 3)
@@ -282,7 +282,7 @@ def test_a_mirror_that_dies_after_one_of_its_tasks_hung_is_down(flow):
     assert "No other partition moves: " in flow.verdict().sentence
 
 
-def test_more_that_stands_with_a_task_that_hangs_tells_nothing_of_others_that_pause():
+def test_more_that_is_stalled_with_a_task_that_hangs_shows_nothing_of_others_that_pause():
     # Partition 0 hangs; 1 is carried by the same task; 2 moves, and has nothing to copy for two minutes.
     one = Mirrored({"orders": 3})
     one.poll()
@@ -319,7 +319,7 @@ def lacking(*, flush_s=1.0):
     return one, each
 
 
-def test_what_was_missing_while_the_mirror_moved_on_does_not_explain_why_it_stands():
+def test_what_was_missing_while_the_mirror_moved_on_does_not_explain_why_it_is_stalled():
     one, each = lacking()
     one.go(300, each=each)
     assert told(one) == (Verdict.HEALTHY, None)
@@ -331,7 +331,7 @@ def test_what_was_missing_while_the_mirror_moved_on_does_not_explain_why_it_stan
     assert "The mirror moved since, so that is not why." in sentence
 
 
-def test_what_is_missing_since_it_stands_explains_it():
+def test_what_is_missing_since_it_is_stalled_explains_it():
     one, each = lacking()
     one.go(60, each=lambda: each(wait=False))
     one.go(90, each=lambda: each(moves=()))
@@ -354,7 +354,7 @@ def test_a_task_that_moved_on_with_what_is_missing_hangs_for_another_reason():
     assert "The mirror moved since, so that is not why." in one.verdict().sentence
 
 
-def test_what_is_missing_explains_its_own_topic_where_another_stands_for_another_reason():
+def test_what_is_missing_explains_its_own_topic_where_another_is_stalled_for_another_reason():
     # orders waits for what is missing since a minute; other moved on with that, and stands since; third moves.
     one = Mirrored(
         {"orders": 3, "other": 1, "third": 1},
@@ -461,7 +461,7 @@ def test_of_several_topics_that_wait_some_are_named_and_the_others_counted(count
     assert ("as well" in sentence) == bool(more)
 
 
-def test_nothing_is_said_to_wait_while_offsets_are_not_read():
+def test_nothing_is_reported_to_wait_while_offsets_are_not_read():
     one = Mirrored({"orders": 2, "new": 1}, refresh_topics_interval_s=60.0)
     one.target_ends["A.new", 0] = 3  # of another time
     one.poll()
@@ -474,7 +474,7 @@ def test_nothing_is_said_to_wait_while_offsets_are_not_read():
     assert told(one) == (Verdict.UNKNOWN, None)
 
 
-def test_a_task_that_is_not_assigned_is_still_told_of_a_mirror_that_is_down(flow):
+def test_a_task_that_is_not_assigned_is_still_reported_for_a_mirror_that_is_down(flow):
     written(flow, UNASSIGNED)
     flow.go(90, each=lambda: busy(flow, moves=()))
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
@@ -508,7 +508,7 @@ def test_a_topic_waits_for_what_has_failed_of_the_mirror(task, copy, cause):
 @pytest.mark.parametrize(
     ("lag_from", "cause"), [("offset-syncs", Cause.MIRROR_DOWN), ("connect-offsets", Cause.TASK_STUCK)]
 )
-def test_what_is_estimated_from_looks_may_be_seen_to_move_two_looks_after_all_stands(lag_from, cause):
+def test_what_is_estimated_from_polls_may_be_seen_to_move_two_polls_after_all_is_stalled(lag_from, cause):
     one = Mirrored({"orders": 2, "idle": 1}, lag_from=lag_from)
     one.poll()
     one.go(60, each=lambda: busy(one))

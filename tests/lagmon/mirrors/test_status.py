@@ -1,4 +1,4 @@
-"""What a worker's topics tell of its tasks: when that was written, by our clock, and when all of it is read."""
+"""What a worker's topics show of its tasks: when it was written, by the clock of Mirrorwatch, and when all of it is read."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class World:
 AT_THE_END = Batch([], [], ends={0: 0})
 
 
-def test_which_task_carries_what_is_known_once_all_is_read_that_the_topic_held(monkeypatch):
+def test_which_task_has_what_is_known_once_all_is_read_that_the_topic_held(monkeypatch):
     world = World(0)
     flow = world.one.flow
     world.reader = WorkerTopic(
@@ -125,7 +125,7 @@ def test_what_was_there_before_is_of_its_own_time_until_the_clocks_are_known(mon
     assert world.failed_ms == world.one.now - 360 * S
 
 
-def test_a_reader_that_begins_again_knows_the_difference_of_the_clocks(monkeypatch):
+def test_a_reader_that_starts_again_knows_the_difference_of_the_clocks(monkeypatch):
     world = World(300)
     world.read(monkeypatch, AT_THE_END, world.batch())
     failed_ms = world.failed_ms

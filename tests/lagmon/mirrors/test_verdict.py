@@ -1,4 +1,4 @@
-"""A flow's verdict where its partitions differ: which of them it is about, and what it may say of all."""
+"""A flow's verdict if its partitions differ: which of them it is about, and what it may say of all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def flow():
 
 
 @pytest.mark.parametrize(("means", "told"), [(Rewound.LATE, "orders-1: "), (Rewound.OPEN, "orders-0: ")])
-def test_one_that_is_not_known_is_told_behind_one_of_which_nothing_is_wrong(flow, means, told):
+def test_one_that_is_not_known_is_reported_behind_one_of_which_nothing_is_wrong(flow, means, told):
     at = flow.ends["orders", 0]
     flow.commit(to=at - 40)
     flow.flow.windows.take("orders", 1, (1 << 63) - 1, flow.now, live=True)  # no fact
@@ -30,7 +30,7 @@ def test_one_that_is_not_known_is_told_behind_one_of_which_nothing_is_wrong(flow
     assert verdict.sentence.startswith(told)
 
 
-def test_since_when_no_offset_is_written_holds_for_each_that_it_is_told_of(flow):
+def test_since_when_no_offset_is_written_holds_for_each_that_it_is_reported_for(flow):
     first = flow.now
     flow.go(20, each=lambda: busy(flow, commits=(1,)))
     flow.go(90, each=lambda: busy(flow, commits=()))
@@ -43,7 +43,7 @@ def test_since_when_no_offset_is_written_holds_for_each_that_it_is_told_of(flow)
 
 
 @pytest.mark.parametrize(("away", "cause"), [("A", Cause.SOURCE_DOWN), ("B", Cause.TARGET_DOWN)])
-def test_what_is_not_known_because_a_cluster_does_not_answer_is_told_with_that(flow, away, cause):
+def test_what_is_not_known_because_a_cluster_does_not_answer_is_reported_with_that(flow, away, cause):
     lag = flow.a if away == "A" else flow.b
     since = instant_text(flow.now)
     lag.note_answer(flow.now, f"cluster {away}: no broker answers.")

@@ -1,4 +1,4 @@
-"""A flow with a cluster whose topics are not known: there is an answer, and it says why nothing is known."""
+"""A flow with a cluster whose topics are unknown: there is an answer, and it says why nothing is known."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_source_that_shows_no_topic_may_lack_a_right():
     )
 
 
-def test_copies_that_are_not_listed_are_a_reason_where_only_their_ends_tell():
+def test_targets_that_are_not_listed_are_a_reason_where_only_their_ends_show():
     found = Beginning("equal-offsets", LOOKED_AT, NOT_LISTED).ask()
     assert found["sentence"] == "The topics of B are not listed yet."
 

@@ -1,4 +1,4 @@
-"""A cluster that is taken up after a restart is judged as by one who looked all the time, or more mildly."""
+"""A cluster that is restored after a restart is judged as if it had been polled all the time, or more mildly."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_what_was_taken_up_is_judged_as_before(happenings):
 
 @given(looks, looks, st.sampled_from([0, 3, 60, 300, 7200]))
 @settings(deadline=None, max_examples=60)
-def test_what_happened_while_nobody_looked_is_no_reason_for_an_alarm(happenings, meanwhile, away_s):
+def test_what_happened_while_nothing_was_polled_is_no_reason_for_an_alarm(happenings, meanwhile, away_s):
     world, lag, at = begun(happenings)
     again, left = restarted(world, lag), world.now
     stopped = {
@@ -176,7 +176,7 @@ def test_what_happened_while_nobody_looked_is_no_reason_for_an_alarm(happenings,
             assert since_ms <= world.now - again.policy.stopped_after_ms
 
 
-def test_a_topic_that_was_made_anew_by_a_clock_that_was_ahead_was_not_made_later_than_now():
+def test_a_topic_that_was_recreated_by_a_clock_that_was_ahead_was_not_made_later_than_now():
     world, lag, _ = begun([((5, 0, 0), ("reads all", *["nothing"] * 5))] * 4)
     ahead_ms = world.now + 3600 * S  # the brokers' clocks are right, and ours is as we begin again
     lag.note_id("t", "one", ahead_ms)
@@ -194,7 +194,7 @@ def test_a_topic_that_was_made_anew_by_a_clock_that_was_ahead_was_not_made_later
     assert told(again, world.now)["g0", "t", 0][0] is Reason.CAUGHT_UP
 
 
-def test_a_batch_after_a_long_silence_is_no_stop_at_the_first_look():
+def test_a_batch_after_a_long_silence_is_no_stop_at_the_first_poll():
     world, lag, _ = begun([((5, 0, 0), ("reads all", *["nothing"] * 5))] * 4)
     again = restarted(world, lag)
     world.now += 600 * S
@@ -213,7 +213,7 @@ def test_a_batch_after_a_long_silence_is_no_stop_at_the_first_look():
     assert (reason, since_ms) == (Reason.STOPPED, world.now - 70 * S)
 
 
-def test_after_a_short_restart_one_that_pauses_is_said_to_pause():
+def test_after_a_short_restart_one_that_pauses_is_reported_to_pause():
     world, lag, _ = begun([((5, 0, 0), ("reads all", *["nothing"] * 5))] * 4)
     again = restarted(world, lag)
     world.now += 70 * S
@@ -236,7 +236,7 @@ def test_without_what_was_known_a_group_that_stopped_is_not_known_to_have():
     assert told(again, world.now)["g0", "t", 0][0] is not Reason.STOPPED
 
 
-def test_a_topic_that_was_made_anew_meanwhile_is_known_by_its_id():
+def test_a_topic_that_was_recreated_meanwhile_is_known_by_its_id():
     world, lag, _ = begun([((5, 0, 0), ("reads some", *["nothing"] * 5))] * 4)
     lag.note_id("t", "old", world.now)
     lag.note_id("u", "same", world.now)
@@ -410,7 +410,7 @@ def answered(world, lag, *, live=True):
 
 
 @pytest.mark.parametrize("looks", [(10, 0), (1, 9), (0, 10)], ids=["before", "both", "after"])
-def test_a_group_has_its_time_to_come_back_also_where_we_began_anew_while_its_cluster_was_away(looks):
+def test_a_group_has_its_time_to_come_back_also_where_we_started_again_while_its_cluster_was_away(looks):
     world, lag, _ = begun([((5, 0, 0), ("reads some", *["nothing"] * 5))] * 4)
     without_answer(world, lag, looks=looks[0])
     again = restarted(world, lag)
@@ -433,7 +433,7 @@ def test_a_cluster_that_was_not_away_while_we_were_gives_nobody_time():
     assert told(again, world.now)["g0", "t", 0][0] is Reason.STOPPED
 
 
-def test_what_an_earlier_program_kept_tells_of_no_absence():
+def test_what_an_earlier_program_kept_shows_no_absence():
     world, lag, _ = begun([((5, 0, 0), ("reads some", *["nothing"] * 5))] * 4)
     without_answer(world, lag, looks=10)
     frames = [*frames_of(lag, contextlib.nullcontext(), cluster_id="X", now_ms=world.now)]
@@ -454,7 +454,7 @@ def many(count):
     return lag, places
 
 
-def test_many_partitions_are_copied_a_few_thousand_at_a_time():
+def test_many_partitions_are_replicated_a_few_thousand_at_a_time():
     lag, places = many(PLACES_AT_ONCE)
     held = []
 
@@ -528,7 +528,7 @@ NO_TOPICS = {"names": [], "counts": [], "ids": [], "remade": [], "held": [], "ga
         ([(HEAD, b""), (NO_TOPICS, b"")], "snapshot of positions: 0 bytes"),
     ],
 )
-def test_what_is_wrong_is_said(frames, sentence):
+def test_what_is_wrong_is_reported(frames, sentence):
     with pytest.raises(MalformedError, match=sentence):
         read_cluster(b"".join(seal(*one) for one in frames))
 
@@ -544,7 +544,7 @@ def test_what_is_wrong_is_said(frames, sentence):
         ({"gaps": [[0, 2 * one, 2 * one + 1, -1] for one in range(5)]}, "more than 4 gaps of a log"),
     ],
 )
-def test_what_is_told_wrongly_of_partitions_is_refused_in_words(told, sentence):
+def test_wrong_data_of_partitions_is_refused_in_words(told, sentence):
     lag, _ = many(1)
     document, heads = next(
         unseal(list(frames_of(lag, contextlib.nullcontext(), cluster_id="X", now_ms=NOW))[1])

@@ -80,7 +80,7 @@ def flow():
     return one.rest().go(118, each=lambda: busy(one))
 
 
-def test_a_mirror_that_stands_is_said_to_stand_as_of_the_same_time(flow):
+def test_a_stalled_mirror_is_reported_stalled_as_of_the_same_time(flow):
     flow.go(120, each=lambda: [flow.write(10, partition=partition, copied=False) for partition in (0, 1)])
     before = flow.snapshot().partitions
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
@@ -95,7 +95,7 @@ def test_a_mirror_that_stands_is_said_to_stand_as_of_the_same_time(flow):
         assert after.lag[new] == before.lag[old]
 
 
-def test_a_mirror_that_moves_is_well_at_the_first_look(flow):
+def test_a_mirror_that_moves_is_well_at_the_first_poll(flow):
     again = restarted(flow)
     again.now += 30 * S
     for partition in (0, 1):
@@ -165,7 +165,7 @@ def test_what_is_counted_of_a_loss_that_settles_is_not_counted_again_after_a_res
     assert again.flow.detectors.retention.total["orders"] == before.records == 150
 
 
-def test_what_retention_took_while_we_were_away_is_found_at_the_first_look(flow):
+def test_what_retention_took_while_we_were_away_is_found_at_the_first_poll(flow):
     flow.rest()
     again = restarted(flow)
     again.now += 600 * S
@@ -182,7 +182,7 @@ def note_ids(one, source, target):
     one.flow.note_ids("B", {"A.orders": target}, one.now)
 
 
-def test_a_topic_made_anew_while_we_were_away_is_known_by_its_id(flow):
+def test_a_topic_recreated_while_we_were_away_is_known_by_its_id(flow):
     note_ids(flow, "old", "copy")
     again = restarted(flow)
     again.now += 60 * S
@@ -279,7 +279,7 @@ def copies_lost(one):
     ]
 
 
-def test_copies_that_went_while_we_were_away_are_lost_by_number_and_told_over_one_more_restart(flow):
+def test_targets_that_went_while_we_were_away_are_lost_by_number_and_reported_over_one_more_restart(flow):
     flow.poll()
     flow.snapshot()
     flow.now += S
@@ -301,7 +301,7 @@ def test_copies_that_went_while_we_were_away_are_lost_by_number_and_told_over_on
     assert copies_lost(third) == []
 
 
-def test_copies_that_went_while_we_were_away_are_lost_where_their_ids_are_read_before_what_was_kept(flow):
+def test_targets_that_went_while_we_were_away_are_lost_where_their_ids_are_read_before_what_was_kept(flow):
     note_ids(flow, "one", "copy")
     again = Mirrored()
     again.now, again.ends = flow.now + 60 * S, flow.ends
@@ -315,7 +315,7 @@ def test_copies_that_went_while_we_were_away_are_lost_where_their_ids_are_read_b
     assert copies_lost(again) == [("orders", 0, 1300), ("orders", 1, 1300)]
 
 
-def test_a_copy_that_went_with_the_offsets_while_we_were_away_is_sent_again(flow):
+def test_a_target_that_went_with_the_offsets_while_we_were_away_is_sent_again(flow):
     note_ids(flow, "one", "copy")
     again = restarted(flow, with_offsets=False)
     again.now += 120 * S
@@ -331,7 +331,7 @@ def test_a_copy_that_went_with_the_offsets_while_we_were_away_is_sent_again(flow
     assert copies_lost(again) == []
 
 
-def test_of_a_copy_the_last_look_before_its_id_was_read_is_kept():
+def test_of_a_target_the_last_poll_before_its_id_was_read_is_kept():
     early, late = (TargetPoll(at_ms, np.array([[0], [at_ms], [at_ms]])) for at_ms in (10, 30))
     copied = CopiedLosses([], [], {}, {"orders": deque([early, late])})
     for known_ms, at_ms in ((30, [30]), (29, [10]), (9, [])):
@@ -340,7 +340,7 @@ def test_of_a_copy_the_last_look_before_its_id_was_read_is_kept():
     assert losses_document(copied, {})["ends"] == []  # its id was never read
 
 
-def test_what_the_mirror_passed_over_is_told_over_a_restart(flow):
+def test_what_the_mirror_skipped_is_reported_over_a_restart(flow):
     found = MirrorFinding(
         code=Cause.TOPIC_RECREATED, topic="orders", partition=1, at_ms=flow.now, sentence="So."
     )
@@ -414,7 +414,7 @@ def test_the_whole_of_it_can_be_read():
         (losses(ends=[["t", NOW, [0], [5], [5, 6]]]), "expected a list"),
     ],
 )
-def test_what_is_wrong_is_said(change, sentence):
+def test_what_is_wrong_is_reported(change, sentence):
     with pytest.raises(MalformedError, match=sentence):
         read_flow(seal(WHOLE | change))
 
@@ -498,7 +498,7 @@ def test_a_short_log_of_which_an_offset_came_while_we_were_away_lost_nothing(awa
     assert again.flow.detectors.retention.total["orders"] == 0
 
 
-def test_what_a_mirror_that_stood_has_passed_while_we_were_away_is_counted():
+def test_what_a_mirror_that_was_stalled_has_passed_while_we_were_away_is_counted():
     one = Mirrored(flush_s=60.0)
     one.poll()
     one.rest()
@@ -512,7 +512,7 @@ def test_what_a_mirror_that_stood_has_passed_while_we_were_away_is_counted():
     assert again.flow.detectors.retention.total["orders"] == 2 * (20300 - 500)
 
 
-def test_a_burst_after_a_pause_that_was_copied_while_we_were_away_lost_nothing():
+def test_a_burst_after_a_pause_that_was_replicated_while_we_were_away_lost_nothing():
     one = Mirrored(flush_s=60.0)
     one.poll()
     keeps_up(one, 367, first=1)

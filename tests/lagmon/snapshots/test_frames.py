@@ -76,7 +76,7 @@ def test_what_cannot_be_read_is_refused_in_words(payload, sentence):
         read(payload)
 
 
-def test_what_unpacks_to_more_than_it_tells_is_never_unpacked_whole():
+def test_what_unpacks_to_more_than_it_shows_is_never_unpacked_whole():
     bomb = framed(WHOLE, packed=zlib.compress(bytes(50_000_000)))
     with pytest.raises(MalformedError, match="not the 6 bytes of its header"):
         read(bomb)

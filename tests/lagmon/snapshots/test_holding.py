@@ -37,7 +37,7 @@ def left_out(refresh_s, *, for_s):
 
 
 @pytest.mark.parametrize("refresh_s", [2.0, 600.0])
-def test_a_topic_that_is_left_out_is_told_at_the_first_look_after_a_restart(refresh_s):
+def test_a_topic_that_is_skipped_is_reported_at_the_first_poll_after_a_restart(refresh_s):
     one = left_out(refresh_s, for_s=60 + int(refresh_s) + 60)
     before = lost(one)
     assert [each[0] for each in before] == ["filtered"]
@@ -50,7 +50,7 @@ def test_a_topic_that_is_left_out_is_told_at_the_first_look_after_a_restart(refr
     assert (told(again), lost(again)) == ((Verdict.HEALTHY, None), before)
 
 
-def test_what_was_not_told_before_a_restart_is_told_once_the_mirror_had_its_time_since():
+def test_what_was_not_reported_before_a_restart_is_reported_once_the_mirror_had_its_time_since():
     one = left_out(600.0, for_s=600)
     assert lost(one) == []
     again = taken_up(one)
@@ -83,7 +83,7 @@ def retimed(one):
     ]
 
 
-def test_what_the_target_stamped_anew_is_told_and_counted_on_after_a_restart():
+def test_what_the_target_restamped_is_reported_and_counted_on_after_a_restart():
     one = Watched().run(60)
     one.flow.note_settings("A", "orders", CREATE)
     stamped(one, 70, APPEND)
@@ -103,7 +103,7 @@ def test_what_the_target_stamped_anew_is_told_and_counted_on_after_a_restart():
     assert [each[1] for each in retimed(again)] == [before[0][1] + 2000]
 
 
-def test_an_end_that_was_kept_before_the_count_of_what_is_stamped_anew_is_of_the_same_topic():
+def test_an_end_that_was_kept_before_the_count_of_what_is_restamped_is_of_the_same_topic():
     one = Watched().run(60)
     one.flow.note_settings("A", "orders", CREATE)
     stamped(one, 70, APPEND)
@@ -136,7 +136,7 @@ def test_an_end_that_was_kept_before_the_count_of_what_is_stamped_anew_is_of_the
     assert [each[1] for each in retimed(again)] == [0]
 
 
-def test_what_came_again_is_told_for_as_long_after_a_restart():
+def test_what_was_repeated_is_reported_for_as_long_after_a_restart():
     one = Mirrored(flush_s=5.0)
     one.poll()
     one.go(120, each=lambda: busy(one), step=5, poll=10)
@@ -176,7 +176,7 @@ def of_another(one, **changes):
         (ReplicationPolicy(PolicyKind.IDENTITY), ReplicationPolicy(), ""),
     ],
 )
-def test_copies_of_other_names_are_no_topics_made_anew(before, after, others):
+def test_targets_of_other_names_are_no_topics_recreated(before, after, others):
     """The policy is corrected, and both names are there on the target: of its own, or of an older mirror."""
     one = Watched(policy=before)
     there = {f"{others}orders": 2, f"{others}other": 1}
@@ -199,7 +199,7 @@ def test_copies_of_other_names_are_no_topics_made_anew(before, after, others):
 @pytest.mark.parametrize(
     "changes", [{"lag_from": "offset-syncs"}, {"offset_storage_topic": "elsewhere"}, {"on_connect": True}]
 )
-def test_what_other_offsets_tell_of_begins_anew(changes):
+def test_what_other_offsets_show_starts_again(changes):
     one = Watched().run(30)
     again, is_believed = of_another(one, **changes)
     assert not is_believed
@@ -240,6 +240,6 @@ def test_the_whole_of_it_can_be_read_and_that_of_an_earlier_program():
         ({"again": [["t"]]}, "expected a list"),
     ],
 )
-def test_what_is_wrong_is_said(change, sentence):
+def test_what_is_wrong_is_reported(change, sentence):
     with pytest.raises(MalformedError, match=sentence):
         read_flow(seal(WHOLE | {"holding": HOLDING | change}))

@@ -1,4 +1,4 @@
-"""A source topic that was made anew, where the service is restarted before the mirror goes on in the new one."""
+"""A re-created source topic, if the service restarts before the mirror continues in the new log."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def goes_on(flow, *, to, copied):
 
 
 @pytest.mark.parametrize("restarts", [1, 2])
-def test_what_the_mirror_passes_over_after_a_restart_is_lost(restarts):
+def test_what_the_mirror_skips_after_a_restart_is_lost(restarts):
     flow = recreated(6500)
     for _ in range(restarts):
         flow = again(flow)
@@ -52,7 +52,7 @@ def test_what_the_mirror_passes_over_after_a_restart_is_lost(restarts):
 
 
 @pytest.mark.parametrize(("copied", "found"), [(500, SKIPPED), (6500, [])])
-def test_of_a_topic_made_anew_meanwhile_it_tells_though_its_id_is_read_before_the_offsets_are(copied, found):
+def test_of_a_topic_recreated_meanwhile_it_shows_though_its_id_is_read_before_the_offsets_are(copied, found):
     before = Watched().run(60)
     before.goes = set()
     before.run(20)
@@ -71,7 +71,7 @@ def test_of_a_topic_made_anew_meanwhile_it_tells_though_its_id_is_read_before_th
 
 
 @pytest.mark.parametrize(("records", "copied"), [(6500, 6500), (500, 500)])
-def test_what_the_mirror_copies_whole_after_a_restart_is_neither_lost_nor_repeated(records, copied):
+def test_what_the_mirror_replicates_whole_after_a_restart_is_neither_lost_nor_repeated(records, copied):
     flow = again(recreated(records))
     goes_on(flow, to=records, copied=copied)
     flow.goes = {"orders", "other"}
@@ -79,7 +79,7 @@ def test_what_the_mirror_copies_whole_after_a_restart_is_neither_lost_nor_repeat
     assert (told(flow), lost(flow)) == ((Verdict.HEALTHY, None), [])
 
 
-def test_what_a_mirror_copies_whole_after_a_restart_is_no_step_back_later():
+def test_what_a_mirror_replicates_whole_after_a_restart_is_no_step_back_later():
     flow = again(recreated(500))
     goes_on(flow, to=500, copied=500)
     flow.goes = {"other"}
@@ -92,7 +92,7 @@ def test_what_a_mirror_copies_whole_after_a_restart_is_no_step_back_later():
     assert flow.snapshot().rewinds == {}
 
 
-def test_what_was_copied_whole_before_a_restart_and_is_left_alone_does_not_stand():
+def test_what_was_replicated_whole_before_a_restart_and_is_left_alone_is_not_stalled():
     """Its newest offset was written before its new id was read."""
     flow = Watched().run(60)
     flow.goes = {"other"}
@@ -111,7 +111,7 @@ def test_what_was_copied_whole_before_a_restart_and_is_left_alone_does_not_stand
     assert told(flow) == (Verdict.HEALTHY, None)
 
 
-def test_that_it_is_not_known_yet_is_told_after_a_restart_for_as_long_as_before():
+def test_that_it_is_not_known_yet_is_reported_after_a_restart_for_as_long_as_before():
     flow = recreated(6500)
     before = told(flow)
     assert before[0] is Verdict.UNKNOWN
@@ -151,6 +151,6 @@ def test_the_whole_of_it_can_be_read():
         (["t", NOW, -1, [[0, 5, 1 << 60, 7, 1, 9]]], "expected a number"),
     ],
 )
-def test_what_is_wrong_is_said(row, sentence):
+def test_what_is_wrong_is_reported(row, sentence):
     with pytest.raises(MalformedError, match=sentence):
         read_flow(seal(WHOLE | losses(undecided=[row])))

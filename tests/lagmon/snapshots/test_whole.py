@@ -1,4 +1,4 @@
-"""What one process of the lag monitor hands on, and the next one takes up: by cluster and flow, once each."""
+"""What one process of the lag monitor hands on, and the next one restores: by cluster and flow, once each."""
 
 from __future__ import annotations
 
@@ -189,11 +189,11 @@ async def test_what_was_kept_of_a_flow_is_handed_on_until_its_offsets_are_read(b
     assert (await life.told())["flow:A->B"] != known["flow:A->B"]
 
 
-async def test_nothing_is_told_of_what_was_never_reached(clock):
+async def test_nothing_is_reported_for_what_was_never_reached(clock):
     assert await Life(clock).told() == {}
 
 
-async def test_a_part_that_there_is_not_is_told_to_be_none(clock):
+async def test_a_part_that_there_is_not_is_reported_to_be_none(clock):
     for part in ("cluster:C", "flow:C->D", "else", "cluster"):
         answer = await Life(clock).snapshots.answer({"question": "snapshot", "part": part})
         assert answer.head == {"part": part, "there": False}
@@ -212,7 +212,7 @@ async def test_another_cluster_behind_the_alias_takes_nothing_up(begun, known):
     assert "flow:A->B" in await life.told()  # from now on its own
 
 
-async def test_of_a_flow_that_other_offsets_tell_of_nothing_is_taken_up_and_the_clusters_are(begun, known):
+async def test_of_a_flow_that_other_offsets_show_nothing_is_taken_up_and_the_clusters_are(begun, known):
     life = begun(known)
     order = replace(life.flow.order, offsets_topic="elsewhere")
     life.flow.order = order
@@ -237,7 +237,7 @@ async def test_of_a_flow_that_other_offsets_tell_of_nothing_is_taken_up_and_the_
         (lambda parts: pack(parts | {"flow:A->B": b"MWlag\x02" + bytes(60)}), "snapshot: version 2"),
     ],
 )
-async def test_one_that_is_not_whole_is_refused_in_words_and_everything_begins_anew(
+async def test_one_that_is_not_whole_is_refused_in_words_and_everything_starts_again(
     begun, known, harm, sentence
 ):
     life = begun(harm(known))
@@ -262,7 +262,7 @@ async def test_a_part_that_says_what_it_cannot_is_refused_in_words_when_it_is_ta
     assert life.flow.topics.ids == {}
 
 
-def test_without_a_file_everything_begins_anew_in_silence(clock, tmp_path):
+def test_without_a_file_everything_starts_again_in_silence(clock, tmp_path):
     life = Life(clock)
     life.snapshots.load(tmp_path / "nothing")
     assert life.log.warnings == []
@@ -279,7 +279,7 @@ def test_a_file_that_is_too_large_is_not_read(clock, tmp_path):
     assert not path.exists()
 
 
-def test_since_when_is_told_goes_on_after_what_is_not_known_yet(clock):
+def test_since_when_is_reported_goes_on_after_what_is_not_known_yet(clock):
     mirrors = Life(clock).mirrors
     stalled, unknown = ("stalled", "mirror_down"), ("unknown", None)
     now = int(clock.wall_s() * 1000)
@@ -294,7 +294,7 @@ def test_since_when_is_told_goes_on_after_what_is_not_known_yet(clock):
 
 
 @pytest.mark.parametrize(("first", "then_s"), [("healthy", 5), ("unknown", 700)])
-def test_what_is_told_again_later_is_told_anew(clock, first, then_s):
+def test_what_is_reported_again_later_is_reported_again(clock, first, then_s):
     mirrors = Life(clock).mirrors
     stalled, now = ("stalled", "mirror_down"), int(clock.wall_s() * 1000)
     mirrors.restore_since("A->B", stalled, 1234)

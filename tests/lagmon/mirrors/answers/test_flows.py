@@ -1,4 +1,4 @@
-"""A mistake of ours at one flow: it is told, makes that flow unknown, and takes nothing from the others."""
+"""A bug with one flow: it is logged, makes that flow unknown, and does not affect the others."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def values_of(answers, wanted):
 
 
 @pytest.mark.parametrize(("where", "times"), [("snapshot", 1000), ("judging", 1000), ("documents", 1)])
-def test_the_flow_is_unknown_and_says_why_and_the_other_is_told_as_ever(two, where, times):
+def test_the_flow_is_unknown_and_says_why_and_the_other_is_reported_as_ever(two, where, times):
     two.fail_at(where, times=times)
     found = flows(two.answers)
     assert (found["A->B"]["verdict"], found["A->B"]["partitions"]) == ("healthy", 2)
@@ -92,7 +92,7 @@ def test_a_scrape_goes_without_the_topics_of_the_flow(two):
     assert set(two.wrong) == {("A->C", "no such place")}
 
 
-def test_it_is_told_once_with_where_it_came_from_at_debug_level():
+def test_it_is_reported_once_with_where_it_came_from_at_debug_level():
     clock, said = FakeClock(), io.StringIO()
     undo = logs.configure(form="json", level="debug", stream=said)
     faults = Faults(logs.get("ingest"), clock=clock)
@@ -143,7 +143,7 @@ def test_a_slot_that_was_given_back_since_its_flow_was_judged_takes_no_answer():
     assert wrong == []
 
 
-def test_since_when_is_told_with_a_verdict_that_is_given_anew_in_the_same_answer():
+def test_since_when_is_reported_with_a_verdict_that_is_given_again_in_the_same_answer():
     """As after a restart, when its offsets are read between judging and answering."""
     one = busy_for_a_minute()
     one.flow.read_to_ms = -1

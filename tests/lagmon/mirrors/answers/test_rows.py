@@ -1,4 +1,4 @@
-"""Rows of a mirror's page: what stands in one is of one moment."""
+"""Rows of a mirror's page: each is of one instant."""
 
 from __future__ import annotations
 

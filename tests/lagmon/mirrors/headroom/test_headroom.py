@@ -1,4 +1,4 @@
-"""How far retention is from overtaking a mirror: records, seconds, and what they were taken from."""
+"""How far retention is from overtaking a mirror: records, seconds, and which estimate they are from."""
 
 import math
 
@@ -64,7 +64,7 @@ def test_each_estimate(known, seconds, how):
 @pytest.mark.parametrize(
     ("age_s", "seconds", "how"), [(3550, 50.0, How.BY_RETENTION), (10, 60.0, How.BY_SPEED)]
 )
-def test_the_sooner_of_the_two_is_told(age_s, seconds, how):
+def test_the_sooner_of_the_two_is_reported(age_s, seconds, how):
     found = headroom(
         retention_ms=3600 * S, produced_ms=NOW - age_s * S, log_starts=STEPPING, mirror_per_s=0.0
     )
@@ -86,7 +86,7 @@ def test_an_age_that_is_only_a_bound_gives_a_bound(produced, age_s, seconds, how
     assert found == Headroom(600, seconds, how)
 
 
-def test_a_speed_that_is_sooner_than_a_bound_is_told():
+def test_a_speed_that_is_sooner_than_a_bound_is_reported():
     known = {"retention_ms": 3600 * S, "produced": LagKind.AT_LEAST, "mirror_per_s": 0.0}
     sooner = headroom(produced_ms=NOW, log_starts=STEPPING, **known)
     assert (sooner.seconds, sooner.how) == (60.0, How.BY_SPEED)

@@ -1,4 +1,4 @@
-"""How soon retention reaches what a mirror that stands has not copied, as its verdict tells it."""
+"""How soon retention reaches the unreplicated records of a stalled mirror, in its verdict."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def find_stalls(seconds=120, *, retention_ms=HOUR):
         (0, "any time now."),
     ],
 )
-def test_a_mirror_that_stands_is_told_with_the_time_that_is_left(retention_ms, when):
+def test_a_stalled_mirror_is_reported_with_the_time_that_is_left(retention_ms, when):
     assert f"{REACHES} orders-0 {when}" in find_stalls(retention_ms=retention_ms).verdict().sentence
 
 
-def test_of_a_mirror_that_is_well_nothing_is_told():
+def test_of_a_mirror_that_is_well_nothing_is_reported():
     one = busy_for_a_minute()
     one.flow.retention_ms["orders"] = 120 * S
     one.write(10)
@@ -41,11 +41,11 @@ def test_of_a_mirror_that_is_well_nothing_is_told():
 
 
 @pytest.mark.parametrize("retention_ms", [None, -1])
-def test_where_no_retention_is_known_and_nothing_is_deleted_nothing_is_told(retention_ms):
+def test_where_no_retention_is_known_and_nothing_is_deleted_nothing_is_reported(retention_ms):
     assert REACHES not in find_stalls(retention_ms=retention_ms).verdict().sentence
 
 
-def test_where_the_log_starts_move_their_speed_tells():
+def test_where_the_log_starts_move_their_speed_shows():
     one = find_stalls(retention_ms=-1)
 
     def each():
@@ -66,7 +66,7 @@ def test_offsets_that_are_not_written_are_nothing_that_waits():
 
 
 @pytest.mark.parametrize("moving", [False, True])
-def test_the_topic_with_the_shortest_retention_is_told_and_not_the_one_that_waits_longest(moving):
+def test_the_topic_with_the_shortest_retention_is_reported_and_not_the_one_that_waits_longest(moving):
     """Nor one of those that are deleted from all the time, as all are after a while."""
     names = [f"topic-{number}" for number in range(200)]
     late = "topic-150"

@@ -1,4 +1,4 @@
-"""Headroom by speed: the steps of a log's start against what the mirror reads."""
+"""Headroom by speed: the steps of a log start against the offsets that the mirror reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_log_that_was_never_deleted_from_has_no_speed(flow):
     assert flow.flow.starts.moving == frozenset()
 
 
-def test_two_steps_of_the_start_tell_when_it_overtakes_the_mirror(flow):
+def test_two_steps_of_the_start_show_when_it_overtakes_the_mirror(flow):
     flow.go(10, each=lambda: slow(flow))
     assert row(flow)["headroom_from"] == How.NOT_KNOWN  # one step has no speed
     flow.go(30, each=lambda: slow(flow))
@@ -59,7 +59,7 @@ def test_the_sooner_of_both_is_the_series(flow):
     assert series() == pytest.approx(10, abs=2)
 
 
-def test_a_mirror_that_stands_reads_less_the_longer_it_does(flow):
+def test_a_stalled_mirror_reads_less_the_longer_it_does(flow):
     slot = flow.slot()
     assert mirror_per_s(flow.flow.windows, slot, flow.now) == pytest.approx(50, rel=0.02)
     moving = mirror_per_s(flow.flow.windows, slot, flow.now + 60_000)

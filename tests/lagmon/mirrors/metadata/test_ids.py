@@ -1,4 +1,4 @@
-"""What is asked of a cluster for its mirrors: ids, settings in turn, and log starts at each look."""
+"""What is read from a cluster for its mirrors: ids, settings in turn, and log starts at each poll."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def test_the_first_ids_of_brokers_that_knew_of_none_are_no_other_topics(as
     assert asked.flow.flow.topics.recreated_total == {}
 
 
-async def test_settings_that_are_refused_are_told_once_and_asked_for_again_after_ten_minutes(asked):
+async def test_settings_that_are_refused_are_reported_once_and_asked_for_again_after_ten_minutes(asked):
     asked.cluster.settings = RefusedError("cluster A: no")
     await asked.run(3)
     assert len(asked.cluster.read) == SETTINGS_OF + 10  # each once
@@ -147,7 +147,7 @@ async def test_a_topic_that_is_gone_keeps_no_other_from_being_read(asked):
         (False, 2, [1, 3]),  # two in this look, the others in the next
     ],
 )
-def test_starts_of_mirrored_topics_are_read_at_each_look(monkeypatch, everywhere, most, read):
+def test_starts_of_mirrored_topics_are_read_at_each_poll(monkeypatch, everywhere, most, read):
     monkeypatch.setattr(position_polls, "STARTS_AT_ONCE", most)
     flow = Mirrored({"orders": 3})
     flow.a.note_topics({"__mine": 1, "orders": 3})

@@ -1,4 +1,4 @@
-"""What ids, ends and settings of a flow's topics prove: made anew on either side, left out whole, retimed."""
+"""What ids, ends and settings of a flow's topics prove: re-created on either side, skipped whole, retimed."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def flow():
     return Watched().run(60)
 
 
-def test_what_the_target_held_before_it_was_made_anew_is_lost_by_partition(flow):
+def test_what_the_target_held_before_it_was_recreated_is_lost_by_partition(flow):
     flow.remake_target()
     flow.run(10)
     assert told(flow) == (Verdict.HEALTHY, None)  # it moves; the loss stands beside that
@@ -103,7 +103,7 @@ def test_what_the_target_held_before_it_was_made_anew_is_lost_by_partition(flow)
     assert lost(flow) == []
 
 
-def test_a_target_that_was_empty_when_it_was_made_anew_lost_nothing():
+def test_a_target_that_was_empty_when_it_was_recreated_lost_nothing():
     flow = Watched()
     flow.goes = {"other"}
     flow.run(60)
@@ -115,7 +115,7 @@ def test_a_target_that_was_empty_when_it_was_made_anew_lost_nothing():
 
 
 @pytest.mark.parametrize("is_told_before", [True, False])
-def test_a_log_that_was_filled_and_made_anew_between_two_looks_leaves_no_standstill(is_told_before):
+def test_a_log_that_was_filled_and_recreated_between_two_polls_leaves_no_stall(is_told_before):
     """The mirror's only offset may be one of the new log, which it has copied whole: it stands for nothing."""
     flow = Watched({"late": 1, "other": 1})
     flow.run(60)
@@ -152,7 +152,7 @@ def test_an_offset_of_which_it_is_not_known_whether_it_is_of_the_old_log_is_a_su
     assert found == ([(Cause.TOPIC_RECREATED, "late", 400, 399)] if is_suspected else [])
 
 
-def test_both_made_anew_while_the_copy_was_not_listed_lose_what_was_passed_over_and_stand_for_nothing(flow):
+def test_both_recreated_while_the_target_was_not_listed_lose_what_was_skipped_and_stand_for_nothing(flow):
     """The mirror's last offset was written before the new id was read, and there is no traffic since."""
     flow.goes = {"other"}
     flow.run(20)
@@ -176,7 +176,7 @@ def test_both_made_anew_while_the_copy_was_not_listed_lose_what_was_passed_over_
     assert found == [(side, partition, 6000) for side in ("source", "target") for partition in (0, 1)]
 
 
-def test_copies_that_are_sent_again_are_not_lost(flow):
+def test_targets_that_are_sent_again_are_not_lost(flow):
     flow.remake_target()
     flow.run(10)
     assert len(lost(flow)) == 2
@@ -195,7 +195,7 @@ def test_a_log_that_was_deleted_from_before_counts_from_its_start(flow):
     assert [one[3] for one in lost(flow)] == [6000, 6000]
 
 
-def test_a_look_at_the_new_topic_before_its_id_is_read_does_not_count():
+def test_a_poll_at_the_new_topic_before_its_id_is_read_does_not_count():
     ends, flow = TargetEnds(), Watched().run(30)
     ends.note(flow.flow, flow.snapshot().partitions)
     known_ms = flow.now
@@ -209,7 +209,7 @@ def test_a_look_at_the_new_topic_before_its_id_is_read_does_not_count():
 
 
 @pytest.mark.parametrize("after", [1, 10, 25])
-def test_a_source_made_anew_under_a_running_mirror_stays_silent(flow, after):
+def test_a_source_recreated_under_a_running_mirror_stays_silent(flow, after):
     # All of it is copied: N falls and begins anew, whether or not the id is read before that shows.
     flow.remake_source()
     flow.run(after, poll=100)
@@ -224,7 +224,7 @@ def test_a_source_made_anew_under_a_running_mirror_stays_silent(flow, after):
 
 
 @pytest.mark.parametrize("records", [40, 9000])
-def test_a_new_log_that_is_copied_before_its_id_is_read_and_then_left_alone_stays_silent(flow, records):
+def test_a_new_log_that_is_replicated_before_its_id_is_read_and_then_left_alone_stays_silent(flow, records):
     # The offset that N has is one of the new log, though it was written before anybody knew of that.
     flow.goes = {"other"}
     flow.run(20)
@@ -292,7 +292,7 @@ def test_the_last_offset_of_the_old_log_may_be_written_once_the_new_one_is_there
     assert Verdict.LOSING not in seen
 
 
-def test_a_source_made_anew_and_left_empty_is_told_and_nothing_else(flow):
+def test_a_source_recreated_and_left_empty_is_reported_and_nothing_else(flow):
     flow.goes = {"other"}
     flow.remake_source()
     flow.run(60)
@@ -312,7 +312,7 @@ def stand_and_remake(flow, *, records, s=20):
 
 @pytest.mark.parametrize("poll", [1, 10])
 @pytest.mark.parametrize("more", [1, 500, 30_000])
-def test_a_source_made_anew_and_longer_while_the_mirror_stood_loses_all_up_to_n(flow, more, poll):
+def test_a_source_recreated_and_longer_while_the_mirror_was_stalled_loses_all_up_to_n(flow, more, poll):
     stand_and_remake(flow, records=6000 + more)
     # It goes on at N + 1 of the new log.
     for partition in (0, 1):
@@ -327,7 +327,7 @@ def test_a_source_made_anew_and_longer_while_the_mirror_stood_loses_all_up_to_n(
 
 
 @pytest.mark.parametrize("records", [10, 5999])
-def test_a_source_made_anew_and_shorter_while_the_mirror_stood_loses_nothing(flow, records):
+def test_a_source_recreated_and_shorter_while_the_mirror_was_stalled_loses_nothing(flow, records):
     stand_and_remake(flow, records=records)
     for partition in (0, 1):
         flow.target_ends["A.orders", partition] += records
@@ -337,7 +337,7 @@ def test_a_source_made_anew_and_shorter_while_the_mirror_stood_loses_nothing(flo
     assert (told(flow), lost(flow)) == ((Verdict.HEALTHY, None), [])
 
 
-def test_all_of_a_new_log_between_two_offsets_is_told_by_the_targets_growth():
+def test_all_of_a_new_log_between_two_offsets_is_reported_by_the_targets_growth():
     # Offsets each 60 s: the new log grew past N within one of them, and the mirror ran all the time.
     flow = Watched(flush_s=60.0)
     beat = {"n": 0}
@@ -363,7 +363,7 @@ def test_all_of_a_new_log_between_two_offsets_is_told_by_the_targets_growth():
     assert told(flow) == (Verdict.HEALTHY, None)
 
 
-def test_it_is_not_known_for_two_cadences_and_a_look_and_then_it_stands(flow):
+def test_it_is_not_known_for_two_cadences_and_a_poll_and_then_it_is_stalled(flow):
     stand_and_remake(flow, records=9000, s=10)
     assert told(flow) == (Verdict.UNKNOWN, Cause.TOPIC_RECREATED)
     assert "skips its start" in flow.verdict().sentence
@@ -372,7 +372,7 @@ def test_it_is_not_known_for_two_cadences_and_a_look_and_then_it_stands(flow):
     assert "lag 18,000 records" in flow.verdict().sentence
 
 
-def test_a_topic_that_was_away_for_long_before_it_was_made_anew(flow):
+def test_a_topic_that_was_away_for_long_before_it_was_recreated(flow):
     flow.goes = {"other"}
     flow.run(10)
     flow.a.note_topics({"other": 1}, flow.now)
@@ -407,7 +407,7 @@ def leave_out(flow, seconds):
 
 
 @pytest.mark.parametrize("seconds", [10, 300])
-def test_a_topic_that_was_left_out_of_a_list_for_a_moment_is_the_same_as_before(flow, seconds):
+def test_a_topic_that_was_missing_from_a_list_for_a_moment_is_the_same_as_before(flow, seconds):
     topic_id = leave_out(flow, seconds)
     flow.ids["A"]["orders"] = topic_id
     seen = set()
@@ -450,12 +450,12 @@ def test_of_a_compacted_topic_it_is_a_suspicion(flow):
         (PartitionPoll(0, 1100, 1100, 1103, 1), StartOutcome.SKIPPED),  # three came twice
     ],
 )
-def test_the_targets_growth_tells_what_became_of_the_beginning(seen, outcome):
+def test_the_targets_growth_shows_what_became_of_the_start(seen, outcome):
     base = Base(next_offset=1000, at_ms=0, target_end=1000, sure=True)
     assert judge_start(base, seen) is outcome
 
 
-def test_a_topic_that_is_left_out_whole_is_lost_by_partition():
+def test_a_topic_that_is_skipped_whole_is_lost_by_partition():
     flow = Watched(refresh_topics_interval_s=2.0)
     flow.goes = {"other"}
     flow.run(60)
@@ -486,7 +486,7 @@ def test_a_topic_of_aborted_transactions_alone_is_not_lost_to_a_mirror_that_leav
     assert one.sentence.endswith("They may all be of aborted transactions, which it does not replicate.")
 
 
-def test_more_topics_made_anew_at_once_than_are_listed_are_all_known():
+def test_more_topics_recreated_at_once_than_are_listed_are_all_known():
     topics = {f"t{number:03}": 1 for number in range(150)}
     flow = Mirrored(topics)
     flow.poll()
@@ -510,7 +510,7 @@ def test_more_topics_made_anew_at_once_than_are_listed_are_all_known():
     assert counts.tolist() == [1] * 150
 
 
-def test_a_topic_that_the_mirror_has_yet_to_find_is_not_left_out():
+def test_a_topic_that_the_mirror_has_yet_to_find_is_not_skipped():
     flow = Watched(refresh_topics_interval_s=600.0)
     flow.goes = {"other"}
     flow.write(10, copied=False)
@@ -521,7 +521,7 @@ def test_a_topic_that_the_mirror_has_yet_to_find_is_not_left_out():
     assert [one[0] for one in lost(flow)] == ["filtered"]
 
 
-def test_nothing_is_left_out_while_the_mirror_stands():
+def test_nothing_is_skipped_while_the_mirror_is_stalled():
     flow = Watched(refresh_topics_interval_s=2.0)
     flow.stand()
     assert lost(flow) == []
@@ -539,7 +539,7 @@ def stamped(flow, seconds, settings):
         flow.run(10)
 
 
-def test_a_target_that_stamps_records_anew_alters_what_comes_from_then_on(flow):
+def test_a_target_that_restamps_records_alters_what_comes_from_then_on(flow):
     flow.flow.note_settings("A", "orders", CREATE)
     stamped(flow, 10, CREATE)
     assert flow.snapshot().findings == ()
@@ -600,7 +600,7 @@ def test_new_partitions_with_records_are_a_stall_once_they_are_due():
     [([2], {"partition_missing", "not_mirrored"}), ([0, 2], {"not_mirrored"}), ([], set())],
     ids=["only there", "elsewhere too", "nothing"],
 )
-def test_why_records_wait_is_not_told_later_than_that_they_do_though_lists_are_older(waiting, due):
+def test_why_records_wait_is_not_reported_later_than_that_they_do_though_lists_are_older(waiting, due):
     topics = MirrorTopics(Watched().flow.order.flow)
     topics.note_source({"orders": 3})
     for at_ms in (NOW, NOW + 301 * S):
@@ -694,7 +694,7 @@ def test_of_topics_that_went_the_last_are_remembered():
     assert len(one.flow.topics.ids) == len(one.flow.topics.ids_at_ms) == MOST_IDS_GONE
 
 
-def test_of_a_log_whose_end_is_not_known_nothing_is_said_to_wait():
+def test_of_a_log_whose_end_is_not_known_nothing_is_reported_to_wait():
     one = Mirrored({"orders": 1})
     one.flow.topics.note_source(one.a.topics)
     (row,) = one.flow_rows()
@@ -733,7 +733,7 @@ def test_sentences_about_one_say_one():
     assert "No offset stored for orders-0 since" in alone.verdict().sentence
 
 
-def test_where_the_mirror_was_when_copies_went_is_kept_for_as_long_as_they_are_told(flow):
+def test_where_the_mirror_was_when_targets_went_is_kept_for_as_long_as_they_are_reported(flow):
     flow.remake_target()
     flow.run(10)
     assert len(flow.flow.detectors.recreated.kept()[2]) == 2
@@ -741,7 +741,7 @@ def test_where_the_mirror_was_when_copies_went_is_kept_for_as_long_as_they_are_t
     assert flow.flow.detectors.recreated.kept()[2] == {}
 
 
-def test_a_topic_made_anew_that_went_for_good_is_not_followed_for_ever(flow):
+def test_a_recreated_topic_that_went_for_good_is_not_followed_for_ever(flow):
     flow.goes = {"other"}
     flow.remake_source(records=5)
     flow.run(20)
@@ -770,7 +770,7 @@ def of_unknown_version(*, copy="A.billing.internal", **settings):
     return one
 
 
-def test_a_topic_of_which_the_mirrors_version_would_tell_counts_once_it_is_seen_to_be_carried():
+def test_a_topic_of_which_the_mirrors_version_would_show_counts_once_it_is_seen_to_be_replicated():
     one = of_unknown_version(copy="A.more", refresh_topics_interval_s=2.0)
 
     def each():
@@ -788,7 +788,7 @@ def test_a_topic_of_which_the_mirrors_version_would_tell_counts_once_it_is_seen_
     assert told(one) == (Verdict.STALLED, Cause.TOPIC_MISSING)
 
 
-def test_a_copy_shows_that_it_is_carried_but_for_one_that_has_its_topics_own_name():
+def test_a_target_shows_that_it_is_replicated_but_for_one_that_has_its_topics_own_name():
     assert OWN in of_unknown_version().flow.topics.remote
     identity = ReplicationPolicy(PolicyKind.IDENTITY)
     one = of_unknown_version(copy=OWN, policy=identity)

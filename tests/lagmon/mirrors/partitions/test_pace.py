@@ -1,4 +1,4 @@
-"""How often a worker writes offsets, with MirrorMaker's default of a minute: restarts, crashes, quiet tails."""
+"""How often a worker writes offsets, with MirrorMaker's default of a minute: restarts, crashes, idle tails."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_mirror_that_dies_after_its_first_offsets_is_down_when_it_would_be_aft
 
 
 @pytest.mark.parametrize("lag_from", ["equal-offsets", "group"])
-def test_what_is_no_offset_of_a_worker_tells_no_pace_by_one(lag_from):
+def test_what_is_no_offset_of_a_worker_shows_no_pace_by_one(lag_from):
     one = minutely(lag_from=lag_from, group="mm1")
     goes_on(one, 25, writes_at=lambda at: at == 25)
     one.write(20, copied=False)
@@ -134,7 +134,7 @@ def test_records_that_stay_behind_at_rest_are_lag_however_well_others_go_on(into
 
 
 @pytest.mark.parametrize("phase_s", [0, 25, 50])
-def test_of_a_task_that_stands_a_record_now_and_then_is_no_quiet_tail(phase_s):
+def test_of_a_stalled_task_a_record_now_and_then_is_no_quiet_tail(phase_s):
     # Each record comes when the one before could pass for a tail.
     one = minutely({"orders": 1, "bookings": 1})
     begun, said = one.now, []
@@ -155,7 +155,7 @@ def test_of_a_task_that_stands_a_record_now_and_then_is_no_quiet_tail(phase_s):
     assert set(said[stalled:]) == {(Verdict.STALLED, Cause.TASK_STUCK)}
 
 
-def test_of_a_task_that_stands_what_comes_behind_a_quiet_tail_is_a_stall():
+def test_of_a_stalled_task_what_comes_behind_a_quiet_tail_is_a_stall():
     one = minutely({"orders": 2, "bookings": 1})
     goes_on(one, FLUSH_S, writes_at=flushes, of=[*ORDERS, ("bookings", 0)])
     one.write(1, "bookings", record=False)
@@ -188,7 +188,7 @@ def test_a_worker_that_dies_after_many_crashes_is_down_by_its_settings_too():
     assert STOPPED_S < first(said, Verdict.STALLED) <= STOPPED_S + 20
 
 
-def test_a_worker_that_is_said_to_write_often_and_does_not_is_given_the_time_that_it_takes():
+def test_a_worker_that_is_configured_to_write_often_and_does_not_is_given_the_time_that_it_takes():
     one = minutely(flush_s=5.0)
     said = goes_on(one, 10 * FLUSH_S, writes_at=flushes)
     assert one.snapshot().partitions.cadence_ms == FLUSH_S * S
@@ -221,14 +221,14 @@ def test_where_settings_do_not_say_it_a_worker_is_as_quick_as_it_is_seen_to_be(f
         ({}, {"lag_from": "group", "group": "mm1"}, False),
     ],
 )
-def test_whose_flush_is_said(flow, how, is_said):
+def test_whose_flush_is_configured(flow, how, is_said):
     order = order_of(Flow("A", "B", **flow), **how)
     assert order.flush_is_configured is is_said
     assert read_mirror(write_mirror(order)).flush_is_configured is is_said
 
 
 @pytest.mark.parametrize("flush_ms", [0, 86_400_000, (1 << 62), (1 << 63) - 1])
-def test_a_flow_is_judged_whatever_its_worker_is_told_of_when_to_write(flush_ms):
+def test_a_flow_is_judged_whatever_its_worker_is_reported_for_when_to_write(flush_ms):
     one = Mirrored(flush_s=flush_ms / 1000)
     one.poll()
     for _ in range(8):

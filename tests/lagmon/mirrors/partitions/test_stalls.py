@@ -1,4 +1,4 @@
-"""An offset stands where there was more to copy for long enough; its copy, where two looks found the same end."""
+"""An offset is stalled if there was more to replicate for long enough; a target, if two polls found one end."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def seen(one):
     return bool(found.offset[0]), bool(found.copy[0])
 
 
-def test_a_mirror_that_copies_nothing_stands_with_its_copy(flow):
+def test_a_mirror_that_replicates_nothing_is_stalled_with_its_target(flow):
     flow.go(40, each=lambda: flow.write(100, copied=False))
     assert seen(flow) == (True, True)
 
 
-def test_of_a_mirror_that_copies_on_only_the_offset_stands(flow):
+def test_of_a_mirror_that_replicates_on_only_the_offset_stands(flow):
     flow.go(40, each=lambda: flow.write(100))
     assert seen(flow) == (True, False)
 
 
-def test_nothing_stands_before_there_was_more_to_copy(flow):
+def test_nothing_is_stalled_before_there_was_more_to_replicate(flow):
     flow.go(300)
     flow.write(100, copied=False)
     flow.go(10)
@@ -48,7 +48,7 @@ def test_nothing_stands_before_there_was_more_to_copy(flow):
     assert seen(flow) == (True, True)
 
 
-def test_what_came_in_a_gap_between_two_looks_at_the_copy_is_no_growth_since(flow):
+def test_what_came_in_a_gap_between_two_polls_at_the_target_is_no_growth_since(flow):
     # Copied just after the last offset; then neither the copy nor anything else is looked at for ten minutes.
     flow.write(100)
     flow.now += 600 * S
@@ -59,7 +59,7 @@ def test_what_came_in_a_gap_between_two_looks_at_the_copy_is_no_growth_since(flo
 
 
 @pytest.mark.parametrize("away", ["offsets", "copy"])
-def test_nothing_stands_by_what_is_not_read(flow, away):
+def test_nothing_is_stalled_by_what_is_not_read(flow, away):
     read_to_ms = flow.flow.read_to_ms
     if away == "copy":
         flow.b.heads.note = lambda *_: None
@@ -73,7 +73,7 @@ def test_nothing_stands_by_what_is_not_read(flow, away):
     assert not found.copy[0]
 
 
-def test_where_there_is_no_copy_the_offset_tells():
+def test_where_there_is_no_target_the_offset_shows():
     one = Mirrored({"orders": 1}, target={"elsewhere": 1})
     one.poll()
 

@@ -1,4 +1,4 @@
-"""A mirror before the end of a quiet log: whether there is anything left to copy is looked up, not guessed."""
+"""A mirror before the end of an idle log: whether records are left is read from the log, not guessed."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_where_the_log_holds_nothing_more_the_mirror_has_all_there_is(isolation)
     assert (tail, one.verdict().lag) == (1, 0)
 
 
-def test_where_the_log_holds_a_record_the_mirror_has_stalled_and_is_looked_at_once():
+def test_where_the_log_holds_a_record_the_mirror_has_stalled_and_is_polled_once():
     one, asked = quiet(), 0
     for _ in range(30):
         one.go(10)
@@ -90,7 +90,7 @@ def test_where_the_log_holds_a_record_the_mirror_has_stalled_and_is_looked_at_on
     assert (one.verdict().verdict, asked) == (Verdict.STALLED, 1)
 
 
-def test_what_is_copied_behind_it_goes_on_as_before():
+def test_what_is_replicated_behind_it_goes_on_as_before():
     one = quiet()
     one.go(30)
     assert looked(one, record=False) == 1
@@ -311,7 +311,7 @@ def test_of_a_log_that_may_not_be_read_it_is_unknown_whether_the_mirror_is_behin
     assert told(one) == (Verdict.STALLED, Cause.FILTERED)
 
 
-def test_a_refused_log_that_the_mirror_has_copied_to_its_end_is_well():
+def test_a_refused_log_that_the_mirror_has_replicated_to_its_end_is_well():
     one = refused(0)
     goes_on(one, 300, "other")
     assert told(one) == (Verdict.HEALTHY, None)
@@ -335,7 +335,7 @@ def test_a_refused_log_that_keeps_growing_behind_the_offset_is_a_stall_and_stays
     assert Verdict.LOSING not in said
 
 
-def test_what_is_wrong_elsewhere_goes_first_and_the_missing_permission_is_told_beside_it():
+def test_what_is_wrong_elsewhere_goes_first_and_the_missing_permission_is_reported_with_it():
     one = refused(1)
     one.write(5, "other", copied=False)
     one.go(200)

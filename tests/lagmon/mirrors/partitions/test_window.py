@@ -28,7 +28,7 @@ def busy(one, *, partitions=(0, 1), commits=(0, 1), copied=True):
         one.commit(partition=partition)
 
 
-def test_a_mirror_that_keeps_up_has_no_lag_however_old_the_look_at_the_log_is(flow):
+def test_a_mirror_that_keeps_up_has_no_lag_however_old_the_poll_at_the_log_is(flow):
     assert told(flow) == (Verdict.HEALTHY, None)
     assert flow.verdict().lag == 0
     # The last look is 9 s old and the mirror 900 records past the end seen then: still no lag, and no doubt.
@@ -56,7 +56,7 @@ def test_lag_is_taken_when_the_offset_was_written_and_not_a_flush_later():
     assert worst <= 2
 
 
-def test_a_real_lag_is_told_in_records_and_seconds_of_that_time(flow):
+def test_a_real_lag_is_reported_in_records_and_seconds_of_that_time(flow):
     def behind():
         busy(flow, commits=())
         flow.commit(to=flow.ends["orders", 0] - 700)
@@ -90,7 +90,7 @@ def test_no_verdict_inside_twice_the_cadence_then_stalled():
     assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
 
 
-def test_a_worker_that_was_started_anew_does_not_keep_to_shorter_times():
+def test_a_worker_that_was_restarted_does_not_keep_to_shorter_times():
     # It writes offsets at each end too: one that writes each minute is no quicker for it, and does not stand.
     one = Mirrored(flush_s=60.0)
     one.poll()
@@ -135,7 +135,7 @@ def test_more_records_under_way_each_time_are_no_falling_behind_and_seconds_are(
     assert Verdict.LATE in watched(lambda turn: 300 * turn)
 
 
-def test_a_mirror_that_stands_is_down_and_its_lag_grows_until_it_is_back(flow):
+def test_a_stalled_mirror_is_down_and_its_lag_grows_until_it_is_back(flow):
     began = flow.now
     flow.go(90, each=lambda: busy(flow, commits=(), copied=False))
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
@@ -146,19 +146,19 @@ def test_a_mirror_that_stands_is_down_and_its_lag_grows_until_it_is_back(flow):
     assert told(flow) == (Verdict.HEALTHY, None)
 
 
-def test_some_partitions_that_stand_while_others_move_are_a_stuck_task(flow):
+def test_some_partitions_that_are_stalled_while_others_move_are_a_stuck_task(flow):
     flow.go(60, each=lambda: busy(flow, commits=(1,)) or flow.target_ends.update({("A.orders", 0): 6000}))
     assert told(flow) == (Verdict.STALLED, Cause.TASK_STUCK)
     assert "1 partition of orders" in flow.verdict().sentence
 
 
-def test_offsets_that_stand_while_the_target_advances_are_not_committed_and_no_stall(flow):
+def test_offsets_that_do_not_move_while_the_target_advances_are_not_committed_and_no_stall(flow):
     flow.go(90, each=lambda: busy(flow, commits=()))
     assert told(flow) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
     assert "replicate them again" in flow.verdict().sentence
 
 
-def test_one_that_stops_to_copy_after_it_stopped_to_commit_is_a_stall(flow):
+def test_one_that_stops_to_replicate_after_it_stopped_to_commit_is_a_stall(flow):
     flow.go(90, each=lambda: busy(flow, commits=()))
     flow.go(60, each=lambda: busy(flow, commits=(), copied=False))
     assert told(flow) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
@@ -166,7 +166,7 @@ def test_one_that_stops_to_copy_after_it_stopped_to_commit_is_a_stall(flow):
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
 
 
-def test_a_mirror_that_died_after_it_copied_for_a_while_without_offsets_is_a_stall():
+def test_a_mirror_that_died_after_it_replicated_for_a_while_without_offsets_is_a_stall():
     one = Mirrored(flush_s=60.0)
     one.poll()
     beat = {"n": 0}
@@ -219,7 +219,7 @@ def test_an_idle_partition_of_a_mirror_that_is_down_is_no_quiet_tail(flow):
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
 
 
-def test_retention_that_overtakes_is_told_with_the_exact_number_of_each_partition(flow):
+def test_retention_that_overtakes_is_reported_with_the_exact_number_of_each_partition(flow):
     stood = flow.ends["orders", 0]
     flow.go(60, each=lambda: busy(flow, commits=(), copied=False))
     flow.starts = {("orders", 0): stood + 4321, ("orders", 1): stood}
@@ -239,7 +239,7 @@ def test_retention_that_overtakes_is_told_with_the_exact_number_of_each_partitio
     assert flow.flow.detectors.retention.total["orders"] == 4400
 
 
-def test_what_was_copied_after_the_last_offsets_is_no_loss_and_counted_once(flow):
+def test_what_was_replicated_after_the_last_offsets_is_no_loss_and_counted_once(flow):
     stood = flow.ends["orders", 0]
     flow.write(22)  # copied, and not committed when the mirror froze
     flow.go(60, each=lambda: busy(flow, commits=(), copied=False))
@@ -270,7 +270,7 @@ def test_an_offset_that_goes_back_repeats(flow):
     assert told(flow) == (Verdict.REPEATING, Cause.DUPLICATING)
 
 
-def test_a_topic_made_anew_is_told_by_its_id_and_is_no_repetition(flow):
+def test_a_recreated_topic_is_reported_by_its_id_and_is_no_repetition(flow):
     flow.flow.note_ids("A", {"orders": "one"}, flow.now)
     flow.a.note_id("orders", "one", flow.now)
     flow.now += S
@@ -293,14 +293,14 @@ def test_a_topic_made_anew_is_told_by_its_id_and_is_no_repetition(flow):
     assert "made anew" not in flow.verdict().sentence
 
 
-def test_the_side_that_was_made_anew_is_told(flow):
+def test_the_side_that_was_recreated_is_reported(flow):
     flow.flow.note_ids("B", {"A.orders": "one"}, flow.now)
     flow.flow.note_ids("B", {"A.orders": "two"}, flow.now)
     assert [one.side for one in flow.flow.topics.recreations] == ["target"]
     assert "A.orders on B was re-created" in flow.snapshot().findings[0].sentence
 
 
-def test_a_partition_that_the_target_lacks_explains_what_stands():
+def test_a_partition_that_the_target_lacks_explains_what_is_stalled():
     one = Mirrored({"orders": 2}, target={"A.orders": 1})
     one.poll()
     one.go(60, each=lambda: both(one))
@@ -317,7 +317,7 @@ def test_a_partition_that_the_target_lacks_explains_what_stands():
         (False, True, Cause.TOPIC_MISSING),
     ],
 )
-def test_a_copy_that_the_mirror_has_made_since_topics_were_listed_explains_nothing(
+def test_a_target_that_the_mirror_has_made_since_topics_were_listed_explains_nothing(
     writes_on, is_listed_again, cause
 ):
     one = Mirrored({"orders": 1}, target={"A.other": 1})
@@ -381,7 +381,7 @@ def test_a_topic_that_never_had_a_record_is_not_missed():
     assert told(one) == (Verdict.HEALTHY, None)
 
 
-def test_nothing_is_said_before_the_offsets_are_read_nor_when_they_are_read_no_more(flow):
+def test_nothing_is_reported_before_the_offsets_are_read_nor_when_they_are_read_no_more(flow):
     fresh = Mirrored()
     fresh.poll()
     fresh.flow.read_to_ms = -1
@@ -413,7 +413,7 @@ def test_a_worker_that_writes_offsets_all_the_time_is_judged_like_any_other():
     assert told(one) == (Verdict.HEALTHY, None)
 
 
-def test_an_offset_of_a_topic_that_the_flow_leaves_out_says_nothing():
+def test_an_offset_of_a_topic_that_the_flow_skips_says_nothing():
     # It stays in the worker's topic for good, and the source goes on to write to its own.
     one = Mirrored({"orders": 1, "old": 1}, topic_filter=TopicFilter("orders", "", None))
     one.poll()
@@ -443,7 +443,7 @@ def test_offsets_that_were_taken_away_and_come_back_in_another_order_are_of_thei
     ]
 
 
-def test_the_largest_offset_that_a_record_can_tell_is_no_fact_and_ends_no_reader(flow):
+def test_the_largest_offset_that_a_record_can_show_is_no_fact_and_ends_no_reader(flow):
     flow.flow.windows.take("orders", 0, (1 << 63) - 1, flow.now, live=True)
     flow.poll()
     assert told(flow) == (Verdict.UNKNOWN, None)

@@ -1,4 +1,4 @@
-"""Readers of a worker's topics, of offsets and of states, where such a topic is made anew or grows."""
+"""Readers of a worker's topics, of offsets and of states, if such a topic is re-created or grows."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def world(monkeypatch):
     return World(monkeypatch)
 
 
-def test_a_topic_of_offsets_that_was_made_anew_is_opened_anew_and_read_from_its_start(world):
+def test_a_topic_of_offsets_that_was_recreated_is_reopened_and_read_from_its_start(world):
     reader = world.reader()
     world.one.b.note_id(OFFSETS, "first", world.one.now)
     consumer = world.go(reader, 120)
@@ -130,7 +130,7 @@ def test_a_topic_of_offsets_that_was_made_anew_is_opened_anew_and_read_from_its_
     assert world.one.flow.read_to_ms == world.one.now
 
 
-def test_a_topic_of_offsets_that_lost_its_end_is_read_anew_and_what_it_had_is_not_taken_for_new(world):
+def test_a_topic_of_offsets_that_lost_its_end_is_read_again_and_what_it_had_is_not_taken_for_new(world):
     reader = world.reader()
     consumer = world.go(reader, 120)
     lag = world.one.verdict().lag
@@ -163,7 +163,7 @@ async def test_reading_ends_where_a_log_has_lost_its_end(world, kind, monkeypatc
 
 @pytest.mark.parametrize("kind", [MirrorOffsets, WorkerTopic])
 @pytest.mark.parametrize("change", ["another id", "more partitions"])
-async def test_reading_ends_with_our_own_error_so_that_the_topic_is_opened_anew(world, kind, change):
+async def test_reading_ends_with_our_own_error_so_that_the_topic_is_reopened(world, kind, change):
     reader = world.reader(kind)
     with world.lock:
         world.one.b.note_id(reader.topic, "first", world.one.now)

@@ -1,4 +1,4 @@
-"""A mirror judged by equal offsets: the copy's end against the source's, and a copy that has more than it may."""
+"""A mirror judged by equal offsets: the target's end against the source's, and a target with too much."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def busy(one, *, partitions=(0, 1), copied=(0, 1)):
         one.write(100, partition=partition, copied=partition in copied)
 
 
-def test_a_copy_that_ends_where_its_source_does_has_no_lag(linked):
+def test_a_target_that_ends_where_its_source_does_has_no_lag(linked):
     assert told(linked) == (Verdict.HEALTHY, None)
     assert linked.verdict().lag == 0
     assert linked.verdict().sentence == (
@@ -92,7 +92,7 @@ def test_lag_is_the_difference_of_the_ends_at_the_same_time():
     assert verdict.lag_s == pytest.approx(2.5, abs=0.1)
 
 
-def test_a_mirror_that_stands_is_stalled_and_never_called_one_that_does_not_commit(linked):
+def test_a_stalled_mirror_is_stalled_and_never_called_one_that_does_not_commit(linked):
     causes = set()
     for _ in range(20):
         linked.go(5, each=lambda: busy(linked, copied=()), poll=5)
@@ -103,7 +103,7 @@ def test_a_mirror_that_stands_is_stalled_and_never_called_one_that_does_not_comm
     assert told(linked) == (Verdict.HEALTHY, None)
 
 
-def test_one_partition_that_stands_is_no_quiet_tail_though_nothing_more_is_written_to_it(linked):
+def test_one_partition_that_is_stalled_is_no_quiet_tail_though_nothing_more_is_written_to_it(linked):
     linked.write(50, partition=0, copied=False)
     linked.go(120, each=lambda: busy(linked, partitions=(1,)))
     assert told(linked) == (Verdict.STALLED, Cause.TASK_STUCK)
@@ -112,7 +112,7 @@ def test_one_partition_that_stands_is_no_quiet_tail_though_nothing_more_is_writt
     assert "polls of the target still return the same end" in linked.row()["sentence"]
 
 
-def test_a_copy_that_has_more_than_its_source_is_not_without_lag(linked):
+def test_a_target_that_has_more_than_its_source_is_not_without_lag(linked):
     linked.target_ends["orders", 0] += 7
     seen = set()
     for second in range(60):
@@ -133,7 +133,7 @@ def test_a_copy_that_has_more_than_its_source_is_not_without_lag(linked):
     )
 
 
-def test_a_copy_that_runs_ahead_of_a_look_at_a_busy_source_is_no_divergence():
+def test_a_target_that_runs_ahead_of_a_poll_at_a_busy_source_is_no_divergence():
     one = Linked()
     for second in range(100):
         one.go(1, each=lambda: busy(one), poll=100)
@@ -144,14 +144,14 @@ def test_a_copy_that_runs_ahead_of_a_look_at_a_busy_source_is_no_divergence():
             assert one.verdict().lag == 0
 
 
-def test_a_copy_that_lost_its_end_or_is_copied_anew_repeats(linked):
+def test_a_target_that_lost_its_end_or_is_replicated_again_repeats(linked):
     linked.target_ends["orders", 0] = 100
     linked.go(10, each=lambda: busy(linked, copied=(1,)))
     assert told(linked) == (Verdict.REPEATING, Cause.DUPLICATING)
     assert "went back from offset 6000 to 100" in linked.verdict().sentence
 
 
-def test_what_retention_took_before_a_copy_that_stands_had_it_is_told_and_counted(linked):
+def test_what_retention_took_before_a_stalled_target_had_it_is_reported_and_counted(linked):
     stood = linked.ends["orders", 0]
     linked.go(100, each=lambda: busy(linked, copied=()))
     linked.starts = {("orders", 0): stood + 500, ("orders", 1): stood + 700}
@@ -166,7 +166,7 @@ def test_what_retention_took_before_a_copy_that_stands_had_it_is_told_and_counte
 
 
 @pytest.mark.parametrize("pause_s", [0, 300])
-def test_a_copy_that_keeps_up_with_a_short_log_lost_nothing(linked, pause_s):
+def test_a_target_that_keeps_up_with_a_short_log_lost_nothing(linked, pause_s):
     linked.go(pause_s)
     for _ in range(30):
         linked.poll(sides="b")
@@ -179,7 +179,7 @@ def test_a_copy_that_keeps_up_with_a_short_log_lost_nothing(linked, pause_s):
         linked.now += 9 * S
 
 
-def test_an_empty_copy_of_a_log_that_does_not_begin_at_0_tells_nothing():
+def test_an_empty_target_of_a_log_that_does_not_start_at_0_shows_nothing():
     one = Linked({"orders": 1})
     one.ends["orders", 0], one.starts["orders", 0] = 900, 500
     one.poll()
@@ -190,14 +190,14 @@ def test_an_empty_copy_of_a_log_that_does_not_begin_at_0_tells_nothing():
     assert told(one.go(30)) == (Verdict.HEALTHY, None)
 
 
-def test_an_empty_copy_of_a_log_from_0_lags_by_all_of_it():
+def test_an_empty_target_of_a_log_from_0_lags_by_all_of_it():
     one = Linked({"orders": 1})
     one.ends["orders", 0] = 300
     one.poll()
     assert one.go(20).verdict().lag == 300
 
 
-def test_without_copies_it_is_said_that_there_are_none():
+def test_without_targets_it_is_reported_that_there_are_none():
     one = Linked({"orders": 1}, target={"else": 1})
     one.target_ends = {("else", 0): 5}
     one.poll()
@@ -206,7 +206,7 @@ def test_without_copies_it_is_said_that_there_are_none():
     assert verdict.sentence.startswith("No target topic of the flow has records on B")
 
 
-def test_looks_that_fail_on_either_side_are_not_known_and_never_a_stall(linked):
+def test_polls_that_fail_on_either_side_are_not_known_and_never_a_stall(linked):
     linked.write(500, copied=False)
     linked.poll()
     for side in ("a", "b"):
@@ -226,7 +226,7 @@ def test_looks_that_fail_on_either_side_are_not_known_and_never_a_stall(linked):
         linked.poll()
 
 
-def test_a_partition_whose_copy_does_not_answer_is_not_known_while_the_others_are(linked):
+def test_a_partition_whose_target_does_not_answer_is_not_known_while_the_others_are(linked):
     linked.write(500, copied=False)
     del linked.target_ends["orders", 0]
     linked.go(120, each=lambda: busy(linked, partitions=(1,)))
@@ -253,7 +253,7 @@ def test_topics_come_and_go(linked):
     assert told(linked) == (Verdict.HEALTHY, None)
 
 
-def test_nothing_is_said_before_both_clusters_were_looked_at():
+def test_nothing_is_reported_before_both_clusters_were_polled():
     one = Linked()
     one.poll(sides="b")
     verdict = one.verdict()
@@ -269,7 +269,7 @@ def test_nothing_is_said_before_both_clusters_were_looked_at():
         max_size=20,
     )
 )
-def test_many_looks_at_once_are_what_each_is_alone(polls):
+def test_many_polls_at_once_are_what_each_is_alone(polls):
     together, alone = MirrorWindows(), MirrorWindows()
     now = 1_000_000
     for wait_s, offsets, settles in polls:
@@ -289,7 +289,7 @@ def test_many_looks_at_once_are_what_each_is_alone(polls):
             assert getattr(together.rings, name)[:3].tolist() == getattr(alone.rings, name)[:3].tolist()
 
 
-def test_a_copy_that_is_not_looked_at_any_more_has_lost_nothing_and_commits_nothing(linked):
+def test_a_target_that_is_no_longer_polled_has_lost_nothing_and_commits_nothing(linked):
     seen = set()
     for _ in range(12):
         linked.go(10, each=lambda: busy(linked), poll=100)

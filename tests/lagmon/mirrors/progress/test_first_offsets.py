@@ -1,4 +1,4 @@
-"""What a mirror has to copy that begins at the end of what it finds (auto.offset.reset=latest)."""
+"""What a mirror has to replicate that starts at the log end (auto.offset.reset=latest)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Late(Mirrored):
 
 
 @pytest.mark.parametrize(("offset_reset", "waits"), [("earliest", True), ("latest", False), ("none", False)])
-def test_what_was_there_before_a_mirror_that_begins_late_is_not_waited_for(offset_reset, waits):
+def test_what_was_there_before_a_mirror_that_starts_late_is_not_waited_for(offset_reset, waits):
     one = Late(offset_reset)
     one.go(400, each=one.busy)
     assert told(one) == ((Verdict.STALLED, Cause.NOT_MIRRORED) if waits else (Verdict.HEALTHY, None))
@@ -48,7 +48,7 @@ def test_what_comes_later_is_waited_for():
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
 
 
-def test_a_log_that_was_made_anew_is_waited_for_from_its_end_on():
+def test_a_recreated_log_is_waited_for_from_its_end_on():
     one = Late()
     one.go(150, each=one.busy)
     one.ends["orders", 0] = 7
@@ -58,7 +58,7 @@ def test_a_log_that_was_made_anew_is_waited_for_from_its_end_on():
     assert one.flow.partitions_without() == [("orders", 0, 5)]
 
 
-def test_a_topic_that_it_leaves_out_whole_is_a_suspicion_by_what_came_since():
+def test_a_topic_that_it_skips_whole_is_a_suspicion_by_what_came_since():
     one = Late()
     one.target_ends["A.orders", 0] = 0
     one.poll()

@@ -1,4 +1,4 @@
-"""What feeds the flows: which kind each gets, whose locks it takes, and that it goes on until it is told to end."""
+"""What feeds the flows: which kind each gets, whose locks it takes, and that it runs until asked to end."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def watch(alias):
         ("offset-syncs", ("A", "mm2-offset-syncs.B.internal")),
     ],
 )
-def test_where_each_kind_of_progress_stands(lag_from, where):
+def test_where_each_kind_of_progress_is(lag_from, where):
     order = order_of(Flow("A", "B"), lag_from=lag_from, group="mm1-.*" if lag_from == "group" else None)
     assert (order.offsets_cluster, order.offsets_topic) == where
     again = read_mirror(json.loads(json.dumps(write_mirror(order))))
@@ -49,7 +49,7 @@ def test_where_each_kind_of_progress_stands(lag_from, where):
 
 
 @pytest.mark.parametrize("lag_from", KINDS)
-def test_only_mirrormaker_copies_heartbeats_past_its_filter(lag_from):
+def test_only_mirrormaker_replicates_heartbeats_past_its_filter(lag_from):
     flow = Flow("A", "B", topic_filter=TopicFilter("orders"), mirror_version="4.3")
     order = order_of(flow, lag_from=lag_from, group="g" if lag_from == "group" else None)
     of_mirrormaker = lag_from in ("connect-offsets", "offset-syncs")
@@ -88,7 +88,7 @@ def test_each_flow_gets_what_feeds_it_with_the_locks_of_what_that_reads():
     assert len(KINDS) == 4
 
 
-def test_it_is_followed_again_and_again_under_the_locks_until_told_to_end():
+def test_it_is_followed_again_and_again_under_the_locks_until_asked_to_end():
     clock, lock, stopping = FakeClock(), threading.Lock(), asyncio.Event()
     flow = Mirrored(lag_from="group", group="g").flow
     seen = []
@@ -106,7 +106,7 @@ def test_it_is_followed_again_and_again_under_the_locks_until_told_to_end():
     assert not following.turn.locked()
 
 
-def test_why_nothing_is_read_is_said_until_it_is():
+def test_why_nothing_is_read_is_reported_until_it_is():
     one = Mirrored(lag_from="equal-offsets")
     following = MirrorFollowing(one.flow, lambda _: None, locks=(), clock=FakeClock())
     following.tell("B cannot be reached.")
@@ -135,7 +135,7 @@ NOT_KNOWN = (
         (None, f"{NOT_KNOWN} The topics of B are not listed yet", 60),
     ],
 )
-def test_why_the_offsets_of_a_mirror_are_not_read_is_told_by_what_the_cluster_has_shown(
+def test_why_the_offsets_of_a_mirror_are_not_read_is_reported_by_what_the_cluster_has_shown(
     topics, said, after_s
 ):
     clock, flow = FakeClock(), Mirrored().flow

@@ -1,4 +1,4 @@
-"""A mirror judged by the commits of its consumer group: whose they are, how fresh, and what is said of none."""
+"""A mirror judged by the commits of its consumer group: of which group, how fresh, and the sentence if none."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_lag_is_that_of_the_time_of_the_commit_whatever_the_broker_takes_for_the
     assert one.verdict().lag_s == pytest.approx(7, abs=0.2)
 
 
-def test_a_group_that_stands_is_a_stalled_mirror_and_healthy_when_it_goes_on(mm1):
+def test_a_stalled_group_is_a_stalled_mirror_and_healthy_when_it_goes_on(mm1):
     causes = set()
     for _ in range(20):
         mm1.go(5, each=lambda: busy(mm1, commits=(), copied=False), poll=5)
@@ -121,19 +121,19 @@ def test_a_group_that_stands_is_a_stalled_mirror_and_healthy_when_it_goes_on(mm1
     assert told(mm1) == (Verdict.HEALTHY, None)
 
 
-def test_a_partition_that_stands_is_no_quiet_tail_since_a_group_passes_what_it_leaves_out(mm1):
+def test_a_stalled_partition_is_no_quiet_tail_since_a_group_passes_what_it_skips(mm1):
     mm1.write(40, copied=False)
     mm1.go(180, each=lambda: busy(mm1, partitions=(1,), commits=(1,)))
     assert told(mm1) == (Verdict.STALLED, Cause.TASK_STUCK)
     assert mm1.verdict().lag == 40
 
 
-def test_a_mirror_that_copies_and_does_not_commit_is_told_from_one_that_stands(mm1):
+def test_a_mirror_that_replicates_and_does_not_commit_is_not_taken_for_a_stalled_one(mm1):
     mm1.go(60, each=lambda: busy(mm1, commits=()))
     assert told(mm1) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
 
 
-def test_offsets_that_are_set_back_are_records_that_are_copied_again(mm1):
+def test_offsets_that_are_set_back_are_records_that_are_replicated_again(mm1):
     back = mm1.ends["orders", 0] - 3000
     mm1.go(1)
     mm1.commit(to=back)
@@ -159,7 +159,7 @@ def test_each_topic_may_have_a_group_of_its_own():
     assert one.flow.note == ""
 
 
-def test_offsets_on_topics_that_are_not_mirrored_are_left_out(mm1):
+def test_offsets_on_topics_that_are_not_mirrored_are_skipped(mm1):
     mm1.ends["A.orders", 0] = 10  # as one that came from the other side is not
     mm1.a.note_topics({**mm1.a.topics, "A.orders": 1, "B.orders": 1})
     mm1.put("mm1-a", "B.orders", 0, encode_commit_value(3, mm1.now))
@@ -211,7 +211,7 @@ def test_of_two_groups_at_work_one_stays_counted_and_no_step_back_comes_of_it(mm
     )
 
 
-def test_the_group_of_a_mirror_that_got_another_is_counted_after_a_while_and_begins_anew(mm1):
+def test_the_group_of_a_mirror_that_got_another_is_counted_after_a_while_and_starts_again(mm1):
     def other():
         busy(mm1, commits=())
         for partition in (0, 1):
@@ -231,7 +231,7 @@ def test_the_group_of_a_mirror_that_got_another_is_counted_after_a_while_and_beg
 # --- none, gone, or not read
 
 
-def test_without_a_group_that_matches_the_names_that_come_close_are_told():
+def test_without_a_group_that_matches_the_names_that_come_close_are_reported():
     one = Grouped(group="mirormaker-.*")
     for group in ("mirrormaker-eu", "billing"):
         one.commit(group, to=0)
@@ -243,7 +243,7 @@ def test_without_a_group_that_matches_the_names_that_come_close_are_told():
     )
 
 
-def test_a_group_without_an_offset_on_a_topic_of_the_flow_is_told():
+def test_a_group_without_an_offset_on_a_topic_of_the_flow_is_reported():
     one = Grouped({"orders": 1, "B.orders": 1}, target={"A.orders": 1})
     one.commit(topic="B.orders", to=0)
     one.poll()
@@ -271,7 +271,7 @@ def test_a_cluster_without_any_commit_says_so():
     )
 
 
-def test_commits_that_are_read_anew_take_nothing_away_and_nothing_twice(mm1):
+def test_commits_that_are_read_again_take_nothing_away_and_nothing_twice(mm1):
     before = [row.tolist() for row in mm1.flow.windows.rings.offset[:2]]
     mm1.a.begin_commits(HOMES)
     mm1.progress.follow(mm1.now)
@@ -342,7 +342,7 @@ def test_a_mirror_s_group_is_read_where_groups_leave_it_out_and_only_on_its_sour
     assert (told.hidden("mm1-a", "orders"), told.hidden("billing", "orders")) == (True, False)
 
 
-def test_topics_that_are_left_out_are_those_of_groups_and_not_of_mirrors():
+def test_topics_that_are_skipped_are_those_of_groups_and_not_of_mirrors():
     told = orders(topics="orders.*, bills", topics_exclude=r"orders\.old")
     for topic, shown in [("orders", True), ("orders.new", True), ("orders.old", False), ("x-orders", False)]:
         assert told.wanted("A", "billing", topic) is shown
@@ -355,7 +355,7 @@ def test_topics_that_are_left_out_are_those_of_groups_and_not_of_mirrors():
     assert told.hidden("mm1-a", None)
 
 
-def test_orders_tell_the_process_of_the_topics():
+def test_orders_have_the_topics():
     said = {"burrow_names": {}, "groups": ".*", "groups_exclude": "", "per_partition": False}
     said |= {"max_series": 1, "log_level": "info", "log_format": "text", "secrets": frozenset()}
     told = read_orders({**write_orders({}, topics="a.*", topics_exclude="ab", **said), "socket": "x"})
@@ -364,7 +364,7 @@ def test_orders_tell_the_process_of_the_topics():
     assert every.wanted("A", "g", "b")
 
 
-def test_a_group_whose_topics_are_partly_left_out_tells_of_the_mirror_by_all_of_them():
+def test_a_group_whose_topics_are_partly_skipped_shows_the_mirror_by_all_of_them():
     one = Grouped({"orders": 2, "audit": 1}, group="mm1-a")
     by = replace(orders(topics_exclude="audit"), groups_exclude=PatternList(""))  # its group is shown
     one.a = one.flow.source = ClusterLag(wanted=partial(by.wanted, "A"), hidden=by.hidden)
@@ -396,7 +396,7 @@ def test_a_group_whose_topics_are_partly_left_out_tells_of_the_mirror_by_all_of_
     assert (told(one), one.flow.groups) == ((Verdict.HEALTHY, None), ("mm1-a",))
 
 
-def test_a_hidden_group_is_not_among_groups_and_tells_of_the_mirror_all_the_same():
+def test_a_hidden_group_is_not_among_groups_and_shows_the_mirror_all_the_same():
     one = Grouped()
     one.a = one.flow.source = ClusterLag(
         wanted=lambda *_: True, hidden=lambda group, _topic: group == "mm1-a"

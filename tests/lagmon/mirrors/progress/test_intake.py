@@ -1,4 +1,4 @@
-"""Records of a Connect offsets topic: whose they are, what is passed over, and whose clock is believed."""
+"""Records of a Connect offsets topic: of which flow, which are skipped, and whose clock counts."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_record_with_an_absurd_time_is_of_between_the_one_before_and_when_it_w
             assert at_ms == pytest.approx(written_ms, abs=20)
 
 
-def test_a_time_of_the_past_is_taken_as_it_stands_and_never_lies_ahead():
+def test_a_time_of_the_past_is_taken_as_it_is_and_never_lies_ahead():
     one, (windows,) = intake()
     take(one, (key(), value(1)), (key("late"), value(1)), live=False, times=[NOW - 86_400_000, NOW + 60 * S])
     assert windows.committed_ms[windows.slot("orders", 0)] == NOW - 86_400_000
@@ -122,7 +122,7 @@ def test_a_time_of_the_past_is_taken_as_it_stands_and_never_lies_ahead():
     assert windows.committed_ms[windows.slot("none", 0)] == NOW
 
 
-def test_offsets_that_come_all_the_time_leave_a_window_longer_than_two_looks():
+def test_offsets_that_come_all_the_time_leave_a_window_longer_than_two_polls():
     windows = MirrorWindows()
     for number in range(1000):
         windows.take("orders", 0, number, NOW + number * 100, live=True)
@@ -214,7 +214,7 @@ def test_a_connector_whose_name_is_not_known_may_have_any():
         ({}, {"lag_from": "offset-syncs"}, ""),
     ],
 )
-def test_where_a_worker_tells_the_states_of_its_tasks(flow, how, topic):
+def test_where_a_worker_shows_the_states_of_its_tasks(flow, how, topic):
     order = order_of(Flow("A", "B", **flow), **how)
     assert order.status_topic == topic
     assert read_mirror(write_mirror(order)).status_topic == topic
@@ -236,7 +236,7 @@ def test_where_a_worker_tells_the_states_of_its_tasks(flow, how, topic):
         ({"config_storage_topic": "of-it"}, {"lag_from": "offset-syncs"}, ""),
     ],
 )
-def test_where_a_worker_tells_what_its_tasks_carry(flow, how, topic):
+def test_where_a_worker_shows_what_its_tasks_have(flow, how, topic):
     order = order_of(Flow("A", "B", **flow), **how)
     assert order.config_topic == topic
     assert read_mirror(write_mirror(order)).config_topic == topic

@@ -1,4 +1,4 @@
-"""What the service is told beside the verdict: what stands, what moves, how far the canary's topic is."""
+"""What the service gets in addition to the verdict: what is stalled, what moves, and the canary's topic."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_mirror_that_moves():
     assert found["canary"] == {"source_topic_id": None, "next_offsets": [[0, 60], [1, 60]]}
 
 
-def test_topics_that_stand_the_canarys_first():
+def test_stalled_topics_the_canarys_first():
     mirrored, _ = running({"orders": 2, CANARY: 2, "beta": 1})
     stood = mirrored.now
 
@@ -81,7 +81,7 @@ def test_an_offset_past_the_log_s_end_is_no_proof():
     assert told(mirrored)["canary"]["next_offsets"] == [[1, 61]]
 
 
-def test_what_retention_overtook_stands():
+def test_what_retention_overtook_is_stalled():
     mirrored, _ = running()
 
     def each():
@@ -96,7 +96,7 @@ def test_what_retention_overtook_stands():
     assert found["own_moved_ms"] == mirrored.now > found["moved_ms"]
 
 
-def test_what_stands_before_records_that_were_deleted_stands_though_no_loss_is_proved():
+def test_what_is_stalled_before_records_that_were_deleted_is_stalled_though_no_loss_is_proved():
     """The canary tells more of its own topic only where it is told that this one stands."""
     mirrored, _ = running({"orders": 2, CANARY: 1})
 

@@ -1,4 +1,4 @@
-"""The distance from a mirror's offset to its copy's end is bounded by every look, and one number at rest."""
+"""The distance from a mirror's offset to its target's end: bounded by every poll, and exact when idle."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Followed:
         return None if span is None else (span.low, span.high)
 
 
-def test_nothing_is_known_before_an_offset_with_a_look_after_it():
+def test_nothing_is_known_before_an_offset_with_a_poll_after_it():
     one = Followed()
     assert one.found() is None
     one.one.write(10, copied=False)
@@ -82,7 +82,7 @@ def test_at_rest_it_is_one_number(ahead):
     assert one.found() == (ahead, ahead)
 
 
-def test_looks_from_before_a_restart_bound_it_though_the_mirror_stands_since():
+def test_polls_from_before_a_restart_bound_it_though_the_mirror_is_stalled_since():
     one = Followed(7)
     one.copy_all(20)
     one.rest()
@@ -95,7 +95,7 @@ def test_looks_from_before_a_restart_bound_it_though_the_mirror_stands_since():
     assert one.found() == (7, 7)
 
 
-def test_traffic_that_stopped_between_two_looks_does_not_mislead():
+def test_traffic_that_stopped_between_two_polls_does_not_mislead():
     # The copy's end goes along no line between two looks: all came at once, just after the first.
     one = Followed()
     for _ in range(6):
@@ -134,7 +134,7 @@ def test_markers_come_no_more_often_than_they_may_have_come_before(gaps, records
     assert PastPoll(900, 1000, gaps, records).most_at(end) == most
 
 
-def test_where_the_mirror_was_at_most_is_told_by_looks_at_the_same_end():
+def test_where_the_mirror_was_at_most_is_reported_by_polls_at_the_same_end():
     one = Followed()
     one.copy_all(100)
     one.rest()
@@ -148,7 +148,7 @@ def test_where_the_mirror_was_at_most_is_told_by_looks_at_the_same_end():
     assert one.most_at(250) is None
 
 
-def test_a_copy_that_lacks_records_begins_anew():
+def test_a_target_that_lacks_records_starts_again():
     one = Followed()
     one.copy_all(100)
     one.rest()
@@ -159,7 +159,7 @@ def test_a_copy_that_lacks_records_begins_anew():
     assert one.found() == (-50, -50)
 
 
-def test_a_slot_of_another_partition_begins_anew():
+def test_a_slot_of_another_partition_starts_again():
     one = Followed()
     one.copy_all(100)
     one.rest()
@@ -218,7 +218,7 @@ def test_a_slot_of_another_partition_leaves_the_others_bounds_alone():
     assert one.found() == (7, 7)
 
 
-def test_what_is_written_while_ends_are_read_bounds_no_look():
+def test_what_is_written_while_ends_are_read_bounds_no_poll():
     # The look begins at 0 s and reads at 6 s what came until then; an offset of 4 s is from before that.
     one = Followed()
     one.copy_all(100)
@@ -244,7 +244,7 @@ def test_what_is_written_while_ends_are_read_bounds_no_look():
     assert low <= 0 <= high
 
 
-def test_looks_are_not_bounded_by_offsets_that_are_read_in_part():
+def test_polls_are_not_bounded_by_offsets_that_are_read_in_part():
     one = Followed()
     one.copy_all(100)
     for _ in range(3):

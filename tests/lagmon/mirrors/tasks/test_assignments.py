@@ -1,4 +1,4 @@
-"""Which task carries which partitions, by records as a worker writes them, and what that makes of a standstill."""
+"""Which task is assigned to which partitions, by a worker's records, and which stalls that explains."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_was_given_to_more_tasks_than_there_are_is_left_over(assignments):
     assert assignments.assigned_tasks(PLACES) == {("orders", 0): 0}
 
 
-def test_where_there_are_no_tasks_nothing_is_told_of_a_partition(assignments):
+def test_where_there_are_no_tasks_nothing_is_reported_for_a_partition(assignments):
     committed(assignments, 0, 4000)
     assert assignments.assigned_tasks(PLACES) is None
     dealt(assignments, "orders-0")
@@ -148,7 +148,7 @@ def told_of(*flows):
     return AssignmentsIntake([SimpleNamespace(assignments=one) for one in flows])
 
 
-def test_of_one_topic_each_flow_takes_what_its_connectors_tasks_carry():
+def test_of_one_topic_each_flow_takes_what_its_connectors_tasks_have():
     flows = [MirrorAssignments(name) for name in ("east", "east-1", "east-checkpoint")]
     told = told_of(*flows)
     for name, said in (("east", "a-0"), ("east-1", "b-0"), ("east-checkpoint", "c-0")):
@@ -187,13 +187,13 @@ def stands(*assigned, moves=(0,), ago_s=0):
     return one.go(90, each=lambda: busy(one, moves=moves))
 
 
-def test_the_task_is_named_that_carries_what_stands():
+def test_the_task_is_named_that_has_what_is_stalled():
     one = stands("orders-0", "orders-1,heartbeats-0", ago_s=3600)
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
     assert f"It is assigned to task 1 of {MINE}." in one.verdict().sentence
 
 
-def test_what_no_task_carries_is_not_mirrored():
+def test_what_no_task_has_is_not_mirrored():
     one = stands("orders-0", "heartbeats-0")
     started_ms = one.now - 90 * S
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
@@ -206,18 +206,18 @@ def test_what_no_task_carries_is_not_mirrored():
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
 
 
-def test_what_moved_on_after_no_task_carried_it_stands_for_another_reason():
+def test_what_moved_on_after_no_task_had_it_is_stalled_for_another_reason():
     one = stands("orders-0", "heartbeats-0", ago_s=3600)
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
     assert "carries" not in one.verdict().sentence
 
 
-def test_a_mirror_of_which_nothing_moves_is_down_whatever_its_tasks_carry():
+def test_a_mirror_of_which_nothing_moves_is_down_whatever_its_tasks_have():
     one = stands("heartbeats-0", moves=())
     assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
 
 
-def test_a_task_that_does_not_run_explains_only_what_a_task_carries():
+def test_a_task_that_does_not_run_explains_only_what_a_task_has():
     one = stands("orders-0,orders-1")
     one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
     assert told(one) == (Verdict.STALLED, Cause.TASK_FAILED)
@@ -233,7 +233,7 @@ def test_a_task_that_does_not_run_explains_only_what_a_task_carries():
     ("failed", "cause"), [(0, Cause.TASK_STUCK), (1, Cause.TASK_FAILED), (2, Cause.TASK_STUCK)]
 )
 @pytest.mark.parametrize("start", [Start.WRITTEN, Start.BEFORE])
-def test_a_task_that_has_failed_explains_what_it_carries_and_nothing_else(failed, cause, start):
+def test_a_task_that_has_failed_explains_what_it_has_and_nothing_else(failed, cause, start):
     one = stands("orders-0", "orders-1", "heartbeats-0", ago_s=3600)
     if start is Start.WRITTEN:
         one.flow.states.take(TaskState(MINE, failed, FAILED, ""), one.now - 60 * S)
@@ -245,13 +245,13 @@ def test_a_task_that_has_failed_explains_what_it_carries_and_nothing_else(failed
     assert named == (cause is Cause.TASK_STUCK)
 
 
-def test_a_connector_that_has_failed_may_explain_whatever_stands():
+def test_a_connector_that_has_failed_may_explain_whatever_is_stalled():
     one = stands("orders-0", "orders-1", "heartbeats-0", ago_s=3600)
     one.flow.states.take(TaskState(MINE, None, FAILED, ""), one.now - 60 * S)
     assert told(one) == (Verdict.STALLED, Cause.TASK_FAILED)
 
 
-def test_what_no_task_carries_is_not_laid_at_the_door_of_one_that_has_failed():
+def test_what_no_task_has_is_not_laid_at_the_door_of_one_that_has_failed():
     one = stands("orders-0", "heartbeats-0")
     one.flow.states.take(TaskState(MINE, 1, FAILED, ""), one.now - 60 * S)
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
@@ -278,7 +278,7 @@ def test_records_that_came_for_a_task_that_runs_do_not_wait_for_one_that_has_fai
 
 
 @pytest.mark.parametrize(("drops", "cause"), [(("mask",), Cause.FILTERED), ((), Cause.UNEXPLAINED)])
-def test_a_task_that_goes_on_with_others_does_not_stand(drops, cause):
+def test_a_task_that_goes_on_with_others_is_not_stalled(drops, cause):
     one = stands("heartbeats-0", "orders-0,orders-1", ago_s=3600)
     flow = replace(one.flow.order.flow, handling=Handling(drops=drops))
     one.flow.order = replace(one.flow.order, flow=flow)
@@ -289,7 +289,7 @@ def test_a_task_that_goes_on_with_others_does_not_stand(drops, cause):
     assert ("the mirror applies mask" in sentence) == ("mirrorwatch checksum" in sentence) == bool(drops)
 
 
-def test_a_task_moves_only_what_it_moved_after_these_stood_and_were_dealt_out():
+def test_a_task_moves_only_what_it_moved_after_these_were_stalled_and_were_dealt_out():
     one = stands("orders-0,orders-1", ago_s=3600)
     assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
     one.go(90, each=lambda: busy(one, moves=()))  # the task stands by now, and all that it carries
@@ -312,7 +312,7 @@ def test_a_task_that_comes_back_is_not_said_to_go_on_before_it_has_written_of_ot
     assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
 
 
-def test_what_cannot_be_written_is_not_said_to_be_left_out(monkeypatch):
+def test_what_cannot_be_written_is_not_reported_as_skipped(monkeypatch):
     one = stands("orders-0,orders-1", ago_s=3600)
     assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
     monkeypatch.setattr(mirror_carriers, "STALE_MS", -1)  # as where who leads the copy does not answer

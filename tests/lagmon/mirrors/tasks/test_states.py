@@ -1,4 +1,4 @@
-"""States of tasks as the mirror's worker tells them: FAILED and UNASSIGNED are believed, and nothing else."""
+"""States of tasks from the mirror's worker: FAILED and UNASSIGNED are believed, and nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def say(flow, state, task=0, *, trace="", connector=MINE):
     flow.flow.states.take(TaskState(connector, task, state, trace), flow.now)
 
 
-def test_a_task_that_failed_is_told_at_once_with_its_reason(flow):
+def test_a_task_that_failed_is_reported_at_once_with_its_reason(flow):
     say(flow, FAILED, trace="org.apache.kafka.connect.errors.ConnectException: too large")
     assert told(flow) == (Verdict.STALLED, Cause.TASK_FAILED)
     assert "Task 0 of MirrorSourceConnector is FAILED since" in flow.verdict().sentence
@@ -45,7 +45,7 @@ def test_a_failure_that_was_left_behind_alarms_nobody_where_all_moves(flow):
         ("PAUSED", (), Cause.MIRROR_DOWN),
     ],
 )
-def test_what_stands_is_explained_by_what_can_be_believed(flow, state, partitions, cause):
+def test_what_is_stalled_is_explained_by_what_can_be_believed(flow, state, partitions, cause):
     say(flow, state)
     flow.go(90, each=lambda: busy(flow, moves=partitions))
     assert told(flow) == (Verdict.STALLED, cause)
@@ -69,7 +69,7 @@ def test_other_connectors_of_the_worker_say_nothing_of_this_flow(flow):
     assert told(flow) == (Verdict.HEALTHY, None)
 
 
-def test_what_is_said_again_counts_from_the_first_time():
+def test_what_is_reported_again_counts_from_the_first_time():
     states = MirrorStates(MINE)
     for at_ms in (1000, 5000):
         states.take(TaskState(MINE, 0, FAILED), at_ms)

@@ -1,4 +1,4 @@
-"""A source's log that loses its end, as by an unclean election: what the mirror passes over or copies again."""
+"""A source log that loses its end, as by an unclean election: what the mirror skips or repeats."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_what_is_new_below_the_offset_at_which_a_mirror_goes_on_is_lost():
 
 
 @pytest.mark.parametrize("back_to", ["earliest", "end"])
-def test_a_mirror_that_begins_again_loses_nothing(back_to):
+def test_a_mirror_that_starts_again_loses_nothing(back_to):
     one = Followed(back_to=back_to).pass_(610).cut(500).pass_(400)
     assert [each for each in one.found() if each[0] == "unexplained"] == []
 
@@ -127,7 +127,7 @@ def test_an_old_leader_that_still_answers_has_lost_nothing():
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_topic_that_was_made_anew_is_another_matter(side):
+def test_a_recreated_topic_is_another_matter(side):
     one = down()
     one.ids = tuple("2" if number == side else "1" for number in (0, 1))
     one.cut(500).pass_(120)
@@ -148,7 +148,7 @@ def test_a_log_that_was_short_when_we_began_may_be_another_one():
 
 
 @pytest.mark.parametrize("rate", [2, 10])
-def test_what_was_there_before_the_cut_comes_again_where_a_mirror_begins_anew(rate):
+def test_what_was_there_before_the_cut_is_repeated_where_a_mirror_starts_again(rate):
     one = Followed(rate).pass_(1810).stop().cut(1000).pass_(20)
     copied, one.runs = one.ends[NAME], True  # shorter than its offset
     one.pass_(140)
@@ -161,7 +161,7 @@ def test_what_was_there_before_the_cut_comes_again_where_a_mirror_begins_anew(ra
     assert f"At least {records:,} records" in found.sentence.replace(f"{records} ", f"{records:,} ")
 
 
-def test_where_a_link_cuts_its_copy_with_the_source_nothing_comes_again():
+def test_where_a_link_cuts_its_target_with_the_source_nothing_is_repeated():
     one, seen = Linked({"orders": 1}, target={"orders": 1}), set()
 
     def go(seconds):

@@ -1,4 +1,4 @@
-"""A topic that is made anew on both sides, as an operator does who sets it up again: looks and ids come apart."""
+"""A topic that is re-created on both sides, as by an operator: polls and ids are read at different times."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ ORDERS = [(4, 6), (6, 4), (1, 9), (9, 1)]
     ("before", "after", "at"),
     [(1, 10, 165), (1, 10, 142), (1, 50, 125), (1, 50, 122), (10, 20, 165), (10, 100, 172), (1, 0, 165)],
 )
-def test_a_topic_that_a_running_mirror_copies_whole_again_lost_nothing(ids_at, before, after, at):
+def test_a_topic_that_a_running_mirror_replicates_whole_again_lost_nothing(ids_at, before, after, at):
     one = Apart(ids_at=ids_at)
     one.rates[TOPIC] = before
     one.run(at)
@@ -107,7 +107,7 @@ def test_a_topic_that_a_running_mirror_copies_whole_again_lost_nothing(ids_at, b
 
 
 @pytest.mark.parametrize("ids_at", [(4, 26), (26, 4)])
-def test_nothing_is_told_to_be_passed_over_before_the_copys_id_is_read(ids_at):
+def test_nothing_is_reported_as_skipped_before_the_targets_id_is_read(ids_at):
     one = Apart(ids_at=ids_at, every=tuple(10 if at < 10 else 60 for at in ids_at))
     one.rates[TOPIC] = 1
     one.run(150)
@@ -120,7 +120,7 @@ def test_nothing_is_told_to_be_passed_over_before_the_copys_id_is_read(ids_at):
 
 @pytest.mark.parametrize("ids_at", ORDERS)
 @pytest.mark.parametrize("at", [122, 129])
-def test_what_the_mirror_passes_over_of_both_made_anew_is_lost(ids_at, at):
+def test_what_the_mirror_skips_of_both_recreated_is_lost(ids_at, at):
     one = Apart(ids_at=ids_at).run(at)
     one.stop()
     one.run(20)
@@ -136,7 +136,7 @@ def test_what_the_mirror_passes_over_of_both_made_anew_is_lost(ids_at, at):
 
 
 @pytest.mark.parametrize("ids_at", ORDERS)
-def test_a_copy_that_is_made_anew_a_while_after_its_topic_is_lost(ids_at):
+def test_a_target_that_is_recreated_a_while_after_its_topic_is_lost(ids_at):
     """It still held what the old topic had, and what was copied of the new one."""
     one = Apart(ids_at=ids_at).run(125)
     one.ends[TOPIC] = one.next[TOPIC] = 0
@@ -149,7 +149,7 @@ def test_a_copy_that_is_made_anew_a_while_after_its_topic_is_lost(ids_at):
 
 
 @pytest.mark.parametrize("ids_at", ORDERS)
-def test_a_copy_that_is_made_anew_a_while_before_its_topic_is_lost(ids_at):
+def test_a_target_that_is_recreated_a_while_before_its_topic_is_lost(ids_at):
     one = Apart(ids_at=ids_at).run(125)
     one.remake(source=False)
     one.run(30)

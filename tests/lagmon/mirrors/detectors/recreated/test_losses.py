@@ -1,4 +1,4 @@
-"""A copy that was made anew, and of which all is sent again: whatever went back first, and whoever read it."""
+"""A re-created target whose records are all sent again, whatever went back first."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def flow():
 
 @pytest.mark.parametrize("put_back", [take_away, set_back])
 @pytest.mark.parametrize("waits_s", [0, 100])
-def test_a_copy_that_is_deleted_after_the_offsets_is_sent_again(flow, put_back, waits_s):
+def test_a_target_that_is_deleted_after_the_offsets_is_sent_again(flow, put_back, waits_s):
     for partition in (0, 1):
         put_back(flow, partition)
     flow.run(waits_s)  # the copy is looked at, and its id is read, for as long as the operator takes
@@ -60,7 +60,7 @@ def test_a_copy_that_is_deleted_after_the_offsets_is_sent_again(flow, put_back, 
     send_again(flow)
 
 
-def test_what_was_copied_again_before_the_copy_was_made_anew_is_lost(flow):
+def test_what_was_replicated_again_before_the_target_was_recreated_is_lost(flow):
     for partition in (0, 1):
         flow.target_ends["A.orders", partition] += 500
         flow.commit(partition=partition, to=500)
@@ -70,7 +70,7 @@ def test_what_was_copied_again_before_the_copy_was_made_anew_is_lost(flow):
     assert lost(flow) == [6500, 6500]
 
 
-def test_both_made_anew_lose_nothing_where_the_first_new_offset_is_read_before_the_ids(flow):
+def test_both_recreated_lose_nothing_where_the_first_new_offset_is_read_before_the_ids(flow):
     flow.remake_source()
     flow.remake_target()
     flow.now += S
@@ -95,7 +95,7 @@ def test_nothing_is_sent_again_as_far_as_is_known_before_the_offsets_are_read(fl
 
 
 @pytest.mark.parametrize("polls", [0, 1])
-def test_a_copy_with_equal_offsets_that_is_linked_anew_is_sent_again(polls):
+def test_a_target_with_equal_offsets_that_is_linked_again_is_sent_again(polls):
     """Its end is where the mirror is, and is seen to have fallen before its new id is read."""
     one = Linked()
     one.poll()

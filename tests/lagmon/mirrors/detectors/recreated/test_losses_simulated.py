@@ -1,4 +1,4 @@
-"""Whatever the instants of looks, flushes and a deletion: what is told of a loss holds the truth, and narrows."""
+"""Whatever the instants of polls, flushes and a deletion: the reported loss contains the truth, and narrows."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ PERHAPS_ONE = replace(PASSED_UNSEEN, after=[(92, 0)], find_stalls=(39, 0), delet
 @example(story=MARKED_AT_ONCE)
 @example(story=BEGINS_WITH_MARKER)
 @slow(15, wild=60)
-def test_the_truth_is_within_what_is_told_which_only_narrows(story):
+def test_the_truth_is_within_what_knows_which_only_narrows(story):
     Simulation(story).run()
 
 
@@ -225,7 +225,7 @@ RESTS = [(30, 7), (50, 0), (30, 7), (50, 0)]
 
 @given(story=stories(markers=False), busy=st.sampled_from([1, 7, 100]))
 @slow(8, wild=20)
-def test_what_looks_at_rest_tell_is_exact_and_counted(story, busy):
+def test_what_polls_at_rest_show_is_exact_and_counted(story, busy):
     whole = Story(
         before=[*RESTS, *story.before],
         after=[*story.after, (40, 3), (120, 0)],

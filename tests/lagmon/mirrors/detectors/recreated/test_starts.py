@@ -1,4 +1,4 @@
-"""A source topic with transactions that was made anew: their markers leave gaps as what is passed over does."""
+"""A re-created source topic with transactions: their markers leave gaps like skipped records do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Transactional(Watched):
                 self.commit(topic, partition, to=self.ends[topic, partition] - 1)
 
 
-def test_a_log_with_transactions_of_which_all_was_copied_is_no_proved_loss():
+def test_a_log_with_transactions_of_which_all_was_replicated_is_no_proved_loss():
     # Within one flush the new log grows past N, so N never falls; a fifth of it are markers.
     flow = Transactional().run(310)
     flow.remake_source()
@@ -61,7 +61,7 @@ def test_a_log_with_transactions_of_which_all_was_copied_is_no_proved_loss():
         (103, 1100, 1100, False),
     ],
 )
-def test_markers_may_tell_where_the_copy_has_every_other_offset_and_not_what_n_grew_by(
+def test_markers_may_show_where_the_target_has_every_other_offset_and_not_what_n_grew_by(
     grew, low, high, doubted
 ):
     base = Base(next_offset=1000, at_ms=0, target_end=500, sure=True)
@@ -70,7 +70,7 @@ def test_markers_may_tell_where_the_copy_has_every_other_offset_and_not_what_n_g
     assert markers_may_explain(base, seen) is doubted
 
 
-def test_all_that_is_known_is_searched_once_for_however_many_topics_that_were_made_anew(monkeypatch):
+def test_all_that_is_known_is_searched_once_for_however_many_topics_that_were_recreated(monkeypatch):
     topics = {f"t{number}": 3 for number in range(20)}
     flow = Mirrored(topics, flush_s=60.0)
     flow.go(30, each=lambda: [(flow.write(5, *name), flow.commit(*name)) for name in flow.ends], step=10)
@@ -128,7 +128,7 @@ def remade_at_rest(*, records):
         (200, "200", "grew by 0 while its offset stayed there."),
     ],
 )
-def test_a_topic_at_rest_that_a_list_lacked_is_unknown_until_the_loss_is_told(records, lost, grew):
+def test_a_topic_at_rest_that_a_list_lacked_is_unknown_until_the_loss_is_reported(records, lost, grew):
     # The only offset since may be the last one of the old log, of which a list in between has left nothing.
     flow, second = remade_at_rest(records=records)
     seen = []

@@ -1,4 +1,4 @@
-"""Whatever the instants of looks, lists, flushes and a re-creation: what a mirror passed over is told, and only that."""
+"""Whatever the instants of polls, lists, flushes and a re-creation: only skipped records are reported."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ GROWING = replace(IDLE, after=[(90, 100)], flush_s=5)
 @example(story=GROWING)
 @example(story=KILLED)
 @slow(6, wild=40)
-def test_what_was_passed_over_is_told_and_no_more_than_that_is_proved(story):
+def test_what_was_skipped_is_reported_and_no_more_than_that_is_proved(story):
     one = Simulation(story).run()
     # Records that were copied after the last offset was written hide what was passed over.
     hidden = story is not KILLED and bool(story.burst or story.burst_late)

@@ -1,4 +1,4 @@
-"""Offsets of topics that the source's list, read once a minute, does not show: new, deleted, made anew."""
+"""Offsets of topics that the source's list, read once a minute, lacks: new, deleted or re-created ones."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ WELL = {(Verdict.HEALTHY, None)}
 
 @pytest.mark.parametrize("lag_from", ["connect-offsets", "offset-syncs"])
 @pytest.mark.parametrize("before_s", [3, 30, 55])
-def test_what_was_copied_before_the_topic_was_listed_counts_when_it_is(before_s, lag_from):
+def test_what_was_replicated_before_the_topic_was_listed_counts_when_it_is(before_s, lag_from):
     one = Listed(lag_from).until_listed(after_s=LIST_S - before_s)
     one.make("brief")
     one.fill("brief", 10)
@@ -93,7 +93,7 @@ def test_what_was_copied_before_the_topic_was_listed_counts_when_it_is(before_s,
     assert (row["next_offset"], row["lag_records"], row["reason"]) == (10, 0, "caught_up")
 
 
-def test_a_new_topic_that_is_not_copied_is_still_missed():
+def test_a_new_topic_that_is_not_replicated_is_still_missed():
     one = Listed().until_listed()
     one.make("brief")
     one.write(10, "brief", copied=False)
@@ -111,7 +111,7 @@ def test_one_list_that_lacks_it_is_not_believed():
     assert one.seen(600) == WELL
 
 
-def test_what_a_compacted_topic_of_offsets_tells_of_topics_long_gone_is_forgotten():
+def test_what_a_compacted_topic_of_offsets_shows_topics_long_gone_is_forgotten():
     one = Listed()
     for number in range(500):
         one.flow.windows.take(f"gone{number}", 0, 99, one.now - 86_400 * S, live=False)
@@ -140,7 +140,7 @@ def test_topics_that_come_and_go_between_two_lists_are_forgotten_in_time():
     assert [topic for topic, _, _ in one.flow.windows.slots()] == ["orders"]
 
 
-def test_a_topic_of_which_no_id_was_read_is_forgotten_once_a_list_tells():
+def test_a_topic_of_which_no_id_was_read_is_forgotten_once_a_list_shows():
     one = Listed(reads_ids=False)
     one.make("brief")
     one.fill("brief", 10)
@@ -184,7 +184,7 @@ def test_a_topic_that_was_gone_and_is_filled_before_it_is_listed_again_stands_fo
     assert (row["next_offset"], row["reason"]) == (records, "caught_up")
 
 
-def test_what_is_passed_over_of_a_topic_made_anew_before_it_is_listed_again_is_found():
+def test_what_is_skipped_of_a_topic_recreated_before_it_is_listed_again_is_found():
     one = Listed().until_listed()
     one.make("brief")
     one.fill("brief", 100)

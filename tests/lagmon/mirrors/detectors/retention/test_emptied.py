@@ -1,4 +1,4 @@
-"""A log that is empty behind a mirror's offset: of a mirror that is down it never sounds as if it copied on."""
+"""A log that is empty after a mirror's offset: the sentence never implies that a stopped mirror replicates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def emptied(*, lost, stood_s=2 * DAY_S, copy=6500):
 
 
 @pytest.mark.parametrize("lost", [1, 3000])  # the marker of a transaction, or the records of two days
-def test_what_was_deleted_before_a_mirror_that_may_be_down_is_told_as_that(lost):
+def test_what_was_deleted_before_a_mirror_that_may_be_down_is_reported_as_that(lost):
     one, seen = emptied(lost=lost), set()
     for _ in range(100):
         one.go(10)
@@ -35,7 +35,7 @@ def test_what_was_deleted_before_a_mirror_that_may_be_down_is_told_as_that(lost)
     assert one.snapshot().findings == ()
 
 
-def test_a_copy_that_grows_shows_a_mirror_that_writes_no_offsets():
+def test_a_target_that_grows_shows_a_mirror_that_writes_no_offsets():
     one = emptied(lost=3000)
 
     def each():
@@ -47,7 +47,7 @@ def test_a_copy_that_grows_shows_a_mirror_that_writes_no_offsets():
     assert told(one) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
 
 
-def test_a_copy_that_is_looked_at_no_more_tells_nothing_else():
+def test_a_target_that_is_no_longer_polled_shows_nothing_else():
     one = emptied(lost=3000)
     for _ in range(30):
         one.now += 10 * S

@@ -1,4 +1,4 @@
-"""What retention took before it was copied: told only where that is sure, counted by what the target lacks."""
+"""Records that retention deleted unread: reported only if sure, counted by what the target lacks."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_mirror_that_keeps_up_is_not_overtaken_however_soon_its_source_deletes
     assert one.snapshot().overtaken[-10:] == () or not one.flow.detectors.retention.settled
 
 
-def test_a_mirror_that_copies_and_writes_no_offsets_loses_nothing(flow):
+def test_a_mirror_that_replicates_and_writes_no_offsets_loses_nothing(flow):
     for _ in range(12):
         flow.go(10, each=lambda: busy(flow, commits=False))
         flow.starts = {name: end - 500 for name, end in flow.ends.items()}
@@ -70,7 +70,7 @@ def test_a_mirror_that_copies_and_writes_no_offsets_loses_nothing(flow):
 
 
 @pytest.mark.parametrize("ahead", [0, 22])
-def test_what_was_lost_is_told_at_once_while_it_stands_and_held_after(flow, ahead):
+def test_what_was_lost_is_reported_at_once_while_it_is_stalled_and_held_after(flow, ahead):
     stood = flow.ends["orders", 0]
     stand(flow, ahead=ahead)
     flow.starts = {("orders", 0): stood + 123}
@@ -91,7 +91,7 @@ def test_what_was_lost_is_told_at_once_while_it_stands_and_held_after(flow, ahea
 
 
 @pytest.mark.parametrize("phase", [1, 4, 7])
-def test_bounds_of_several_looks_meet_where_offsets_and_looks_never_do(flow, phase):
+def test_bounds_of_several_polls_meet_where_offsets_and_polls_never_do(flow, phase):
     stood = flow.ends["orders", 0]
     stand(flow)
     flow.starts = {("orders", 0): stood + 1000}
@@ -175,7 +175,7 @@ def test_a_short_log_lost_nothing_when_its_topic_or_the_mirrors_offset_goes(what
     assert one.flow.detectors.retention.total["orders"] == 0
 
 
-def test_a_short_log_lost_nothing_before_the_first_looks_at_its_copy():
+def test_a_short_log_lost_nothing_before_the_first_polls_at_its_target():
     # Where the target ended when the first offsets were written is not known: we did not look yet.
     one = Mirrored(flush_s=60.0)
     for second in range(1, 601):
@@ -221,7 +221,7 @@ def frozen_beside_a_short_log():
     return one
 
 
-def test_a_loss_is_counted_though_the_log_starts_behind_the_mirrors_offset_at_every_look():
+def test_a_loss_is_counted_though_the_log_starts_behind_the_mirrors_offset_at_every_poll():
     one = frozen_beside_a_short_log()
     minutely(one, 20, first=571)
     for _ in range(6):  # it goes on being told until it is counted
@@ -247,7 +247,7 @@ def test_of_two_losses_after_each_other_the_second_is_counted_from_where_the_fir
     assert one.flow.detectors.retention.total["orders"] - first == pytest.approx(2 * 19_800, rel=0.1)
 
 
-def test_a_mirror_that_stands_again_before_it_is_counted_keeps_both_losses():
+def test_a_mirror_that_is_stalled_again_before_it_is_counted_keeps_both_losses():
     one = frozen_beside_a_short_log()
     minutely(one, 70, first=571)
     minutely(one, 203, first=641, copied=False, commits=False)
@@ -271,7 +271,7 @@ def test_markers_of_transactions_beside_a_short_log_are_no_loss():
 
 
 @pytest.mark.parametrize("each", [1, 10])
-def test_markers_are_no_loss_of_a_mirror_that_copies_on_and_writes_no_offsets(each):
+def test_markers_are_no_loss_of_a_mirror_that_replicates_on_and_writes_no_offsets(each):
     one = Mirrored(flush_s=60.0)
     one.poll()
     minutely(one, 787, first=1, each=each, markers=1)
@@ -284,7 +284,7 @@ def test_markers_are_no_loss_of_a_mirror_that_copies_on_and_writes_no_offsets(ea
     assert one.flow.detectors.retention.total["orders"] == 0
 
 
-def test_what_a_mirror_that_stands_loses_of_a_topic_with_markers_is_told():
+def test_what_a_stalled_mirror_loses_of_a_topic_with_markers_is_reported():
     one = Mirrored(flush_s=60.0)
     one.poll()
     minutely(one, 787, first=1, each=10, markers=1)
@@ -299,7 +299,7 @@ def test_what_a_mirror_that_stands_loses_of_a_topic_with_markers_is_told():
     assert one.flow.detectors.retention.total["orders"] == pytest.approx(2 * lost, rel=0.1)
 
 
-def test_what_was_lost_while_the_target_was_away_is_counted_by_what_its_copy_lacks():
+def test_what_was_lost_while_the_target_was_away_is_counted_by_what_its_target_lacks():
     # Neither offsets nor copies are read meanwhile, and the mirror goes on as soon as both are again.
     one = Mirrored(flush_s=60.0)
     one.poll()
@@ -319,7 +319,7 @@ def test_what_was_lost_while_the_target_was_away_is_counted_by_what_its_copy_lac
 
 
 @pytest.mark.parametrize("flush_s", [10, 60])
-def test_a_burst_after_a_pause_is_no_loss_though_its_copy_was_looked_at_before_it(flush_s):
+def test_a_burst_after_a_pause_is_no_loss_though_its_target_was_polled_before_it(flush_s):
     # Each batch is deleted as soon as it is copied, as Kafka Streams does; then nothing comes for ten minutes.
     one = Mirrored({"orders": 2, "other": 1}, flush_s=float(flush_s))
     one.poll()
@@ -355,7 +355,7 @@ def test_a_burst_after_a_pause_is_no_loss_though_its_copy_was_looked_at_before_i
 
 
 @pytest.mark.parametrize("short", [0, 7])
-def test_what_can_not_be_told_from_the_traffics_bursts_is_no_loss(short):
+def test_what_can_not_be_distinguished_from_the_traffics_bursts_is_no_loss(short):
     # All is copied and no offset is written any more; retention takes all that there is. By the line between
     # two looks the copy may seem to lack some records.
     one = Mirrored(flush_s=60.0)
@@ -392,7 +392,7 @@ def test_a_finding_has_the_numbers_that_a_person_checks_it_by(flow):
     assert "122 of them had reached B: 1 is known to be lost." in row["sentence"]
 
 
-def test_an_old_loss_does_not_make_a_mirror_stand_that_only_writes_no_offsets():
+def test_an_old_loss_does_not_stall_a_mirror_that_only_writes_no_offsets():
     one = frozen_beside_a_short_log()
     minutely(one, 400, first=571)
     assert found(one)
@@ -420,7 +420,7 @@ def test_what_is_not_read_any_more_may_have_come(flow, what):
     assert told(flow)[1] is not Cause.OVERTAKEN
 
 
-def test_where_no_copy_is_known_nothing_is_lost_after_offsets_are_not_read_any_more():
+def test_where_no_target_is_known_nothing_is_lost_after_offsets_are_not_read_any_more():
     one = Mirrored(target={})
     one.target_ends = {("elsewhere", 0): 0}
     one.b.note_topics({"elsewhere": 1})
@@ -436,7 +436,7 @@ def test_where_no_copy_is_known_nothing_is_lost_after_offsets_are_not_read_any_m
         assert found(one) == []
 
 
-def test_a_copy_that_is_looked_at_no_more_may_have_got_all_since_a_mirror_stood(flow):
+def test_a_target_that_is_no_longer_polled_may_have_got_all_since_a_mirror_stood(flow):
     stand(flow, seconds=100)
     ends = dict(flow.target_ends)
     for _ in range(10):
@@ -454,7 +454,7 @@ def test_a_copy_that_is_looked_at_no_more_may_have_got_all_since_a_mirror_stood(
 
 
 @pytest.mark.parametrize(("few", "least"), [(123, None), (1300, 625)])
-def test_of_a_copy_that_was_never_seen_at_rest_only_what_is_certain_is_told(few, least):
+def test_of_a_target_that_was_never_seen_at_rest_only_what_is_certain_is_reported(few, least):
     one = Mirrored()
     one.poll()
     one.go(60, each=lambda: busy(one))
@@ -467,7 +467,7 @@ def test_of_a_copy_that_was_never_seen_at_rest_only_what_is_certain_is_told(few,
     assert [each.records_most for each in one.snapshot().findings] == [few] * (least is not None)
 
 
-def test_a_number_that_is_not_known_is_told_with_its_bounds():
+def test_a_number_that_is_not_known_is_reported_with_its_bounds():
     one = Mirrored()
     one.poll()
     one.go(60, each=lambda: busy(one))
@@ -484,7 +484,7 @@ def test_a_number_that_is_not_known_is_told_with_its_bounds():
     )
 
 
-def test_where_there_is_no_copy_all_is_lost_that_was_deleted_behind_the_offset():
+def test_where_there_is_no_target_all_is_lost_that_was_deleted_behind_the_offset():
     one = Mirrored(target={})
     one.target_ends = {("elsewhere", 0): 0}
     one.b.note_topics({"elsewhere": 1})
@@ -519,7 +519,7 @@ def test_a_group_that_commits_the_same_offset_again_and_again_is_overtaken():
     assert found(one) == [(0, 123, stood, stood + 122)]
 
 
-def test_what_may_be_lost_is_told_beside_a_standstill_where_no_look_proves_it():
+def test_what_may_be_lost_is_reported_with_a_stall_where_no_poll_proves_it():
     one = Mirrored({"orders": 2})
 
     def each():
@@ -587,7 +587,7 @@ def test_markers_that_came_since_the_last_rest_are_no_loss_and_hide_none(lost, l
     assert least is None or least <= told_of[0][1] <= lost
 
 
-def test_a_loss_is_told_where_looks_follow_one_another_and_the_log_never_rests():
+def test_a_loss_is_reported_where_polls_follow_one_another_and_the_log_never_rests():
     # As in the drill: 38 records a second, offsets each minute, the source looked at soon after its copy.
     one = Mirrored({"orders": 1}, flush_s=60.0)
     one.poll()
@@ -618,7 +618,7 @@ def test_a_loss_is_told_where_looks_follow_one_another_and_the_log_never_rests()
     assert told(one) == (Verdict.STALLED, Cause.OVERTAKEN)
 
 
-def test_a_mirror_that_stands_goes_on_standing_where_its_target_does_not_answer_and_its_log_passes_it(flow):
+def test_a_stalled_mirror_stays_stalled_where_its_target_does_not_answer_and_its_log_passes_it(flow):
     flow.b.heads.note = lambda *_: None
     for _ in range(2):
         flow.go(200, each=lambda: busy(flow, commits=False, copied=False))
@@ -631,7 +631,7 @@ def test_a_mirror_that_stands_goes_on_standing_where_its_target_does_not_answer_
 
 
 def test_records_that_come_after_all_leave_no_less_than_nothing():
-    bounds = LossBounds(0, 0, start=2000, told=Overtaken("orders", 0, 0, 2000, 0, 0), least=1500, most=1200)
+    bounds = LossBounds(0, 0, start=2000, proved=Overtaken("orders", 0, 0, 2000, 0, 0), least=1500, most=1200)
     assert bounds.range() == (1200, 1200)
     bounds.most = -7
     assert bounds.range() == (0, 0)

@@ -1,4 +1,4 @@
-"""What retention took of a mirror that writes offset syncs, counted by them: right to a record or two."""
+"""Records that retention deleted unread, counted by offset syncs: right to a record or two."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Synced:
 
 
 @pytest.mark.parametrize(("syncs", "within"), [(True, 3), (False, 1500)])
-def test_a_loss_of_seconds_is_counted_by_syncs_where_looks_leave_it_open(syncs, within):
+def test_a_loss_of_seconds_is_counted_by_syncs_where_polls_leave_it_open(syncs, within):
     one = Synced(syncs=syncs).go(400, 75)
     one.freeze_and_delete(rate=75, stands_s=190, kept=190 * 75 - 400)
     one.go(400, 75)
@@ -157,7 +157,7 @@ def test_markers_are_counted_as_no_loss_however_their_number_changes(rate, each,
     assert one.counted <= one.lost
 
 
-def test_a_mirror_that_was_killed_and_copies_some_of_it_again_lost_nothing():
+def test_a_mirror_that_was_killed_and_replicates_some_of_it_again_lost_nothing():
     one = Synced().go(400, 75)
     one.runs = False
     one.one.starts = {("orders", 0): one.next - 500}
@@ -172,7 +172,7 @@ def test_a_mirror_that_was_killed_and_copies_some_of_it_again_lost_nothing():
 
 
 @pytest.mark.parametrize("ahead", [50_000, 5000, -5000])
-def test_syncs_of_another_mirror_prove_nothing_that_the_looks_leave_no_room_for(ahead):
+def test_syncs_of_another_mirror_prove_nothing_that_the_polls_leave_no_room_for(ahead):
     one = Synced(syncs=False).go(400, 75)
     for at in range(6000, one.next, 100):
         one.one.flow.syncs.note("orders", 0, upstream=at, downstream=at + ahead, live=True)
@@ -209,7 +209,7 @@ def test_what_the_mirror_had_fetched_before_it_stood_is_not_lost(each):
     check_lost_records(one, within=40)
 
 
-def test_syncs_of_another_mirror_hide_nothing_that_the_looks_prove():
+def test_syncs_of_another_mirror_hide_nothing_that_the_polls_prove():
     counted = []
     for foreign in (False, True):
         one = Synced(syncs=False).go(400, 75)
@@ -223,7 +223,7 @@ def test_syncs_of_another_mirror_hide_nothing_that_the_looks_prove():
 
 
 @pytest.mark.parametrize("syncs", [True, False])
-def test_markers_that_begin_shortly_before_a_standstill_are_counted_as_no_loss(syncs):
+def test_markers_that_start_shortly_before_a_stall_are_counted_as_no_loss(syncs):
     one = Synced(syncs=syncs).go(415, 75)
     one.each = 5
     one.go(40, 75)

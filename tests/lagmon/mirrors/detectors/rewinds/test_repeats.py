@@ -1,4 +1,4 @@
-"""What a mirror copied again is an event with its numbers, whatever the verdict: exact, or with bounds."""
+"""Repeated records are an event with their number, whatever the verdict: exact, or with bounds."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Mirror:
         return event.kind, *told, event.sentence
 
 
-def test_a_mirror_that_copies_goes_no_way_back():
+def test_a_mirror_that_replicates_goes_no_way_back():
     mirror = Mirror().go(120)
     assert mirror.events() == []
 
@@ -99,7 +99,7 @@ def test_a_worker_that_was_frozen_wakes_after_another_took_over():
     assert mirror.one.snapshot().findings == () or mirror.one.snapshot().findings[0].code is Cause.DUPLICATING
 
 
-def test_lost_offsets_have_all_copied_again_from_the_start():
+def test_lost_offsets_have_all_replicated_again_from_the_start():
     mirror = Mirror()
     peak = mirror.at
     mirror.one.now += 10 * S
@@ -133,7 +133,7 @@ def test_without_syncs_the_number_has_bounds_that_hold():
     assert f"copied between {records} and {most} records" in sentence or records == most
 
 
-def test_an_old_offset_that_is_written_late_is_no_event_where_syncs_show_that_nothing_came_again():
+def test_an_old_offset_that_is_written_late_is_no_event_where_syncs_show_that_nothing_was_repeated():
     mirror = Mirror().go(60)
     mirror.one.commit(to=mirror.at - 25)
     mirror.go(120)
@@ -142,7 +142,7 @@ def test_an_old_offset_that_is_written_late_is_no_event_where_syncs_show_that_no
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_a_topic_that_was_re_created_is_not_copied_again(side):
+def test_a_topic_that_was_re_created_is_not_replicated_again(side):
     mirror = Mirror().go(30)
     one = mirror.one
     one.now += 5 * S

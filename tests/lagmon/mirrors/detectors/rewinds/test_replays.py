@@ -1,4 +1,4 @@
-"""What a restart of a mirror copies again by its offset syncs: a fact; time and again, or far back: repeating."""
+"""Records that a restart repeats, by offset syncs: a fact; if often, or far back, the verdict is repeating."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Synced:
 
 @pytest.mark.parametrize("rate", [5, 50, 200])
 @pytest.mark.parametrize("after_s", [30, 57])
-def test_what_a_mirror_that_was_killed_copies_again_is_a_fact_and_no_verdict(rate, after_s):
+def test_what_a_mirror_that_was_killed_replicates_again_is_a_fact_and_no_verdict(rate, after_s):
     one = Synced(rate).go(300 + after_s).kill().go(60)
     assert AGAIN not in one.seen
     assert Verdict.REPEATING not in one.seen

@@ -1,4 +1,4 @@
-"""Offsets that went back: repeated by what the copy shows to have come again, and late where it shows nothing."""
+"""Offsets that went back: repeated if the target shows repeated records, else written late."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_an_old_offset_that_is_late_among_bursts_repeats_nothing(seed):
             assert found(one) == []
 
 
-def test_what_comes_again_is_told_at_once_where_nothing_else_is_written(flow):
+def test_what_is_repeated_is_reported_at_once_where_nothing_else_is_written(flow):
     at = flow.ends["orders", 0]
     flow.now += 5 * S
     flow.commit(to=at - 30)
@@ -100,7 +100,7 @@ def test_what_comes_again_is_told_at_once_where_nothing_else_is_written(flow):
     assert found(flow) == []
 
 
-def test_what_came_again_shows_by_the_copy_once_the_mirror_is_past_it(flow):
+def test_what_was_repeated_shows_by_the_target_once_the_mirror_is_past_it(flow):
     at = flow.ends["orders", 0]
     flow.now += 5 * S
     busy(flow, commits=False, each=500)
@@ -113,7 +113,7 @@ def test_what_came_again_shows_by_the_copy_once_the_mirror_is_past_it(flow):
     assert "which is 300 more than the offsets." in flow.snapshot().findings[0].sentence
 
 
-def test_a_mirror_that_copies_on_from_far_back_is_told_before_it_is_past_it(flow):
+def test_a_mirror_that_replicates_on_from_far_back_is_reported_before_it_is_past_it(flow):
     at = flow.ends["orders", 0]
     back = at - 1000
     flow.now += 5 * S
@@ -131,7 +131,7 @@ def test_a_mirror_that_copies_on_from_far_back_is_told_before_it_is_past_it(flow
 
 
 @pytest.mark.parametrize("waits_s", [0, 60, 600])
-def test_a_mirror_that_stands_where_it_went_back_to_is_unknown_until_it_copies(flow, waits_s):
+def test_a_mirror_that_is_stalled_where_it_went_back_to_is_unknown_until_it_replicates(flow, waits_s):
     def other():
         flow.write(100, partition=1)
         flow.commit(partition=1)
@@ -171,7 +171,7 @@ def test_a_mirror_that_went_back_and_leaves_new_records_stands(flow):
 
 
 @pytest.mark.parametrize("first", ["the offset", "the copy"])
-def test_nothing_comes_again_to_a_copy_that_was_made_anew(flow, first):
+def test_nothing_is_repeated_to_a_recreated_target(flow, first):
     at = flow.ends["orders", 0]
     flow.flow.note_ids("B", {"A.orders": "one"}, flow.now)
     for step in ("the offset", "the copy") if first == "the offset" else ("the copy", "the offset"):
@@ -191,7 +191,7 @@ def test_nothing_comes_again_to_a_copy_that_was_made_anew(flow, first):
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
-def test_without_a_look_at_the_copy_it_counts_that_the_mirror_goes_on_from_there(goes_on):
+def test_without_a_poll_at_the_target_it_counts_that_the_mirror_goes_on_from_there(goes_on):
     one = Mirrored(target={})
     one.target_ends = {("elsewhere", 0): 0}
     one.b.note_topics({"elsewhere": 1})
@@ -210,7 +210,7 @@ def test_without_a_look_at_the_copy_it_counts_that_the_mirror_goes_on_from_there
     assert [each.code for each in one.snapshot().findings] == ([Cause.DUPLICATING] if goes_on else [])
 
 
-def test_a_second_writer_repeats_and_is_told(flow):
+def test_a_second_writer_repeats_and_is_reported(flow):
     for _ in range(12):
         flow.now += 5 * S
         busy(flow)
@@ -237,7 +237,7 @@ def test_old_offsets_that_come_late_several_times_repeat_nothing(flow):
         assert found(flow) == []
 
 
-def test_a_topic_that_was_made_anew_lately_repeats_nothing(flow):
+def test_a_topic_that_was_recreated_lately_repeats_nothing(flow):
     flow.flow.note_ids("A", {"orders": "one"}, flow.now)
     flow.flow.note_ids("A", {"orders": "two"}, flow.now + S)
     for _ in range(10):
@@ -268,7 +268,7 @@ def test_an_old_offset_that_is_late_takes_back_what_another_made_seem(flow):
     assert found(flow) == []
 
 
-def test_of_many_steps_back_at_once_some_are_judged_at_each_look(monkeypatch):
+def test_of_many_steps_back_at_once_some_are_judged_at_each_poll(monkeypatch):
     monkeypatch.setattr("lagmon.mirrors.detectors.rewinds.rewinds.AT_ONCE", 3)
     one = Mirrored({"orders": 10}, flush_s=5.0)
     one.poll()
@@ -316,7 +316,7 @@ def replay(flow, *, start=0, step=1000):
 
 
 @pytest.mark.parametrize(("start", "step"), [(0, 500), (0, 10_000), (1000, 400), (1000, 10_000)])
-def test_all_that_is_copied_again_once_the_offset_was_taken_away_is_told(flow, start, step):
+def test_all_that_is_replicated_again_once_the_offset_was_taken_away_is_reported(flow, start, step):
     end = flow.ends["orders", 0]
     flow.starts["orders", 0] = start
     flow.flow.windows.reset("orders", 0, flow.now + S)
@@ -337,7 +337,7 @@ def test_an_offset_that_is_taken_away_and_put_where_it_was_repeats_nothing(flow)
     assert (told(flow), found(flow)) == ((Verdict.HEALTHY, None), [])
 
 
-def test_an_offset_that_is_forgotten_or_of_a_topic_made_anew_is_no_step_back(flow):
+def test_an_offset_that_is_forgotten_or_of_a_recreated_topic_is_no_step_back(flow):
     flow.flow.note_ids("A", {"orders": "one"}, flow.now)
     windows, at = flow.flow.windows, flow.ends["orders", 0]
     windows.reset("orders", 0)
@@ -350,7 +350,7 @@ def test_an_offset_that_is_forgotten_or_of_a_topic_made_anew_is_no_step_back(flo
 
 @pytest.mark.parametrize("each", [3, 30])
 @pytest.mark.parametrize("poll", [5, 10])
-def test_what_is_new_behind_an_end_that_fell_does_not_come_again(flow, each, poll):
+def test_what_is_new_behind_an_end_that_fell_is_not_repeated(flow, each, poll):
     flow.ends["orders", 0] -= 100  # an unclean election: the copy keeps what the source has lost
     seen = set()
 
@@ -367,7 +367,7 @@ def test_what_is_new_behind_an_end_that_fell_does_not_come_again(flow, each, pol
     assert told(flow) == (Verdict.HEALTHY, None)
 
 
-def test_before_the_source_was_looked_at_a_step_back_is_not_judged(flow):
+def test_before_the_source_was_polled_a_step_back_is_not_judged(flow):
     at = flow.ends["orders", 0]
     for count in range(3):
         flow.now += 2 * S

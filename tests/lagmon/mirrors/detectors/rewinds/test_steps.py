@@ -1,4 +1,4 @@
-"""What a step back means, by tables: offsets, distances to the copy's end, and the ends as looked at last."""
+"""What a step back means, by tables: offsets, distances to the target's end, and the newest ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lagmon.mirrors.detectors.rewinds.steps import Ends, Rewound, judge_step
 NAN = float("nan")
 OPEN, REPEATED, LATE = Rewound.OPEN, Rewound.REPEATED, Rewound.LATE
 BEFORE = [0, 20, 40, 60, 80, 100]
-ENDS = Ends(source=100, source_ms=50, copy=100, target_ms=40)
+ENDS = Ends(source=100, source_ms=50, target=100, target_ms=40)
 
 
 def judged(offsets, distances, ends=ENDS):
@@ -34,7 +34,7 @@ def judged(offsets, distances, ends=ENDS):
         ([60], [40], (OPEN, 0)),  # nothing since
     ],
 )
-def test_the_copy_tells(offsets, distances, expected):
+def test_the_target_shows(offsets, distances, expected):
     assert judged(BEFORE + offsets, [0] * 6 + distances) == expected
 
 
@@ -44,14 +44,14 @@ def test_what_is_within_the_spread_of_the_distances_is_no_proof():
         assert judged([*BEFORE, 60, 150, 160, 170], [0] * 6 + [40, 40 - spread, 40, 40])[0] is means
 
 
-def test_more_than_the_step_is_no_proof_but_for_the_spread_and_never_told():
+def test_more_than_the_step_is_no_proof_but_for_the_spread_and_never_reported():
     after = [*BEFORE, 60, 150]
     assert judged(after, [0] * 6 + [40, 41]) == (OPEN, 0)
     assert judged(after, [10, 0, 0, 0, 0, 0, 40, 50]) == (REPEATED, 40)
     assert judged(after, [10, 0, 0, 0, 0, 0, 40, 51]) == (OPEN, 0)
 
 
-def test_few_distances_before_it_tell_nothing():
+def test_few_distances_before_it_show_nothing():
     assert judged([*BEFORE, 60, 150], [NAN, NAN, 0, 0, 0, 0, 40, 40]) == (OPEN, 0)
 
 
@@ -68,11 +68,11 @@ def test_few_distances_before_it_tell_nothing():
         (Ends(100, 50, -1, -1), (OPEN, 0)),
     ],
 )
-def test_a_copy_that_has_grown_by_more_than_is_new_tells_without_another_offset(ends, expected):
+def test_a_target_that_has_grown_by_more_than_is_new_shows_without_another_offset(ends, expected):
     assert judged([*BEFORE, 60], [0] * 6 + [40], ends) == expected
 
 
-def test_without_a_copy_the_mirror_is_believed_to_copy_where_it_goes_on():
+def test_without_a_target_the_mirror_is_believed_to_replicate_where_it_goes_on():
     no_copy = Ends(100, 50, -1, -1, has_target=False)
     assert judged([*BEFORE, 60, 70], [NAN] * 8, no_copy) == (REPEATED, 10)
     assert judged([*BEFORE, 60, 150], [NAN] * 8, no_copy) == (OPEN, 0)

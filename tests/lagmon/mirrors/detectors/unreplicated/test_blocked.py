@@ -1,4 +1,4 @@
-"""A transaction that hangs holds a mirror which reads committed records only: a stall that no lag shows."""
+"""A hanging transaction blocks a mirror that reads committed records only: a stall that no lag shows."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_transaction_that_hangs_is_a_stall_with_what_waits_behind_it(name):
     assert told(one) == (Verdict.HEALTHY, None)
 
 
-def test_it_is_told_beside_another_standstill():
+def test_it_is_reported_with_another_stall():
     one = Transactional()
     one.go(60, each=one.each, step=5)
     one.hang()
@@ -125,7 +125,7 @@ def test_a_mirror_that_reads_all_records_is_not_held():
     assert seen(one, 1200) == {(Verdict.HEALTHY, None)}
 
 
-def test_a_look_without_an_answer_about_transactions_tells_nothing():
+def test_a_poll_without_an_answer_about_transactions_shows_nothing():
     one = Transactional()
     one.go(60, each=one.each, step=5)
     one.hang()

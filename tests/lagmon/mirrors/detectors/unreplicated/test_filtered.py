@@ -1,4 +1,4 @@
-"""Topics of which a mirror copies nothing: left out, or of a task that does not run or has just gone on."""
+"""Topics without any replicated record: filtered, or of a task that does not run or has just continued."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def flow():
         (written, UNASSIGNED, Cause.NOT_MIRRORED),
     ],
 )
-def test_what_waits_for_a_task_that_does_not_run_is_not_left_out(flow, tell, state, cause):
+def test_what_waits_for_a_task_that_does_not_run_is_not_skipped(flow, tell, state, cause):
     tell(flow, state)
     for _ in range(60):
         flow.run(10)
@@ -65,7 +65,7 @@ def test_what_waits_for_a_task_that_does_not_run_is_not_left_out(flow, tell, sta
     assert (told(flow), lost(flow)) == ((Verdict.HEALTHY, None), [])
 
 
-def test_what_a_task_leaves_out_that_was_started_again_is_told_after_its_time(flow):
+def test_what_a_task_skips_that_was_started_again_is_reported_after_its_time(flow):
     written(flow, FAILED)
     flow.run(300)
     written(flow, "RUNNING")
@@ -77,7 +77,7 @@ def test_what_a_task_leaves_out_that_was_started_again_is_told_after_its_time(fl
     assert told(flow) == (Verdict.HEALTHY, None)
 
 
-def test_a_mirror_that_goes_on_after_a_standstill_has_its_time_to_write_of_all_topics():
+def test_a_mirror_that_goes_on_after_a_stall_has_its_time_to_write_of_all_topics():
     flow = Watched(refresh_topics_interval_s=2.0)
     flow.stand()
     flow.copies = True
@@ -113,7 +113,7 @@ def copies_orders(one):
         one.commit(partition=partition)
 
 
-def test_a_topic_that_the_mirror_cannot_read_waits_and_is_not_known_to_be_left_out():
+def test_a_topic_that_the_mirror_cannot_read_waits_and_is_not_known_to_be_skipped():
     one = unread()
     suspected = set()
     for _ in range(60):
@@ -132,7 +132,7 @@ def test_a_topic_that_the_mirror_cannot_read_waits_and_is_not_known_to_be_left_o
     assert (told(one), one.snapshot().findings) == ((Verdict.HEALTHY, None), ())
 
 
-def test_a_copy_that_somebody_made_before_the_mirror_found_the_topic_waits_for_the_mirror():
+def test_a_target_that_an_operator_made_before_the_mirror_found_the_topic_waits_for_the_mirror():
     one = Watched(refresh_topics_interval_s=600.0).run(60)
     one.a.note_topics({"orders": 2, "other": 1, "fresh": 1})
     one.ends["fresh", 0] = 0
@@ -149,6 +149,6 @@ def test_a_copy_that_somebody_made_before_the_mirror_found_the_topic_waits_for_t
     assert (told(one), one.snapshot().findings) == ((Verdict.HEALTHY, None), ())
 
 
-def test_the_lag_monitors_process_is_told_which_transforms_may_leave_records_out():
+def test_the_lag_monitors_process_knows_which_transforms_may_drop_records():
     order = order_of(Flow("A", "B", handling=Handling(drops=("fault", "mask"))))
     assert read_mirror(json.loads(json.dumps(write_mirror(order)))).flow.handling.drops == ("fault", "mask")

@@ -1,4 +1,4 @@
-"""Records that stay behind are a suspicion, taken between two moments at rest, and no verdict."""
+"""Records missing between two idle states are a suspicion, and no verdict."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_traffic_alone_and_duplicates_are_none(flow):
         assert found(flow) == []
 
 
-def test_a_copy_that_comes_after_its_offset_is_not_behind(flow):
+def test_a_target_that_comes_after_its_offset_is_not_behind(flow):
     # The source's end and N are read after the target's end was: at that look 50 copies are not to be seen.
     flow.go(20, each=lambda: busy(flow))
     late = dict(flow.target_ends)
@@ -70,7 +70,7 @@ def test_a_copy_that_comes_after_its_offset_is_not_behind(flow):
 
 
 @pytest.mark.parametrize("why", ["compacted", "transactions"])
-def test_where_it_has_another_cause_nothing_is_said(flow, why):
+def test_where_it_has_another_cause_nothing_is_reported(flow, why):
     if why == "compacted":
         flow.flow.note_settings("A", "orders", {"cleanup.policy": "compact,delete"})
     else:
@@ -83,7 +83,7 @@ def test_where_it_has_another_cause_nothing_is_said(flow, why):
     assert found(flow) == []
 
 
-def test_a_topic_made_anew_begins_anew(flow):
+def test_a_recreated_topic_starts_again(flow):
     for topic_id in ("one", "two"):
         flow.now += S
         flow.flow.note_ids("B", {"A.orders": topic_id}, flow.now)
@@ -98,7 +98,7 @@ def test_a_topic_made_anew_begins_anew(flow):
     ("written", "records", "said"),
     [(0, (50, 50), "50 records may be missing"), (30, (20, 50), "Between 20 and 50 records may be missing")],
 )
-def test_a_copy_that_is_shorter_has_lost_its_end_and_nothing_stayed_behind(
+def test_a_target_that_is_shorter_has_lost_its_end_and_nothing_stayed_behind(
     flow, is_compacted, written, records, said
 ):
     """An unclean election on the target takes copies that the mirror does not send again."""
@@ -116,7 +116,7 @@ def test_a_copy_that_is_shorter_has_lost_its_end_and_nothing_stayed_behind(
     assert flow.verdict().verdict is Verdict.HEALTHY
 
 
-def test_a_copy_that_was_made_anew_has_not_lost_its_end(flow):
+def test_a_recreated_target_has_not_lost_its_end(flow):
     flow.flow.note_ids("B", {"A.orders": "first"}, flow.now)
     flow.target_ends["A.orders", 0] = 0
     flow.go(20)

@@ -1,4 +1,4 @@
-"""Records that are left out of a busy topic are a suspicion, of which the source has told that it has them."""
+"""Missing records of a busy topic are a suspicion, once the source has confirmed that it has them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def drop(one, *, dropped=3, seconds=30):
     return one.go(seconds, each=one.traffic)
 
 
-def test_a_record_that_is_left_out_of_a_topic_that_never_rests_is_a_suspicion():
+def test_a_record_that_is_dropped_from_a_topic_that_never_rests_is_a_suspicion():
     one = Busy()
     assert (one.found(), one.asked) == ([], [])
     drop(one)
@@ -85,7 +85,7 @@ def test_a_record_that_is_left_out_of_a_topic_that_never_rests_is_a_suspicion():
     assert one.found() == []
 
 
-def test_what_goes_on_being_left_out_is_one_finding_that_grows():
+def test_what_goes_on_being_skipped_is_one_finding_that_grows():
     one = drop(Busy(), dropped=1)
     assert one.found() == [(0, 1, 6700, 6799)]
     asked = len(one.asked)
@@ -177,7 +177,7 @@ def test_where_it_has_another_cause_the_source_is_not_asked(why, lag_from):
     assert (one.found(), one.asked) == ([], [])
 
 
-def test_what_the_source_does_not_answer_is_not_told():
+def test_what_the_source_does_not_answer_is_not_reported():
     one = Busy()
     one.silent = True
     drop(one, seconds=ANSWERED_MS // S + 20)
@@ -209,7 +209,7 @@ def test_a_question_whose_place_is_forgotten_is_let_go():
     assert len(one.asked) > asked
 
 
-def test_of_a_topic_some_partitions_are_told_and_others_once_these_are_not():
+def test_of_a_topic_some_partitions_are_reported_and_others_once_these_are_not():
     one = Mirrored({"orders": 20, "others": 1})
     one.poll()
     asked, well = set(), set()
@@ -238,12 +238,12 @@ def test_of_a_topic_some_partitions_are_told_and_others_once_these_are_not():
     assert not told & well
 
 
-def test_second_copies_are_none():
+def test_repeated_records_are_none():
     one = drop(Busy(), dropped=-40)
     assert (one.found(), one.asked) == ([], [])
 
 
-def test_where_second_copies_follow_what_is_left_out_at_once_nothing_is_told():
+def test_where_repeated_records_follow_what_is_skipped_at_once_nothing_is_reported():
     one = Busy()
     one.go(1, each=lambda: one.traffic(dropped=40))
     one.go(1, each=lambda: one.traffic(dropped=-30))
@@ -257,7 +257,7 @@ def test_a_clock_that_is_set_back_takes_a_suspicion_away():
     assert one.found() == []
 
 
-def test_what_was_left_out_before_we_began_is_not_told():
+def test_what_was_skipped_before_we_began_is_not_reported():
     one = Busy(begun=False)
     for upstream, downstream in ((99, 99), (199, 150), (299, 240)):
         one.sync(upstream, downstream, live=False)
@@ -268,7 +268,7 @@ def test_what_was_left_out_before_we_began_is_not_told():
 
 
 @pytest.mark.parametrize("side", ["A", "B"])
-def test_a_topic_made_anew_begins_anew_and_leaves_no_question_behind(side):
+def test_a_recreated_topic_starts_again_and_leaves_no_question_behind(side):
     one = Busy()
     name = "orders" if side == "A" else "A.orders"
     one.flow.note_ids(side, {name: "first"}, one.now)
@@ -282,7 +282,7 @@ def test_a_topic_made_anew_begins_anew_and_leaves_no_question_behind(side):
     assert one.found() == []
 
 
-def test_each_partition_is_told_once_where_a_rest_shows_the_same():
+def test_each_partition_is_reported_once_where_a_rest_shows_the_same():
     one = drop(Busy())
     one.go(60)
     assert one.found() == [(0, 3, 6700, 6799)]
@@ -317,7 +317,7 @@ def test_a_place_has_one_question_at_a_time():
 
 
 @pytest.mark.parametrize("why", ["", "compacted"])
-def test_a_copy_that_lost_its_end_is_told_as_one_and_the_source_is_not_asked(why):
+def test_a_target_that_lost_its_end_is_reported_as_one_and_the_source_is_not_asked(why):
     """An unclean election on the target takes copies of a topic that never rests."""
     one = Busy()
     if why:
@@ -335,7 +335,7 @@ def test_a_copy_that_lost_its_end_is_told_as_one_and_the_source_is_not_asked(why
     assert one.snapshot().findings == ()
 
 
-def test_a_copy_that_lost_its_end_after_others_were_left_out_is_told_as_one():
+def test_a_target_that_lost_its_end_after_others_were_skipped_is_reported_as_one():
     one = drop(Busy(), dropped=1)
     one.go(20, each=lambda: one.traffic(dropped=1))
     drop(one, dropped=110)
@@ -344,7 +344,7 @@ def test_a_copy_that_lost_its_end_after_others_were_left_out_is_told_as_one():
     ]
 
 
-def test_a_copy_that_was_made_anew_has_not_lost_its_end():
+def test_a_recreated_target_has_not_lost_its_end():
     one = Busy()
     one.flow.note_ids("B", {"A.orders": "first"}, one.now)
     drop(one, dropped=500)
@@ -358,14 +358,14 @@ def keep_a_minute(one, *, dropped):
     one.starts["orders", 0] = max(0, one.next - 6_000)
 
 
-def test_what_goes_on_being_left_out_grows_while_retention_deletes_what_was_copied():
+def test_what_goes_on_being_skipped_grows_while_retention_deletes_what_was_replicated():
     one = Busy()
     one.go(300, each=lambda: keep_a_minute(one, dropped=1))
     ((_, records, first, _),) = one.found()
     assert (first, records > 200) == (6000, True)
 
 
-def test_what_retention_takes_while_records_are_left_out_is_not_counted_with_them():
+def test_what_retention_takes_while_records_are_skipped_is_not_counted_with_them():
     one = Busy()
     one.go(90, each=lambda: keep_a_minute(one, dropped=1))
     one.write(700, copied=False)
@@ -399,7 +399,7 @@ def test_what_retention_took_is_none_where_its_start_is_read_after_the_question(
 
 
 @pytest.mark.parametrize("what", ["made anew", "gone"])
-def test_transactions_of_a_topic_that_was_made_anew_or_went_say_nothing_of_the_new_one(what):
+def test_transactions_of_a_topic_that_was_recreated_or_went_say_nothing_of_the_new_one(what):
     one = Busy()
     if what == "made anew":
         one.flow.note_ids("A", {"orders": "first"}, one.now)
@@ -415,7 +415,7 @@ def test_transactions_of_a_topic_that_was_made_anew_or_went_say_nothing_of_the_n
     assert [records for _, records, *_ in one.found()] == [3]
 
 
-def test_transactions_are_remembered_where_the_copy_was_made_anew():
+def test_transactions_are_remembered_where_the_target_was_recreated():
     one = Busy()
     one.flow.note_ids("B", {"A.orders": "first"}, one.now)
     have_open_transaction(one)

@@ -1,4 +1,4 @@
-"""Of a mirror that reads as a group, what stays behind is a suspicion, by topic, and no verdict."""
+"""Missing records of a mirror that reads as a group are a suspicion by topic, and no verdict."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_offsets_that_are_moved_forward_pass_records_over_which_is_a_suspicion()
 
 
 @pytest.mark.parametrize("dropped", [0, -5])
-def test_copies_that_come_to_other_partitions_or_twice_are_none(dropped):
+def test_targets_that_come_to_other_partitions_or_twice_are_none(dropped):
     one = Grouped()
     for _ in range(3):
         one.go(20, each=lambda: one.traffic(dropped=dropped))
@@ -81,7 +81,7 @@ def test_commits_that_come_late_are_none():
     assert one.found() == []
 
 
-def test_a_source_that_was_not_looked_at_since_tells_no_rest():
+def test_a_source_that_was_not_polled_since_shows_no_rest():
     """Its end is older than what was copied since, which makes the copies seem to be more than they are."""
     one = Grouped()
     for copy in COPIES:
@@ -99,7 +99,7 @@ def test_a_source_that_was_not_looked_at_since_tells_no_rest():
 
 
 @pytest.mark.parametrize("why", ["compacted", "transactions"])
-def test_where_it_has_another_cause_nothing_is_said(why):
+def test_where_it_has_another_cause_nothing_is_reported(why):
     one = Grouped()
     if why == "compacted":
         one.flow.note_settings("A", "orders", {"cleanup.policy": "compact"})
@@ -112,7 +112,7 @@ def test_where_it_has_another_cause_nothing_is_said(why):
 
 
 @pytest.mark.parametrize("side", ["A", "B"])
-def test_a_topic_made_anew_begins_anew(side):
+def test_a_recreated_topic_starts_again(side):
     one = Grouped()
     for topic_id in ("one", "two"):
         one.now += S
@@ -125,7 +125,7 @@ def test_a_topic_made_anew_begins_anew(side):
     assert (Cause.FILTERED, "orders", None, 60) in one.found()
 
 
-def test_topics_that_are_listed_anew_are_the_same_and_another_groups_offsets_begin_anew():
+def test_topics_that_are_listed_again_are_the_same_and_another_groups_offsets_start_again():
     one = Grouped()
     one.go(20, each=lambda: one.traffic(dropped=3))
     one.a.note_topics({"orders": 2, "empty": 1, "more": 1})

@@ -1,4 +1,4 @@
-"""A mirror that copies topics which its configuration, as it was read, leaves out."""
+"""A mirror that replicates topics which its configuration, as it was read, excludes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def copying(one, *, others=True):
     return each
 
 
-def test_a_topic_that_is_copied_though_it_is_left_out_is_told_and_changes_no_verdict():
+def test_a_topic_that_is_replicated_though_it_is_skipped_is_reported_and_changes_no_verdict():
     one = changed()
     one.go(60, each=copying(one))
     assert one.snapshot().unwatched == ("payments",)
@@ -49,7 +49,7 @@ def test_of_many_some_are_named():
     )
 
 
-def test_what_is_not_copied_any_more_is_not_told():
+def test_what_is_not_replicated_any_more_is_not_reported():
     one = changed()
     one.go(60, each=copying(one))
     one.go(280, each=copying(one, others=False), step=10)
@@ -58,7 +58,7 @@ def test_what_is_not_copied_any_more_is_not_told():
     assert TOLD not in one.verdict().sentence
 
 
-def test_what_it_copied_before_the_configuration_was_taken_over_is_not_told():
+def test_what_it_replicated_before_the_configuration_was_taken_over_is_not_reported():
     """Nor what it wrote last, while it was restarted with the same one."""
     one = changed()
     one.commit("payments")
@@ -67,7 +67,7 @@ def test_what_it_copied_before_the_configuration_was_taken_over_is_not_told():
     assert one.snapshot().unwatched == ()
 
 
-def test_a_topic_that_is_gone_is_not_told():
+def test_a_topic_that_is_gone_is_not_reported():
     one = changed()
     one.go(60, each=copying(one))
     one.a.note_topics({"orders": 1})
@@ -85,7 +85,7 @@ def test_a_topic_that_is_gone_is_not_told():
         ({"lag_from": "offset-syncs"}, False),
     ],
 )
-def test_what_may_be_another_connectors_or_is_left_out_by_hand_is_not_told(how, tells):
+def test_what_may_be_another_connectors_or_is_skipped_by_hand_is_not_reported(how, tells):
     one = changed(**how)
     one.go(60, each=copying(one))
     assert one.snapshot().unwatched == (("payments",) if tells else ())

@@ -1,4 +1,4 @@
-"""Whatever the instants of looks, lists and flushes: a copy made anew is lost, unless all of it is sent again."""
+"""Whatever the instants of polls, lists and flushes: a re-created target is lost, unless all is sent again."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ AT_ONCE = Copy(
 @example(story=AT_ONCE)
 @example(story=replace(AT_ONCE, stops=128, away=90, flush_s=5))
 @slow(10, wild=30)
-def test_a_copy_made_anew_is_lost_unless_it_is_sent_again(story):
+def test_a_recreated_target_is_lost_unless_it_is_sent_again(story):
     one = Simulation(story).run()
     assert bool(one.found) == (one.lost > 0)
