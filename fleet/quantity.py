@@ -28,7 +28,7 @@ def size_bytes(text: str) -> int:
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGTP]?B)", text.strip())
     if found is None:
-        raise ValueError(f"'{text}' is not a size; write a number with B, kB, MB, GB or TB, for example 10MB")
+        raise ValueError(f"invalid size '{text}'; write a number with B, kB, MB, GB or TB, for example 10MB")
     return int(float(found[1]) * _BYTES[found[2]])
 
 
@@ -39,7 +39,7 @@ def rate_bytes_s(text: str) -> int:
     """
     size, slash, unit = text.strip().partition("/")
     if (slash, unit) != ("/", "s"):
-        raise ValueError(f"'{text}' is not a rate; write a size a second, for example 50MB/s")
+        raise ValueError(f"invalid rate '{text}'; write a size per second, for example 50MB/s")
     return size_bytes(size)
 
 

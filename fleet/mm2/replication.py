@@ -41,7 +41,7 @@ def major_version(version: str) -> int:
     """
     found = re.fullmatch(r"(\d{1,3})(\.\d{1,5}){0,3}([-+].{0,40})?", version.strip())
     if found is None or not (version.strip().startswith("2.") or int(found[1]) >= OLDEST_KNOWN):
-        raise ValueError(f"'{version}' is not a version of MirrorMaker 2; write for example 4.3 or 3.9")
+        raise ValueError(f"invalid version '{version}'; write for example 4.3 or 3.9")
     return OLDEST_KNOWN if int(found[1]) <= OLDEST_KNOWN else NEWEST_KNOWN
 
 

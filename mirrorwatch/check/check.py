@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
     from runtime.kafka.properties.client_settings import ClientSettings
 
-FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
+OK, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
 
 
 def _admin(alias: str, settings: ClientSettings) -> Asked:
@@ -110,7 +110,7 @@ def print_commands(
     sheet = Sheet(console, Redactor(config.secrets))
     for line in commands(config, principal=principal, command_config=command_config, parts=parts):
         sheet.verbatim(line)
-    return FINDING if strict and _undeliberate(without_canary(config)) else FINE
+    return FINDING if strict and _undeliberate(without_canary(config)) else OK
 
 
 def print_refusal(console: Console, problems: Sequence[Problem], *, path: str) -> int:
@@ -192,13 +192,13 @@ def _conclusion(
         return _Conclusion(INCOMPLETE, tuple(said))
     if failed:
         return _Conclusion(UNAVAILABLE, tuple(said))
-    return _Conclusion(FINE, (*said, _fine(config, bare, connect=connect, mind=len(wrong))))
+    return _Conclusion(OK, (*said, _valid(config, bare, connect=connect, mind=len(wrong))))
 
 
-def _fine(config: Configuration, bare: Sequence[NoCanary], *, connect: bool, mind: int) -> str:
+def _valid(config: Configuration, bare: Sequence[NoCanary], *, connect: bool, mind: int) -> str:
     """Return the last sentence; it starts with OK only if every flow has a canary."""
     said = "The configuration is valid"
-    said += ", and every cluster answered." if connect else ". No cluster was asked."
+    said += ", and every cluster answered." if connect else ". No cluster was queried."
     if not bare:
         said = f"OK: {said[0].lower()}{said[1:]}"
     elif bare[0].deliberate:

@@ -53,8 +53,8 @@ def print_warnings(sheet: Sheet, config: Configuration) -> None:
         return
     sheet.heading(f"Warnings ({len(config.warnings)})")
     for warning in config.warnings:
-        told = str(warning) if warning.file or warning.key else warning.sentence
-        sheet.say(told, hang=4)
+        text = str(warning) if warning.file or warning.key else warning.sentence
+        sheet.say(text, hang=4)
 
 
 def _watched(config: Configuration, alias: str) -> str:
@@ -89,8 +89,8 @@ def _print_connectors(sheet: Sheet, config: Configuration) -> None:
         if connector.state:
             sheet.fact("state", connector.state)
             tasks = Counter(task.state for task in connector.tasks)
-            told = ", ".join(f"{count} {state}" for state, count in sorted(tasks.items()))
-            sheet.fact("tasks", told or "none")
+            states = ", ".join(f"{count} {state}" for state, count in sorted(tasks.items()))
+            sheet.fact("tasks", states or "none")
 
 
 def _print_cluster(sheet: Sheet, alias: str, settings: ClientSettings) -> None:
@@ -140,8 +140,8 @@ def offsets_of(flow: Flow, source: LagSource) -> str:
         return "unknown topic (see the warnings)" if flow.on_connect else "unknown topic"
     status = source.worker_topics.get("status_topic") or flow.status_storage_topic
     configs = source.worker_topics.get("config_topic") or flow.config_storage_topic
-    beside = ", ".join(topic for topic in (status, configs) if topic)
-    return f"{source.topic} on {source.kafka_cluster}" + (f" (tasks: {beside})" if beside else "")
+    of_tasks = ", ".join(topic for topic in (status, configs) if topic)
+    return f"{source.topic} on {source.kafka_cluster}" + (f" (tasks: {of_tasks})" if of_tasks else "")
 
 
 def _policy(flow: Flow) -> str:

@@ -73,11 +73,11 @@ def sort_out(
             case "internal":
                 traps.append(decision.sentence)
             case "cycle":
-                told = _no_copy(flow, topology, topic, known)
-                if told is None:
+                why = _not_replicated(flow, topology, topic, known)
+                if why is None:
                     copies += 1
                 else:
-                    traps.append(f"{decision.sentence} {told}")
+                    traps.append(f"{decision.sentence} {why}")
             case _:
                 replicated.append((topic, str(decision.remote_topic)))
     absent = None if on_target is None else tuple(pair for pair in replicated if pair[1] not in on_target)
@@ -108,7 +108,9 @@ def _reason(flow: Flow, topic: str, decision: Decision) -> str:
     return why or flow.topic_filter.why(topic)
 
 
-def _no_copy(flow: Flow, topology: Topology, topic: str, known: Mapping[str, frozenset[str]]) -> str | None:
+def _not_replicated(
+    flow: Flow, topology: Topology, topic: str, known: Mapping[str, frozenset[str]]
+) -> str | None:
     """Return why a topic with the name of a replicated topic is not one; None if it is one or may be.
 
     Its name starts with a cluster, so a flow must replicate it from there.

@@ -173,18 +173,17 @@ def _granted(config: Configuration, needed: Iterable[Permission]) -> str:
 
 def _lag_monitor(config: Configuration) -> str:
     """Write what the lag monitor does with more permissions, or fewer."""
-    reading = "unreadable records, such as transaction markers, then do not count as lag"
+    reading = "With it, records that no consumer gets, such as transaction markers, do not count as lag."
     if not config.topology.flows:
         return (
-            f"Optional: Read on all topics. With it, the lag monitor reads the ends of logs: {reading}."
+            f"Optional: Read on all topics. {reading}"
             f" Without Describe on a topic, its groups are not judged.{_unread(config)}"
         )
     return (
         "Optional: DescribeConfigs on all topics. With it, the lag monitor reports retention headroom and"
-        " changed timestamps. Optional: Read on all topics. With it, the lag monitor reads the"
-        f" ends of logs: {reading}. Without Describe on a topic, its groups and mirrors are not"
-        f" judged.{_unread(config)} With lag: {{commits: off}} the lag monitor is off, and its permissions"
-        " are not needed."
+        f" changed timestamps. Optional: Read on all topics. {reading} Without Describe on a topic, its"
+        f" groups and mirrors are not judged.{_unread(config)} With lag: {{commits: off}} the lag monitor is"
+        " off, and its permissions are not needed."
     )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LEAST_COLUMNS = 40
 MOST_COLUMNS = 100  # longer lines are hard to read, whatever room there is
 FIRST = 20  # how many of a long list are shown
-_LEAST_NAME = 12  # columns of a name beside figures
+_LEAST_NAME = 12  # columns of a name next to figures
 _BETWEEN = 2  # columns of a table
 
 
@@ -101,15 +101,15 @@ class Sheet:
         """
         cells = [[self.clean(cell) for cell in row] for row in (columns, *rows)]
         names, *widths = (max(map(cell_len, column)) for column in zip(*cells, strict=True))
-        beside = sum(width + _BETWEEN for width in widths) + _BETWEEN
-        names = min(names, max(self._width - beside, _LEAST_NAME))
+        others = sum(width + _BETWEEN for width in widths) + _BETWEEN
+        names = min(names, max(self._width - others, _LEAST_NAME))
         table = Table(box=None, pad_edge=True, padding=(0, _BETWEEN, 0, 0), header_style="bold")
         for name, width in zip(cells[0], (names, *widths), strict=True):
             table.add_column(Text(name), overflow="fold", width=width)
         for row in cells[1:]:
             table.add_row(*map(Text, row))
         # Unlike `print`, this lays out a table that is wider than the terminal.
-        options = self._console.options.update_width(names + beside)
+        options = self._console.options.update_width(names + others)
         for line in self._console.render_lines(table, options, pad=False):
             text = Text.assemble(*((part.text, part.style or "") for part in line))
             text.rstrip()  # of the blanks that fill up the last column

@@ -25,25 +25,25 @@ def check_address(text: str) -> None:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise ValueError(f"is not a database address; {_WRITE}") from None
+        raise ValueError(f"invalid database address; {_WRITE}") from None
     if "\0" in text:
-        raise ValueError(f"contains a NUL byte; {_WRITE}")
+        raise ValueError(f"must not contain a NUL byte; {_WRITE}")
     backend = url.get_backend_name()
     if backend not in _DIALECTS:
-        raise ValueError(f"'{backend}' is not a supported database; {_WRITE}")
+        raise ValueError(f"unknown database '{backend}'; {_WRITE}")
     if backend != "sqlite":
         if url.drivername not in (backend, _DRIVER):
-            raise ValueError(f"'{url.drivername}' names an unsupported driver; write postgresql://")
+            raise ValueError(f"unknown driver '{url.drivername}'; write postgresql://")
         if "@" in (url.host or ""):
-            raise ValueError("contains a second '@'; write '@' in the password as %40")
+            raise ValueError("must not contain a second '@'; write '@' in the password as %40")
         if not url.database:
-            raise ValueError("names no database: write postgresql://USER:PASSWORD@HOST/DATABASE")
+            raise ValueError("missing database name; write postgresql://USER:PASSWORD@HOST/DATABASE")
         _check_numbers(url)
         return
     if not url.database or url.database.startswith((":memory:", "file:")):
-        raise ValueError("names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db")
+        raise ValueError("missing file name; write sqlite:///FILE, for example sqlite:///mirrorwatch.db")
     if url.host or url.query:
-        raise ValueError("accepts neither host nor options; write sqlite:///FILE, with three slashes")
+        raise ValueError("SQLite has neither host nor options; write sqlite:///FILE, with three slashes")
 
 
 def _check_numbers(url: URL) -> None:
@@ -51,7 +51,7 @@ def _check_numbers(url: URL) -> None:
         if name in _NUMBERS or name.startswith("keepalives_"):
             said = ",".join([value] if isinstance(value, str) else value)
             if not all(one.isascii() and one.isdigit() for one in said.split(",")):
-                raise ValueError(f"has an option '{name}' that is not a whole number")
+                raise ValueError(f"option '{name}' must be a whole number")
 
 
 def resolve_address(text: str, directory: Path) -> Address:

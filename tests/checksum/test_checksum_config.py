@@ -48,12 +48,12 @@ def test_a_full_section():
     [
         (
             "max_rate: 50MB",
-            "checksum.max_rate: '50MB' is not a rate; write a size a second, for example 50MB/s",
+            "checksum.max_rate: invalid rate '50MB'; write a size per second, for example 50MB/s",
         ),
-        ("max_rate: 50MB/m", "checksum.max_rate: '50MB/m' is not a rate"),
-        ("max_rate: fast/s", "checksum.max_rate: 'fast' is not a size"),
+        ("max_rate: 50MB/m", "checksum.max_rate: invalid rate '50MB/m'"),
+        ("max_rate: fast/s", "checksum.max_rate: invalid size 'fast'"),
         ("max_rate: 999B/s", "checksum.max_rate: must be at least 1 kB/s; slower runs"),
-        ("max_bytes: '7'", "checksum.max_bytes: '7' is not a size"),
+        ("max_bytes: '7'", "checksum.max_bytes: invalid size '7'"),
         ("max_bytes: 0B", "checksum.max_bytes: must be more than 0 B, not 0 B"),
         ("topics: ['(']", "checksum.topics.0: '(' cannot be used as a Java regular expression"),
         ("topics: ['  ']", "empty pattern; write a topic name or a Java regular expression"),

@@ -84,7 +84,7 @@ def test_a_configuration_that_cannot_be_used_is_blamed(typed, tmp_path):
     (tmp_path / "wrong.yaml").write_text(CONFIG + "checksum: {max_bytes: 1 kB}\n")
     status, output = typed("plan", "--all", config="wrong.yaml")
     assert status == 2
-    assert "checksum.max_bytes: '1 kB' is not a size" in output
+    assert "checksum.max_bytes: invalid size '1 kB'" in output
     assert output.splitlines()[-1] == "wrong.yaml cannot be used: 1 problem."
 
 

@@ -69,22 +69,20 @@ class Draft:
         try:
             data = self.surroundings.read_bytes(path)
         except FileNotFoundError:
-            self.problem(key, f"the file '{path}' does not exist")
+            self.problem(key, f"file '{path}' does not exist; check the path")
         except PermissionError:
-            self.problem(key, f"the file '{path}' cannot be read: the user of mirrorwatch lacks permission")
+            self.problem(key, f"file '{path}' cannot be read; grant the user of mirrorwatch permission")
         except IsADirectoryError:
-            self.problem(key, f"'{path}' is a directory: name a file")
+            self.problem(key, f"'{path}' is a directory; name a file")
         except (OSError, ValueError) as error:
-            self.problem(
-                key, f"the file '{path}' cannot be read: {getattr(error, 'strerror', None) or error}"
-            )
+            self.problem(key, f"file '{path}' cannot be read ({getattr(error, 'strerror', None) or error})")
         else:
             if secret and self.surroundings.readable_by_everybody(path):
                 self.note(
                     key,
-                    f"every user of this host can read '{path}', and it holds a secret; chmod o-r '{path}'",
+                    f"every user of this host can read '{path}', which has a secret; chmod o-r '{path}'",
                 )
             if data:
                 return data
-            self.problem(key, f"the file '{path}' is empty")
+            self.problem(key, f"file '{path}' is empty")
         return None

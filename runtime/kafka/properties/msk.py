@@ -148,7 +148,7 @@ def _region(draft: Draft, environ: Mapping[str, str], configured: Callable[[], s
     if written is not None:
         if _REGION.fullmatch(written):
             return written
-        draft.problem(REGION_KEY, f"is '{written[:60]}': write an AWS region, for example eu-west-1")
+        draft.problem(REGION_KEY, f"invalid AWS region '{written[:60]}'; write one such as eu-west-1")
         return None
     servers = draft.value("bootstrap.servers", "metadata.broker.list") or ""
     by_address = {match[1].lower() for each in servers.split(",") if (match := _ADDRESS.search(each.strip()))}

@@ -51,11 +51,11 @@ def _by_mechanism(draft: Draft, *, protocol: str | None) -> None:
 
             oauth.translate(draft, module=module)
     elif mechanism == "":
-        draft.problem(key, f"is missing, and Java's default, GSSAPI (Kerberos), is not supported: {_OWN}")
+        draft.problem(key, f"missing, and Java's default, GSSAPI (Kerberos), is not supported; {_OWN}")
     elif mechanism == "GSSAPI":
-        draft.problem(key, f"is GSSAPI (Kerberos), which is not supported: {_OWN}")
+        draft.problem(key, f"GSSAPI (Kerberos) is not supported; {_OWN}")
     else:
-        draft.problem(key, f"is '{draft.value(key)}', which requires a Java class: {_OWN}")
+        draft.problem(key, f"'{draft.value(key)}' requires a Java class and is not supported; {_OWN}")
 
 
 def _handlers(draft: Draft, *, own: bool, login_too: bool) -> None:
@@ -65,7 +65,7 @@ def _handlers(draft: Draft, *, own: bool, login_too: bool) -> None:
         if own:
             draft.note(key, "is ignored: sasl.username and sasl.password override it")
         else:
-            draft.problem(key, f"names a Java class, which requires Java: {_OWN}")
+            draft.problem(key, f"Java classes are not supported; {_OWN}")
 
 
 def _credentials(draft: Draft, *, mechanism: str) -> None:
@@ -73,7 +73,7 @@ def _credentials(draft: Draft, *, mechanism: str) -> None:
         for key in ("sasl.username", "sasl.password"):
             text = draft.value(key)
             if text is None:
-                draft.problem(key, f"is missing: {mechanism} takes sasl.username and sasl.password together")
+                draft.problem(key, f"missing; {mechanism} requires sasl.username and sasl.password")
             else:
                 draft.settings[key] = text
         if draft.has("sasl.jaas.config"):
@@ -86,8 +86,8 @@ def _jaas_credentials(draft: Draft, *, mechanism: str) -> None:
     if not draft.has("sasl.jaas.config"):
         draft.problem(
             "sasl.jaas.config",
-            f"is missing: {mechanism} takes a user and a password there, or in sasl.username and "
-            "sasl.password (a JAAS file that Java names by java.security.auth.login.config is not read)",
+            f"missing; {mechanism} requires a user and a password in it, or in sasl.username and "
+            "sasl.password (Java's file of java.security.auth.login.config is not read)",
         )
         return
     module = _module(draft)
@@ -98,20 +98,18 @@ def _jaas_credentials(draft: Draft, *, mechanism: str) -> None:
     if module.simple_name not in fitting:
         draft.problem(
             "sasl.jaas.config",
-            f"names the login module {module.simple_name}, but {mechanism} takes {min(fitting)}: {_OWN}",
+            f"{mechanism} requires the login module {min(fitting)}, not {module.simple_name}; {_OWN}",
         )
         return
     if module.options.get("tokenauth", "").lower() == "true":
-        draft.problem(
-            "sasl.jaas.config", f"asks for a delegation token (tokenauth), which requires Java: {_OWN}"
-        )
+        draft.problem("sasl.jaas.config", f"delegation tokens (tokenauth) are not supported; {_OWN}")
     for option in ("username", "password"):
         text = module.options.get(option, "")
         if text:
             draft.settings[f"sasl.{option}"] = text
         else:
             draft.problem(
-                "sasl.jaas.config", f'lacks the option {option}: write {option}="..." before the semicolon'
+                "sasl.jaas.config", f'missing option {option}; write {option}="..." before the semicolon'
             )
 
 

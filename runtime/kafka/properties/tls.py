@@ -185,7 +185,7 @@ def _checks(draft: Draft) -> None:
     key = "ssl.endpoint.identification.algorithm"
     text = draft.properties.get(key, "https").strip().lower()
     if text not in {"https", "none", ""}:
-        draft.problem(key, f"is '{text}': write https, or leave it empty to accept any host name")
+        draft.problem(key, f"must be https, or empty to accept any host name, not '{text}'")
         return
     draft.settings[key] = text or "none"
     if text != "https":
@@ -193,7 +193,7 @@ def _checks(draft: Draft) -> None:
     key = "enable.ssl.certificate.verification"
     text = (draft.value(key) or "true").lower()
     if text not in {"true", "false"}:
-        draft.problem(key, f"is '{text}': write true or false")
+        draft.problem(key, f"must be true or false, not '{text}'")
     elif text == "false":
         draft.settings[key] = text
         draft.note(key, "is false: anyone can impersonate the cluster and steal the password")

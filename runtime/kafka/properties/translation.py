@@ -83,8 +83,8 @@ def _rows(draft: Draft) -> None:
         key = JAVA_KEYS.get(name) or NATIVE_KEYS.get(name) or OWN_KEYS.get(name)
         if key is None:
             near = difflib.get_close_matches(name, sorted(known_keys()), n=1, cutoff=0.6)
-            hint = f": did you mean {near[0]}?" if near else ", neither of the Java clients nor of librdkafka"
-            draft.problem(name, f"is not a Kafka client property{hint}")
+            hint = f"did you mean '{near[0]}'?" if near else "neither the Java clients nor librdkafka has it"
+            draft.problem(name, f"unknown client property; {hint}")
         elif not draft.has(name):
             continue
         elif key.fate is Fate.REFUSED:
@@ -104,19 +104,19 @@ def _copy(draft: Draft, key: Key) -> None:
     if key.words:
         word = text.lower()
         if word not in key.words:
-            draft.problem(key.name, f"is '{text}': write one of {', '.join(key.words)}")
+            draft.problem(key.name, f"must be one of {', '.join(key.words)}, not '{text}'")
             return
         text = word
     if key.lowest is not None and key.highest is not None:
         try:
             value = int(text)
         except ValueError:
-            draft.problem(key.name, f"is '{text}': write a whole number")
+            draft.problem(key.name, f"must be a whole number, not '{text}'")
             return
         if value == -1 and key.name in _UNLIMITED_AS_ZERO:
             value = 0
         if not key.lowest <= value <= key.highest:
-            draft.problem(key.name, f"is {value}: write a number from {key.lowest} to {key.highest}")
+            draft.problem(key.name, f"must be {key.lowest} to {key.highest}, not {value}")
             return
         text = str(value)
     draft.settings[key.becomes] = text
@@ -126,19 +126,17 @@ def _bootstrap(draft: Draft) -> None:
     key = "metadata.broker.list" if draft.has("metadata.broker.list") else "bootstrap.servers"
     text = draft.value(key)
     if text is None:
-        draft.problem("bootstrap.servers", "is missing: name at least one broker as host:port")
+        draft.problem("bootstrap.servers", "missing; name at least one broker as host:port")
         return
     servers = [part.strip() for part in text.split(",") if part.strip()]
     for server in servers:
         # A listener name before the address is allowed by Java and means nothing to a client.
         host, colon, port = server.rpartition("://")[2].rpartition(":")
         if not colon or not host or not port.isdecimal():
-            draft.problem(
-                key, f"has '{server}', which is not a broker address; write host:port, for example a1:9092"
-            )
+            draft.problem(key, f"invalid broker address '{server}'; write host:port, for example a1:9092")
             return
         if len(port) > 5 or not 0 < int(port) < 65536:
-            draft.problem(key, f"has '{server}', whose port is out of range: write one from 1 to 65535")
+            draft.problem(key, f"invalid port in '{server}'; write one from 1 to 65535")
             return
     draft.settings["bootstrap.servers"] = ",".join(server.rpartition("://")[2] for server in servers)
 
@@ -147,7 +145,7 @@ def _protocol(draft: Draft) -> str | None:
     """Return the security protocol in upper case, or None where it is wrong."""
     text = (draft.value("security.protocol") or "PLAINTEXT").upper()
     if text not in _PROTOCOLS:
-        draft.problem("security.protocol", f"is '{text}': write one of {', '.join(_PROTOCOLS)}")
+        draft.problem("security.protocol", f"must be one of {', '.join(_PROTOCOLS)}, not '{text}'")
         return None
     draft.settings["security.protocol"] = text.lower()
     return text

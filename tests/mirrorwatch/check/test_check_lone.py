@@ -65,4 +65,4 @@ async def test_one_that_cannot_be_read_is_reported_and_makes_nothing_fail(explai
     code, text = await explain(mirror, {"A": Cluster(), "B": Cluster()})
     assert code == 0
     assert "C: not part of a flow, and it has a warning (see Warnings), so it is not used" in flat(text)
-    assert "C.bootstrap.servers: is missing" in flat(text)
+    assert "C.bootstrap.servers: missing" in flat(text)

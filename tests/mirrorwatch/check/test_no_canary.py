@@ -76,7 +76,7 @@ async def test_with_a_canary_everywhere_nothing_is_shown(explain):
     code, text = await explain(YAML, strict=True)
     assert code == 0
     assert text.startswith("Read\n")
-    assert "OK: the configuration is valid. No cluster was asked." in flat(text)
+    assert "OK: the configuration is valid. No cluster was queried." in flat(text)
 
 
 @pytest.mark.parametrize("strict", [False, True])

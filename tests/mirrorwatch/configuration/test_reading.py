@@ -146,10 +146,10 @@ def test_a_path_is_relative_to_the_file_in_which_it_stands(tmp_path):
     (tmp_path / "ours.pem").unlink()
     (tmp_path / "mirror" / "theirs.pem").unlink()
     assert problems(tmp_path, {"mirrorwatch.yaml": ours}) == [
-        f"mirror/mm2.properties:9: A.ssl.truststore.location: the file '{tmp_path}/mirror/theirs.pem' does not exist".replace(
+        f"mirror/mm2.properties:9: A.ssl.truststore.location: file '{tmp_path}/mirror/theirs.pem' does not exist; check the path".replace(
             f"{tmp_path}/", ""
         ),
-        "mirrorwatch.yaml:3: clusters.B.ssl.truststore.location: the file 'ours.pem' does not exist",
+        "mirrorwatch.yaml:3: clusters.B.ssl.truststore.location: file 'ours.pem' does not exist; check the path",
     ]
 
 

@@ -96,7 +96,7 @@ def test_every_kind_of_problem_at_once():
         "mw.yml:4: topic: must match ^[a-z]*$, not 'UPPER'",
         "mw.yml:5: partitions: must be at most 64, not '65'",
         "mw.yml:6: share: must be a number, not 'many'",
-        "mw.yml:7: size: '10' is not a size; write a number with B, kB, MB, GB or TB, for example 10MB",
+        "mw.yml:7: size: invalid size '10'; write a number with B, kB, MB, GB or TB, for example 10MB",
         "mw.yml:8: on: must be true or false, not 'yes'",
         "mw.yml:9: names: must be a list, not 'one'",
         "mw.yml:10: inner.threshold: invalid duration '5'; write a number with ms, s, m, h or d, for example 5s",

@@ -105,7 +105,7 @@ def test_the_region_that_is_written_goes_first_and_that_of_the_profile_last():
     [
         ({}, {"installed": False}, "f: sasl.mechanism: requires the package aws-msk-iam-sasl-signer-python for AWS MSK IAM, which is not installed: install the extra with pip install 'mirrorwatch[msk]'"),
         ({"bootstrap.servers": "proxy:1"}, {}, "f: sasl.mechanism: requires the region of the MSK cluster, which neither bootstrap.servers (*.kafka.REGION.amazonaws.com) nor AWS_REGION nor the AWS profile names: write it under `clusters:` as aws_region, for example aws_region: eu-west-1"),
-        ({"aws_region": "Ireland"}, {}, "f: aws_region: is 'Ireland': write an AWS region, for example eu-west-1"),
+        ({"aws_region": "Ireland"}, {}, "f: aws_region: invalid AWS region 'Ireland'; write one such as eu-west-1"),
         ({"bootstrap.servers": f"{HOST},{HOST.replace('eu-west-1', 'eu-west-2')}"}, {}, "f: bootstrap.servers: has addresses in the regions eu-west-1, eu-west-2: name brokers of one cluster"),
         ({"sasl.jaas.config": f"{PACKAGE}Other required;"}, {}, f"f: sasl.jaas.config: names the login module Other, but AWS MSK IAM takes {PACKAGE}IAMLoginModule"),
         ({"sasl.jaas.config": f'{MODULE} awsRoleSecretAccessKey="hunter2secret";'}, {}, "f: sasl.jaas.config: has the option awsRoleSecretAccessKey, and credentials are not taken from here: put them into the environment or a profile that mirrorwatch can read"),
@@ -133,7 +133,7 @@ def test_the_whole_translation_and_who_comes():
     named = JAVA | {"sasl.jaas.config": f'{MODULE} awsProfileName="mirror";'}
     assert principal_of(translate(named, cluster="A", file="f").librdkafka) == "the AWS profile mirror"
     assert principal_of({"sasl.oauthbearer.config": "mine"}) is None
-    with pytest.raises(ConfigurationError, match=r"clusters\.A\.aws_region: is 'x'"):
+    with pytest.raises(ConfigurationError, match=r"clusters\.A\.aws_region: invalid AWS region 'x'"):
         translate(JAVA | {"aws_region": "x"}, cluster="A", file="f")
 
 

@@ -196,43 +196,43 @@ def test_translates(given_properties, expected):
 
 
 REFUSED = [
-    ({"bootstrap.servers": ""}, "clusters.A.bootstrap.servers: is missing"),
-    ({"bootstrap.servers": "a1"}, "has 'a1', which is not a broker address"),
+    ({"bootstrap.servers": ""}, "clusters.A.bootstrap.servers: missing"),
+    ({"bootstrap.servers": "a1"}, "invalid broker address 'a1'"),
     *(
-        ({"bootstrap.servers": f"a1:{port}"}, f"has 'a1:{port}', whose port is out of range")
+        ({"bootstrap.servers": f"a1:{port}"}, f"invalid port in 'a1:{port}'")
         for port in ("0", "99999", "999999", "9" * 5000)
     ),
     (
         {"securty.protocol": "SSL"},
-        "clusters.A.securty.protocol: is not a Kafka client property: did you mean security.protocol?",
+        "clusters.A.securty.protocol: unknown client property; did you mean 'security.protocol'?",
     ),
-    ({"zzz": "1"}, "neither of the Java clients nor of librdkafka"),
-    ({"security.protocol": "TLS"}, "is 'TLS': write one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
-    ({"security.protocol": "SASL_SSL"}, "sasl.mechanism: is missing, and Java's default, GSSAPI"),
+    ({"zzz": "1"}, "neither the Java clients nor librdkafka"),
+    ({"security.protocol": "TLS"}, "must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, not 'TLS'"),
+    ({"security.protocol": "SASL_SSL"}, "sasl.mechanism: missing, and Java's default, GSSAPI"),
     (
         _SASL | {"sasl.mechanism": "GSSAPI"},
-        "is GSSAPI (Kerberos), which is not supported: give mirrorwatch a principal",
+        "GSSAPI (Kerberos) is not supported; give mirrorwatch a principal",
     ),
     (
         _SASL | {"sasl.mechanism": "AWS_MSK_IAM"},
         "but AWS MSK IAM takes software.amazon.msk.auth.iam.IAMLoginModule",
     ),
-    (_SASL | {"sasl.mechanism": "NTLM"}, "is 'NTLM', which requires a Java class"),
-    (_SASL | {"sasl.jaas.config": ""}, "sasl.jaas.config: is missing"),
+    (_SASL | {"sasl.mechanism": "NTLM"}, "'NTLM' requires a Java class"),
+    (_SASL | {"sasl.jaas.config": ""}, "sasl.jaas.config: missing"),
     (_SASL | {"sasl.jaas.config": _JAAS[:-1]}, "does not end with a semicolon"),
-    (_SASL | {"sasl.jaas.config": f"{_SCRAM} required username=a;"}, "lacks the option password"),
+    (_SASL | {"sasl.jaas.config": f"{_SCRAM} required username=a;"}, "missing option password"),
     (
         _SASL | {"sasl.jaas.config": f"{_PLAIN} required username=a password=b;"},
-        "but SCRAM-SHA-512 takes ScramLoginModule",
+        "SCRAM-SHA-512 requires the login module ScramLoginModule",
     ),
     (
         _SASL | {"sasl.jaas.config": f"{_SCRAM} required username=a password=b tokenauth=true;"},
         "delegation token",
     ),
-    (_SASL | {"sasl.username": "own"}, "clusters.A.sasl.password: is missing"),
+    (_SASL | {"sasl.username": "own"}, "clusters.A.sasl.password: missing"),
     (
         _SASL | {"sasl.client.callback.handler.class": "com.acme.X"},
-        "names a Java class, which requires Java",
+        "Java classes are not supported",
     ),
     (_SASL | {"sasl.login.class": "com.acme.X"}, "sasl.login.class: is refused: it names a Java class"),
     (_TOKEN, "sasl.oauthbearer.client.id: is missing"),
@@ -252,13 +252,13 @@ REFUSED = [
     ),
     (
         {"security.protocol": "SSL", "ssl.truststore.location": "none.pem"},
-        "the file '/etc/mw/none.pem' does not exist",
+        "file '/etc/mw/none.pem' does not exist",
     ),
     (
         {"security.protocol": "SSL", "ssl.truststore.location": "secret"},
-        "cannot be read: the user of mirrorwatch lacks permission",
+        "cannot be read; grant the user of mirrorwatch permission",
     ),
-    ({"security.protocol": "SSL", "ssl.truststore.location": "folder"}, "is a directory: name a file"),
+    ({"security.protocol": "SSL", "ssl.truststore.location": "folder"}, "is a directory; name a file"),
     ({"security.protocol": "SSL", "ssl.truststore.location": "empty"}, "is empty"),
     ({"security.protocol": "SSL", "ssl.truststore.location": "trust.jks"}, "is protected by a password"),
     (
@@ -284,7 +284,7 @@ REFUSED = [
     ),
     (
         {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "ldaps"},
-        "write https, or leave it empty",
+        "must be https, or empty",
     ),
     (
         {"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1.1,TLSv1"},
@@ -296,9 +296,9 @@ REFUSED = [
     ({"plugin.library.paths": "/opt/x.so"}, "loads no foreign code"),
     ({"error_cb": "x"}, "has no value in a file"),
     ({"bootstrap.controllers": "c:1"}, "name them in bootstrap.servers"),
-    ({"reconnect.backoff.ms": "soon"}, "is 'soon': write a whole number"),
-    ({"retry.backoff.ms": "0"}, "is 0: write a number from 1 to 300000"),
-    ({"metadata.recovery.strategy": "pray"}, "write one of none, rebootstrap"),
+    ({"reconnect.backoff.ms": "soon"}, "must be a whole number, not 'soon'"),
+    ({"retry.backoff.ms": "0"}, "must be 1 to 300000, not 0"),
+    ({"metadata.recovery.strategy": "pray"}, "must be one of none, rebootstrap"),
 ]
 
 
