@@ -393,10 +393,10 @@ def test_the_whole_of_it_can_be_read():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"kind": "cluster"}, "is not of a flow"),
+        ({"kind": "cluster"}, "not of a flow"),
         ({"cluster_ids": ["X"]}, "expected a list"),
         ({"taken_ms": "now"}, "expected a number"),
-        ({"ids": [["t", "middle", "a", NOW]]}, "tells of a side that there is not"),
+        ({"ids": [["t", "middle", "a", NOW]]}, "unknown side of a flow"),
         ({"ids": [["t", "source", "a"]]}, "expected a list"),
         ({"ids": [["t" * 1001, "source", "a", NOW]]}, "expected a text"),
         ({"recreations": WHOLE["recreations"] * 101}, "expected a list of at most 100"),
@@ -405,8 +405,11 @@ def test_the_whole_of_it_can_be_read():
         ({"overtaken_total": [["t", True]]}, "expected a number"),
         ({"told": ["stalled", NOW]}, "expected a list"),
         ({"rests": None}, "expected a list"),
-        ({"losses": []}, "does not tell what was lost"),
-        (losses(copies=[["no cause", *WHOLE["losses"]["copies"][0][1:]]]), "tells wrongly of what was lost"),
+        ({"losses": []}, "missing list of losses"),
+        (
+            losses(copies=[["no cause", *WHOLE["losses"]["copies"][0][1:]]]),
+            "invalid finding about lost records",
+        ),
         (losses(copies=[WHOLE["losses"]["copies"][0][:-1]]), "expected a list"),
         (losses(sent_to=[["t", 0, -1]]), "expected a number"),
         (losses(ends=[["t", NOW, [0], [5, 6]]]), "expected a list"),
@@ -429,7 +432,7 @@ def test_one_loss_that_can_not_be_read_costs_no_others(row):
 
 
 def test_more_than_one_frame_is_none_of_a_flow():
-    with pytest.raises(MalformedError, match="is not of a flow"):
+    with pytest.raises(MalformedError, match="not of a flow"):
         read_flow(seal(WHOLE) * 2)
 
 
