@@ -8,7 +8,7 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from checksum.compare.comparison import compared
+from checksum.compare.digest_findings import compared
 from checksum.compare.verdicts import result
 from checksum.digest.cell_rows import Side
 from checksum.digest.coverage import Stamp

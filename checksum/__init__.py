@@ -15,14 +15,14 @@ config        the section `checksum` of the configuration
 
 The comparison of digests is pure, and runs in this order:
 
-    cell_rows      partial digests -> one row for each cell, checked against the plan
-    decode         cells that differ -> single records, or cells that stay undecoded
-    naming         single records -> lost, altered, duplicated, extra; or blocks to read again
-    joining        results of partitions -> results of the flow: misrouted; and records to look up
-    retention      differences that retention may have caused -> unverified
+    cell_rows          partial digests -> one row for each cell, checked against the plan
+    differing_cells    cells that differ -> single records, or cells that stay undecoded
+    digest_findings    single records -> lost, altered, duplicated, extra; or blocks to read again
+    flow_findings      findings of partitions -> findings of the flow: misrouted; and records to look up
+    retention          differences that retention may have caused -> unverified
     block_differences  records that were read again -> a verdict for each; latest_by_key: of compacted topics
-    findings       a finding -> its cause
-    verdicts       all results -> records by verdict, coverage, exit status
+    findings           a finding -> its cause
+    verdicts           all findings -> records by verdict, coverage, exit status
 
 PySpark is imported by `digest`, `counts` and `spark` only.
 """

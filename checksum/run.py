@@ -1,6 +1,6 @@
 """Compare the digests of a flow's plan, read differences again, and return the result.
 
-    plan (plan/planning) -> a digest of each side (Digests, on Spark) -> conclude: compare, read again, result
+    plan (plan/flow_plan) -> a digest of each side (Digests, on Spark) -> compare_and_recheck: the result
 
 A digest is valid only for the topic ids in the plan. They are checked before and after reading, because the
 offsets of a re-created topic look like a healthy continuation. So are the cleanup policies: what compaction
@@ -15,15 +15,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from checksum.anchors.records import key_digest
-from checksum.compare.comparison import compared
+from checksum.compare.digest_findings import compared
 from checksum.compare.verdicts import Audit, result
 from checksum.digest.cell_rows import Side
 from checksum.inventory.connections import both_sides
 from checksum.inventory.topics import is_compacted
 from checksum.plan.shape import READ_COMMITTED, OffsetRange
-from checksum.recheck.loss_evidence import explained
+from checksum.recheck.loss_evidence import with_loss_causes
 from checksum.recheck.recheck import checked_twice
-from checksum.recheck.stretches import chunks
+from checksum.recheck.record_chunks import chunks
 from fleet.errors import ConfigurationError, MalformedError, Problem, UnavailableError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MOST_RECORDS = 250_000  # of one stretch of a compacted topic: their keys are held in memory
 
-Silent = tuple[str, int, int, int]
+EmptyRange = tuple[str, int, int, int]
 """Topic (the source's name), partition, and offsets [first, until) without records."""
 
 
@@ -48,7 +48,7 @@ class IncompleteDigestError(UnavailableError):
     """A digest lacks records that the log has; digesting again may help."""
 
 
-class Progressed(Protocol):
+class DigestProgress(Protocol):
     """Progress of a digest; `checksum.digest.side.Progress` without Spark."""
 
     @property
@@ -82,7 +82,7 @@ class Progressed(Protocol):
         ...
 
     @property
-    def silent(self) -> tuple[Silent, ...]:
+    def empty_ranges(self) -> tuple[EmptyRange, ...]:
         """Return the stretches of the last slice without records."""
         ...
 
@@ -90,7 +90,7 @@ class Progressed(Protocol):
 class Digests(Protocol):
     """Digests sides of plans on Spark, and returns the cells."""
 
-    def digest(self, plan: Plan, side: Side, folder: str) -> Iterator[Progressed]:
+    def digest(self, plan: Plan, side: Side, folder: str) -> Iterator[DigestProgress]:
         """Read what is not digested yet into the folder; yield the progress after each slice.
 
         Raises OutdatedPlanError if records have headers and the plan says none, and errors of the cluster and
@@ -103,7 +103,7 @@ class Digests(Protocol):
         ...
 
 
-async def conclude(
+async def compare_and_recheck(
     flow: Flow, plan: Plan, cells: Mapping[Side, Iterable[CellRow]], connects: Connects, *, pause: Pause
 ) -> Audit:
     """Compare both sides' cells, read differences again, and return the result.
@@ -120,14 +120,16 @@ async def conclude(
         known, unverified = await asyncio.to_thread(checked_twice, comparison, sides.readers, pause=pause)
         for side, cluster in ((Side.SOURCE, sides.source), (Side.TARGET, sides.target)):
             await same_topics(plan, side, cluster.admin)
-        known = replace(known, findings=await explained(known.findings, flow, plan, sides))
+        known = replace(known, findings=await with_loss_causes(known.findings, flow, plan, sides))
     exactly_once = flow.exactly_once
     return Audit(
         plan, result(plan, comparison.cells, known, exactly_once=exactly_once, unverified=unverified)
     )
 
 
-async def check_topics(plan: Plan, side: Side, connects: Connects, silent: Iterable[Silent] = ()) -> None:
+async def check_topics(
+    plan: Plan, side: Side, connects: Connects, empty_ranges: Iterable[EmptyRange] = ()
+) -> None:
     """Check that a side's topics are those of the plan, and that stretches without records have none.
 
     Spark skips unreadable offsets silently, and two empty stretches look equal. A digest of a compacted topic
@@ -142,11 +144,11 @@ async def check_topics(plan: Plan, side: Side, connects: Connects, silent: Itera
         await same_topics(plan, side, await connects.admin(alias, stack))
         reader = await connects.reader(alias, stack, committed=isolation == READ_COMMITTED)
         topics = {one.topic: one for one in plan.topics}
-        for topic, partition, first, until in silent:
+        for topic, partition, first, until in empty_ranges:
             of = topics[topic]
             place = of.topic if source else of.target_topic, partition
-            look = _last_value if of.compacted else _first_record
-            offset = await asyncio.to_thread(look, reader, place, OffsetRange(first, until))
+            find = _last_value if of.compacted else _first_record
+            offset = await asyncio.to_thread(find, reader, place, OffsetRange(first, until))
             if offset is not None:
                 raise IncompleteDigestError(
                     f"cluster {alias}: Spark returned no record of {place[0]}-{partition} from {first} to"

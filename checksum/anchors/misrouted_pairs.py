@@ -60,9 +60,9 @@ async def without_misrouted(
             )
             for place, pair in now.items():
                 seen[place].add(pair)
-                told = agreement(ups[place], downs[place], timestamps=place[0] not in stamped)
+                found = agreement(ups[place], downs[place], timestamps=place[0] not in stamped)
                 ends = logs[place].source_end, logs[place].target_end
                 beyond = pair.upstream >= ends[0] or pair.downstream >= ends[1]
-                if beyond or told in (Agreement.DIFFERENT, Agreement.PARTLY):
+                if beyond or found in (Agreement.DIFFERENT, Agreement.PARTLY):
                     kept[place].remove(pair)
     return kept

@@ -196,8 +196,8 @@ def runs_within(found: Iterable[Run], *, first: int, until: int, most: int) -> t
     return tuple(sorted(longest, key=lambda one: one.first))
 
 
-def _is_other(told: str | None, wanted: str | None) -> bool:
-    return told is not None and wanted is not None and told != wanted
+def _is_other(found: str | None, wanted: str | None) -> bool:
+    return found is not None and wanted is not None and found != wanted
 
 
 def _is_repeated(before: Pair, after: Pair) -> bool:

@@ -84,7 +84,7 @@ def agreement(source: SeenRecord | None, target: SeenRecord | None, *, timestamp
     """
     if source is None or target is None:
         return Agreement.UNREADABLE
-    alike = telling(source, target, timestamps=timestamps)
+    alike = equal_parts(source, target, timestamps=timestamps)
     whole = (source.key, source.value, source.headers) == (target.key, target.value, target.headers)
     if whole and (not timestamps or source.timestamp_ms == target.timestamp_ms):
         return Agreement.EQUAL
@@ -93,7 +93,7 @@ def agreement(source: SeenRecord | None, target: SeenRecord | None, *, timestamp
     return Agreement.PARTLY if alike else Agreement.DIFFERENT
 
 
-def telling(source: SeenRecord, target: SeenRecord, *, timestamps: bool) -> tuple[bytes, ...]:
+def equal_parts(source: SeenRecord, target: SeenRecord, *, timestamps: bool) -> tuple[bytes, ...]:
     """Return the parts in which two records agree; nulls prove nothing."""
     found = [key for key in (source.key,) if key is not None and key == target.key]
     found += [value for value in (source.value,) if value is not None and value == target.value]

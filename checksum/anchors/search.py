@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from checksum.anchors.pairs import Pair, chains
-from checksum.anchors.records import Agreement, SeenRecord, agreement, telling
+from checksum.anchors.records import Agreement, SeenRecord, agreement, equal_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -58,18 +58,18 @@ def search_anchors(
     """
     checks = _Checks(timestamps)
     newest_first = ends[::-1]
-    end = yield from _first_good(checks, newest_first)
-    if end is None and checks.partly_enough():
+    end = yield from _first_valid(checks, newest_first)
+    if end is None and checks.enough_partial():
         checks.lenient = True
-        end = yield from _first_good(checks, newest_first)
+        end = yield from _first_valid(checks, newest_first)
     if end is None:
         return Anchors(read=len(checks.known), rejected=checks.rejected())
     starts = beginnings(end)
-    beginning = yield from _first_good(checks, starts)
+    beginning = yield from _first_valid(checks, starts)
     before = yield from _foreign_before(checks, starts, beginning)
     low = beginning.upstream if beginning is not None else 0
     within = [pair for pair in pairs if low <= pair.upstream <= end.upstream]
-    held = yield from _believed(checks, chains(within))
+    held = yield from _valid_chains(checks, chains(within))
     return Anchors(end, beginning, held, len(checks.known), checks.rejected(), before)
 
 
@@ -95,33 +95,33 @@ class _Checks:
             if source is not None and target is not None and target.timestamp_ms < source.timestamp_ms:
                 self._older.add(pair)
             if found is Agreement.PARTLY and source is not None and target is not None:
-                self._alike.update(telling(source, target, timestamps=self.timestamps))
+                self._alike.update(equal_parts(source, target, timestamps=self.timestamps))
         return self.known[pair]
 
     def is_older(self, pair: Pair) -> bool:
         """Return whether the copy at a pair is older than the original, if MirrorMaker keeps timestamps."""
         return self.timestamps and Pair(*pair[:2]) in self._older
 
-    def good(self, found: Agreement) -> bool:
+    def is_valid(self, found: Agreement) -> bool:
         return found in (Agreement.EQUAL, Agreement.ALTERED) or (self.lenient and found is Agreement.PARTLY)
 
-    def partly_enough(self) -> bool:
+    def enough_partial(self) -> bool:
         """Return whether nothing disagrees, and pairs agree in different parts."""
         return Agreement.DIFFERENT not in self.known.values() and len(self._alike) >= _PARTLY
 
     def rejected(self) -> tuple[Pair, Agreement] | None:
-        found = [(pair, one) for pair, one in self.known.items() if not self.good(one)]
+        found = [(pair, one) for pair, one in self.known.items() if not self.is_valid(one)]
         found.sort(key=lambda entry: entry[1] is Agreement.UNREADABLE)  # definite ones first
         return found[0] if found else None
 
 
-def _first_good(checks: _Checks, candidates: Sequence[Pair]) -> Generator[Pair, Records, Pair | None]:
+def _first_valid(checks: _Checks, candidates: Sequence[Pair]) -> Generator[Pair, Records, Pair | None]:
     """Return the first valid candidate: in growing steps, then by bisection of the last step.
 
     A candidate that fails by itself (an altered or deleted record) costs some coverage, nothing more.
     """
     bad, at, step = -1, 0, 1
-    while at < len(candidates) and not checks.good((yield from checks.at(candidates[at]))):
+    while at < len(candidates) and not checks.is_valid((yield from checks.at(candidates[at]))):
         bad = at
         last = len(candidates) - 1
         at = last if at < last < at + step else at + step
@@ -130,7 +130,7 @@ def _first_good(checks: _Checks, candidates: Sequence[Pair]) -> Generator[Pair, 
         return None
     while at - bad > 1:
         middle = (at + bad) // 2
-        if checks.good((yield from checks.at(candidates[middle]))):
+        if checks.is_valid((yield from checks.at(candidates[middle]))):
             at = middle
         else:
             bad = middle
@@ -156,16 +156,18 @@ def _foreign_before(
     return before
 
 
-def _believed(
+def _valid_chains(
     checks: _Checks, found: Sequence[tuple[Pair, ...]]
 ) -> Generator[Pair, Records, tuple[tuple[Pair, ...], ...]]:
     """Return the chains whose ends are valid; all chains, if no end of the longest ones disagrees."""
     longest = sorted(found, key=lambda chain: chain[0].upstream - chain[-1].upstream)[:CHAINS_READ]
-    good, disagreeing = [], False
+    valid, disagreeing = [], False
     for chain in longest:
         first = yield from checks.at(chain[0])
         last = yield from checks.at(chain[-1])
-        if checks.good(first) and checks.good(last):
-            good.append(chain)
-        disagreeing |= any(not checks.good(one) and one is not Agreement.UNREADABLE for one in (first, last))
-    return tuple(good) if disagreeing else tuple(found)
+        if checks.is_valid(first) and checks.is_valid(last):
+            valid.append(chain)
+        disagreeing |= any(
+            not checks.is_valid(one) and one is not Agreement.UNREADABLE for one in (first, last)
+        )
+    return tuple(valid) if disagreeing else tuple(found)

@@ -31,7 +31,7 @@ async def find_ends(logs: Mapping[Place, Logs], *, source: Side, target: Side) -
         if one.target_end > one.target_start and one.source_end > one.source_start
     }
     tails = await asyncio.to_thread(target.windows, wanted)
-    found = await _look(tails, source, at_source=False)
+    found = await _common_pairs(tails, source, at_source=False)
     return {place: row[1] for place, row in found.items()}
 
 
@@ -48,7 +48,7 @@ async def find_beginnings(logs: Mapping[Place, Logs], *, source: Side, target: S
     )
     # Timestamps do not show which log starts later: many records share one, and not all are in order.
     of_target, of_source = await asyncio.gather(
-        _look(copies, source, at_source=False), _look(heads, target, at_source=True)
+        _common_pairs(copies, source, at_source=False), _common_pairs(heads, target, at_source=True)
     )
     found: dict[Place, Pair] = {}
     for row in (of_source, of_target):
@@ -65,12 +65,12 @@ async def find_inside(
     for turn in range(max(map(len, wanted.values()), default=0)):
         asked = {place: (at[turn], WINDOW) for place, at in wanted.items() if turn < len(at)}
         windows = await asyncio.to_thread(source.windows, asked)
-        for place, (pair, _) in (await _look(windows, target, at_source=True)).items():
+        for place, (pair, _) in (await _common_pairs(windows, target, at_source=True)).items():
             found[place].append(pair)
     return {place: tuple(pairs) for place, pairs in found.items()}
 
 
-async def _look(windows: Windows, other: Side, *, at_source: bool) -> dict[Place, tuple[Pair, Pair]]:
+async def _common_pairs(windows: Windows, other: Side, *, at_source: bool) -> dict[Place, tuple[Pair, Pair]]:
     """Return the first and the last pair that a window of one side and the `other` have in common."""
     times = {place: min(one.timestamp_ms for one in records) for place, records in windows.items() if records}
     since = await asyncio.to_thread(other.since, times)

@@ -25,31 +25,31 @@ def finding_text(finding: Finding, plan: Plan) -> str:
             # A MirrorMaker that started again may have replicated it after the compared range.
             why = f"; {finding.why}" if finding.why else ""
             left = ", which still has a value of this key" if finding.tombstone else ""
-            told = f"{original} not found among the records compared on {plan.target}{left}{why}"
+            sentence = f"{original} not found among the records compared on {plan.target}{left}{why}"
         case RecordVerdict.ALTERED:
-            told = f"{original} has {_altered(finding)}{there}"
+            sentence = f"{original} has {_altered(finding)}{there}"
         case RecordVerdict.REORDERED:
             where = there if finding.source and finding.target else ""
-            told = f"{original if finding.source else copy} is out of order{where}"
+            sentence = f"{original if finding.source else copy} is out of order{where}"
         case RecordVerdict.MISROUTED:
-            told = f"{original} went to {_found_in(finding)} on {plan.target} instead"
+            sentence = f"{original} went to {_found_in(finding)} on {plan.target} instead"
         case RecordVerdict.DUPLICATED:
-            told = f"{copy} is a duplicate"
+            sentence = f"{copy} is a duplicate"
         case RecordVerdict.EXTRA:
             missing = f"is not on {plan.source}"
-            told = f"{copy} {f'was aborted on {plan.source}' if finding.aborted else missing}"
+            sentence = f"{copy} {f'was aborted on {plan.source}' if finding.aborted else missing}"
         case RecordVerdict.UNVERIFIABLE if finding.source is not None:
-            told = f"{original} is{there}; too many equal records to check its order"
+            sentence = f"{original} is{there}; too many equal records to check its order"
         case RecordVerdict.UNVERIFIABLE:
-            told = (
+            sentence = (
                 f"{copy} is a duplicate or was never on {plan.source}: its log there does not reach back far"
                 " enough, or is too long to read"
             )
         case RecordVerdict.MATCH:
-            told = f"{original} is on {plan.target}"
+            sentence = f"{original} is on {plan.target}"
         case _:
             assert_never(finding.verdict)
-    return f"{finding.topic} [{finding.partition}]: {told}"
+    return f"{finding.topic} [{finding.partition}]: {sentence}"
 
 
 def open_block_text(block: ReadAgain, plan: Plan) -> str:
@@ -59,10 +59,10 @@ def open_block_text(block: ReadAgain, plan: Plan) -> str:
         for count, what in ((block.lacking, "missing"), (block.surplus, "too many"))
         if count
     ]
-    told = f" ({'; '.join(found)})" if found else ""
+    sentence = f" ({'; '.join(found)})" if found else ""
     return (
         f"{block.topic} [{block.partition}]: offsets {_stretch(block.source)} on {plan.source} and"
-        f" {_stretch(block.target)} on {plan.target} differ{told}; too many to read again: {block.why}"
+        f" {_stretch(block.target)} on {plan.target} differ{sentence}; too many to read again: {block.why}"
     )
 
 

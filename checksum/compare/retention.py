@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from checksum.compare.findings import Finding, ReadAgain
-    from checksum.compare.joining import Known
+    from checksum.compare.flow_findings import FlowFindings
     from checksum.digest.cell_rows import CellRow
     from checksum.plan.shape import PartitionPlan, Plan
 
@@ -42,8 +42,8 @@ class Unverified:
 
 
 def without_expired(
-    known: Known, plan: Plan, starts: Mapping[tuple[str, int], LogStarts]
-) -> tuple[Known, tuple[Unverified, ...]]:
+    known: FlowFindings, plan: Plan, starts: Mapping[tuple[str, int], LogStarts]
+) -> tuple[FlowFindings, tuple[Unverified, ...]]:
     """Return what is certain despite retention, and what is unverified because of it.
 
     A finding or a block that reaches below what both logs still hold is dropped, and the offsets up to its
@@ -54,7 +54,7 @@ def without_expired(
     findings: list[Finding] = []
     blocks: list[ReadAgain] = []
     for finding in known.findings:
-        reached = _reached(floors, finding)
+        reached = _partitions_below(floors, finding)
         if not reached:
             findings.append(finding)
         for where, offset in reached:
@@ -97,7 +97,9 @@ def never_read(
     found = []
     for where, begins in sorted(taken.items()):
         held = held_of[where]
-        left = _without_read(OffsetRange(held.first, min(begins.source, held.until)), _whole(rows[where]))
+        left = _without_gapless(
+            OffsetRange(held.first, min(begins.source, held.until)), _gapless_ranges(rows[where])
+        )
         if left.span > 0:
             records = sum(row.records for row in rows[where])
             why = (
@@ -109,7 +111,7 @@ def never_read(
     return tuple(found)
 
 
-def _whole(rows: Iterable[CellRow]) -> list[OffsetRange]:
+def _gapless_ranges(rows: Iterable[CellRow]) -> list[OffsetRange]:
     """Return ranges of offsets in which every offset has a record in the digest, in order.
 
     Records of cells are interleaved, so overlapping cells are counted together.
@@ -125,7 +127,7 @@ def _whole(rows: Iterable[CellRow]) -> list[OffsetRange]:
     return [offsets for offsets, records in found if records == offsets.span]
 
 
-def _without_read(gone: OffsetRange, whole: Iterable[OffsetRange]) -> OffsetRange:
+def _without_gapless(gone: OffsetRange, whole: Iterable[OffsetRange]) -> OffsetRange:
     """Return the offsets without those that were read at both ends; `whole` in order."""
     first, until = gone.first, gone.until
     pieces = list(whole)
@@ -173,7 +175,9 @@ def _floor(partition: PartitionPlan, begins: LogStarts, plan: Plan) -> _Floor:
     return _Floor(partition.source.first, source, target, why)
 
 
-def _reached(floors: Mapping[tuple[str, int], _Floor], finding: Finding) -> list[tuple[tuple[str, int], int]]:
+def _partitions_below(
+    floors: Mapping[tuple[str, int], _Floor], finding: Finding
+) -> list[tuple[tuple[str, int], int]]:
     """Return the partitions below whose floors a finding reaches, and up to which source offset."""
     here = (finding.topic, finding.partition)
     there = finding.found_in or here

@@ -21,13 +21,13 @@ from checksum.compare.retention import Unverified
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from checksum.compare.decode import PartitionCells
-    from checksum.compare.joining import Known
+    from checksum.compare.differing_cells import PartitionCells
+    from checksum.compare.flow_findings import FlowFindings
     from checksum.plan.shape import LeftOut, Plan
 
 _Placed = TypeVar("_Placed", Finding, ReadAgain, Unverified)
 
-FINE, FINDING, INCOMPLETE = 0, 1, 3
+OK, FINDING, INCOMPLETE = 0, 1, 3
 """Exit statuses, as in interface.md."""
 
 _WRONG_HERE = (
@@ -99,19 +99,19 @@ class Result:
         """Return the exit status: a finding before incomplete."""
         if self.findings or self.differing:
             return FINDING
-        return FINE if self.coverage == 1 and not (self.open_blocks or self.unsettled) else INCOMPLETE
+        return OK if self.coverage == 1 and not (self.open_blocks or self.unsettled) else INCOMPLETE
 
 
 def result(
     plan: Plan,
     cells: Mapping[tuple[str, int], PartitionCells],
-    known: Known,
+    known: FlowFindings,
     *,
     exactly_once: bool,
     unverified: Iterable[Unverified] = (),
 ) -> Result:
     """Return the result of a flow; `unverified` is what retention deleted."""
-    asked = set() if exactly_once else {id(look_up.finding) for look_up in known.lookups}
+    asked = set() if exactly_once else {id(lookup.finding) for lookup in known.lookups}
     unsettled = [
         one for one in known.findings if id(one) in asked or one.verdict is RecordVerdict.UNVERIFIABLE
     ]
@@ -119,8 +119,8 @@ def result(
     others = [one for one in known.findings if id(one) not in open_ids]
     findings, gone, blocks = _by_place(known.findings), _by_place(unverified), _by_place(known.read_again)
     return Result(
-        tuple(one for one in others if counts(one, exactly_once=exactly_once)),
-        tuple(one for one in others if not counts(one, exactly_once=exactly_once)),
+        tuple(one for one in others if changes_status(one, exactly_once=exactly_once)),
+        tuple(one for one in others if not changes_status(one, exactly_once=exactly_once)),
         tuple(unsettled),
         known.read_again,
         tuple(block for block in known.read_again if _differs(block, exactly_once=exactly_once)),
@@ -135,7 +135,7 @@ def result(
     )
 
 
-def counts(finding: Finding, *, exactly_once: bool) -> bool:
+def changes_status(finding: Finding, *, exactly_once: bool) -> bool:
     """Return whether a finding changes the exit status."""
     expected = finding.verdict is RecordVerdict.DUPLICATED or finding.aborted
     return exactly_once or not expected
@@ -194,7 +194,7 @@ def _differs(block: ReadAgain, *, exactly_once: bool) -> bool:
     return block.certain and (exactly_once or block.lacking > 0 or not block.surplus)
 
 
-def _is_no_match(finding: Finding) -> bool:
+def _differs_from_source(finding: Finding) -> bool:
     """Return whether a finding is about a record of the source, which then does not match."""
     in_order_or_not = finding.verdict is RecordVerdict.UNVERIFIABLE and finding.source is not None
     return finding.verdict in _WRONG_HERE or in_order_or_not
@@ -216,12 +216,12 @@ def _partition_result(
 ) -> PartitionResult:
     topic, held = cells.planned.topic.topic, cells.planned.partition
     unverified = (*gone, *(Unverified(topic, held.partition, one.source, one.why) for one in open_blocks))
-    hidden = _spanned(unverified)
+    hidden = _offset_count(unverified)
     records = Counter[RecordVerdict]()
     for one in findings:
         records[one.verdict] += one.records
     # The records of a compacted topic are the values of its keys, without tombstones.
-    wrong = sum(one.records for one in findings if _is_no_match(one) and not one.tombstone)
+    wrong = sum(one.records for one in findings if _differs_from_source(one) and not one.tombstone)
     # Unverified offsets may be gaps, so they are capped by the records.
     hidden_records = min(hidden, max(cells.source_records - wrong, 0))
     records[RecordVerdict.UNVERIFIABLE] += hidden_records
@@ -238,7 +238,7 @@ def _partition_result(
     )
 
 
-def _spanned(unverified: Sequence[Unverified]) -> int:
+def _offset_count(unverified: Sequence[Unverified]) -> int:
     """Return how many offsets these are, each counted once."""
     total, until = 0, None
     for one in sorted(unverified, key=lambda one: one.source.first):

@@ -2,6 +2,6 @@
 
 side      count one side of a plan by Spark, slice by slice
 counting  compare the counts of both sides
-drawing   counts for a document, coarser if there are many
+buckets   counts by time bucket for a document, coarser if there are many
 document  the result as sentences and as plain values
 """

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from checksum.compare.verdicts import FINDING, FINE, INCOMPLETE
-from checksum.counts.drawing import Drawn
+from checksum.compare.verdicts import FINDING, INCOMPLETE, OK
+from checksum.counts.buckets import BucketRow
 from checksum.digest.cell_rows import planned_partitions
 from checksum.history.entries import Counted
 
@@ -53,11 +53,11 @@ class CountProgress:
     of_partitions: int
     records: int
     size_bytes: int
-    silent: tuple[tuple[str, int, int, int], ...] = ()
+    empty_ranges: tuple[tuple[str, int, int, int], ...] = ()
     rows: tuple[BucketCount, ...] = ()
 
 
-class Differs(StrEnum):
+class Difference(StrEnum):
     """How the counts of a bucket differ."""
 
     LACKING = "lacking"  # the target has fewer
@@ -65,7 +65,7 @@ class Differs(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BucketDiffers:
+class BucketDifference:
     """A bucket whose counts differ; `bucket` as in CellRow."""
 
     topic: str
@@ -75,9 +75,9 @@ class BucketDiffers:
     target_records: int
 
     @property
-    def how(self) -> Differs:
+    def how(self) -> Difference:
         """Return which side has more."""
-        return Differs.LACKING if self.target_records < self.source_records else Differs.SURPLUS
+        return Difference.LACKING if self.target_records < self.source_records else Difference.SURPLUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +98,25 @@ class Counts:
     """The counts of a flow; `left_out` are records that no later run reaches."""
 
     plan: Plan
-    differences: tuple[BucketDiffers, ...]
+    differences: tuple[BucketDifference, ...]
     partitions: tuple[PartitionCounts, ...]
     counted: tuple[Counted, ...]
-    drawn: tuple[Drawn, ...]
+    bucket_rows: tuple[BucketRow, ...]
     left_out: tuple[LeftOut, ...]
     exactly_once: bool
 
     @property
     def status(self) -> int:
         """Return the exit status: a difference before incomplete."""
-        if any(self.exactly_once or one.how is Differs.LACKING for one in self.differences):
+        if any(self.exactly_once or one.how is Difference.LACKING for one in self.differences):
             return FINDING
         whole = not (self.differences or self.left_out) and not any(
             one.not_compared for one in self.partitions
         )
-        return FINE if whole else INCOMPLETE
+        return OK if whole else INCOMPLETE
 
 
-def added_up(rows: Iterable[BucketCount]) -> dict[tuple[str, int, int], BucketCount]:
+def added_rows(rows: Iterable[BucketCount]) -> dict[tuple[str, int, int], BucketCount]:
     """Return one row for each partition and bucket from rows of slices, in any order."""
     found: dict[tuple[str, int, int], BucketCount] = {}
     for row in rows:
@@ -133,7 +133,7 @@ def added_up(rows: Iterable[BucketCount]) -> dict[tuple[str, int, int], BucketCo
     return found
 
 
-def compared_counts(
+def compare_counts(
     plan: Plan,
     source: Iterable[BucketCount],
     target: Iterable[BucketCount],
@@ -142,9 +142,9 @@ def compared_counts(
     exactly_once: bool,
 ) -> Counts:
     """Compare the counts of both sides; `starts` are the log start offsets after counting."""
-    here, there = added_up(source), added_up(target)
+    here, there = added_rows(source), added_rows(target)
     planned = planned_partitions(plan)
-    spoiled = {where: _spoiled(one, plan, starts.get(where)) for where, one in planned.items()}
+    reasons = {where: _why_not_compared(one, plan, starts.get(where)) for where, one in planned.items()}
     by_place: dict[Place, list[tuple[int, int, int]]] = defaultdict(list)
     for topic, partition, bucket in sorted({*here, *there}):
         where = (topic, partition, bucket)
@@ -155,12 +155,12 @@ def compared_counts(
                 there[where].records if where in there else 0,
             )
         )
-    differences: list[BucketDiffers] = []
-    partitions, counted, drawn = [], [], []
+    differences: list[BucketDifference] = []
+    partitions, counted, bucket_rows = [], [], []
     for place in sorted(planned):
         rows = by_place[place]
-        differing = [BucketDiffers(*place, *row) for row in rows if row[1] != row[2]]
-        why = spoiled[place] if differing else ""
+        differing = [BucketDifference(*place, *row) for row in rows if row[1] != row[2]]
+        why = reasons[place] if differing else ""
         differences += [] if why else differing
         partitions.append(
             PartitionCounts(
@@ -174,13 +174,15 @@ def compared_counts(
         )
         counted += _counted(plan, place, planned[place], rows)
         if planned[place].topic.timestamps:
-            drawn += [Drawn(*place, *row, unverified=bool(why) and row[1] != row[2]) for row in rows]
+            bucket_rows += [
+                BucketRow(*place, *row, unverified=bool(why) and row[1] != row[2]) for row in rows
+            ]
     return Counts(
         plan,
         tuple(differences),
         tuple(partitions),
         tuple(counted),
-        tuple(drawn),
+        tuple(bucket_rows),
         tuple(one for one in plan.left_out if one.records and not one.later),
         exactly_once,
     )
@@ -223,14 +225,14 @@ _UNSTEADY = "the first and the second count differ"
 _COMPACTED = "the topic is compacted: each side deletes replaced records at different times"
 
 
-def _by_place(counts: Counts) -> dict[Place, list[BucketDiffers]]:
-    found: dict[Place, list[BucketDiffers]] = defaultdict(list)
+def _by_place(counts: Counts) -> dict[Place, list[BucketDifference]]:
+    found: dict[Place, list[BucketDifference]] = defaultdict(list)
     for one in counts.differences:
         found[one.topic, one.partition].append(one)
     return found
 
 
-def _spoiled(planned: Planned, plan: Plan, starts: LogStarts | None) -> str:
+def _why_not_compared(planned: Planned, plan: Plan, starts: LogStarts | None) -> str:
     """Return why different counts of a partition prove nothing, or empty."""
     if planned.topic.compacted:
         return _COMPACTED

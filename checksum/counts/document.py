@@ -6,8 +6,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from checksum.compare.finding_text import time_text
-from checksum.counts.counting import Differs
-from checksum.counts.drawing import drawn_document
+from checksum.counts.buckets import rows_document
+from checksum.counts.counting import Difference
 from checksum.digest.cell_rows import planned_partitions
 from checksum.report.result_document import MOST_FINDINGS, MOST_PARTITIONS, plan_document
 from fleet.quantity import count_text
@@ -15,7 +15,7 @@ from fleet.quantity import count_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from checksum.counts.counting import BucketDiffers, Counts
+    from checksum.counts.counting import BucketDifference, Counts
     from checksum.digest.cell_rows import Planned
     from checksum.history.entries import Counted
     from checksum.plan.shape import Plan
@@ -55,14 +55,14 @@ def counts_document(counts: Counts) -> dict[str, Any]:
                 for one in counts.partitions[:MOST_PARTITIONS]
             ],
         },
-        "counts": drawn_document(counts.drawn, bucket_ms=plan.bucket_ms),
+        "counts": rows_document(counts.bucket_rows, bucket_ms=plan.bucket_ms),
     }
 
 
-def difference_text(one: BucketDiffers, plan: Plan, planned: Planned) -> str:
+def difference_text(one: BucketDifference, plan: Plan, planned: Planned) -> str:
     """Return the sentence of a bucket whose counts differ."""
     apart = abs(one.target_records - one.source_records)
-    lacking = one.how is Differs.LACKING
+    lacking = one.how is Difference.LACKING
     what = f"{count_text(apart, 'record')} {'missing' if lacking else 'too many'} on {plan.target}"
     why = "" if lacking else "; duplicates or foreign records"
     return (
@@ -103,7 +103,7 @@ def _bucket(at_ms: int, rows: list[Counted]) -> dict[str, Any]:
     }
 
 
-def _difference(one: BucketDiffers, plan: Plan, planned: Planned) -> dict[str, Any]:
+def _difference(one: BucketDifference, plan: Plan, planned: Planned) -> dict[str, Any]:
     timed = planned.topic.timestamps
     return {
         "verdict": one.how.value,
@@ -119,7 +119,7 @@ def _difference(one: BucketDiffers, plan: Plan, planned: Planned) -> dict[str, A
     }
 
 
-def _stretch(one: BucketDiffers, plan: Plan, planned: Planned) -> str:
+def _stretch(one: BucketDifference, plan: Plan, planned: Planned) -> str:
     if planned.topic.timestamps:
         begin, end = one.bucket * plan.bucket_ms, (one.bucket + 1) * plan.bucket_ms
         return f"from {time_text(begin)} to {time_text(end)}"
@@ -127,7 +127,7 @@ def _stretch(one: BucketDiffers, plan: Plan, planned: Planned) -> str:
     return f"at source offsets {first} to {until - 1}"
 
 
-def _segment(one: BucketDiffers, planned: Planned) -> tuple[int, int]:
+def _segment(one: BucketDifference, planned: Planned) -> tuple[int, int]:
     """Return the source offsets [first, until) of a segment."""
     held = planned.partition
     borders = [held.source.first, *(source for source, _ in held.segments), held.source.until]

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from checksum.counts.counting import BucketCount, CountProgress
 from checksum.digest.query import SIZE_BYTES, Reading, bucket_of, placed
 from checksum.digest.slices import SideReading, check_returned_offsets
-from checksum.plan.pacing import FREE, Stretch
-from checksum.spark.failures import reading_failure, words_of
+from checksum.plan.pacing import UNPACED, Stretch
+from checksum.spark.failures import failure_text, reading_failure
 from checksum.spark.session import READING_ERRORS
 from fleet.errors import ConfigurationError, Problem
 
@@ -55,7 +55,7 @@ class SideCount(SideReading):
     """Counts one side of a plan."""
 
     def run(
-        self, *, max_rate: float | None = None, slice_offsets: int = FREE.offsets
+        self, *, max_rate: float | None = None, slice_offsets: int = UNPACED.offsets
     ) -> Iterator[CountProgress]:
         """Count everything; yield the progress after each slice. `max_rate` is in bytes per second.
 
@@ -86,7 +86,7 @@ class SideCount(SideReading):
                 of_partitions,
                 records,
                 size_bytes,
-                self._silent(taken, rows),
+                self._empty_ranges(taken, rows),
                 rows,
             )
 
@@ -100,7 +100,7 @@ class SideCount(SideReading):
                 rows = frame.limit(MOST_ROWS + 1).collect()
             except READING_ERRORS as error:
                 raise reading_failure(
-                    words_of(error),
+                    failure_text(error),
                     cluster=self.cluster.alias,
                     doing="counting",
                     secrets=self.cluster.secrets,
@@ -131,7 +131,7 @@ class SideCount(SideReading):
             sums[number] = (records + row.records, known + size)
         return sums
 
-    def _silent(
+    def _empty_ranges(
         self, taken: Sequence[Stretch], rows: Sequence[BucketCount]
     ) -> tuple[tuple[str, int, int, int], ...]:
         heard = {(row.topic, row.partition) for row in rows}

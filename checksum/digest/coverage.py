@@ -45,7 +45,7 @@ class SliceRow(NamedTuple):
     slice_records: int
 
 
-def foreign(stamp: Stamp, plan_id: object, version: object, side: object) -> str | None:
+def stamp_mismatch(stamp: Stamp, plan_id: object, version: object, side: object) -> str | None:
     """Return why a row with this stamp is of another digest, or None."""
     if version != stamp.version:
         return f"unsupported version {version}, this release uses {stamp.version}; digest again"
@@ -59,7 +59,7 @@ def foreign(stamp: Stamp, plan_id: object, version: object, side: object) -> str
     return None
 
 
-def uncovered(places: Sequence[Place], slices: Iterable[SliceRow]) -> str | None:
+def coverage_gap(places: Sequence[Place], slices: Iterable[SliceRow]) -> str | None:
     """Return which ranges of the plan are missing or were read twice, or None."""
     left = remaining(places, slices)
     if isinstance(left, str):

@@ -19,10 +19,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from checksum.digest.cell_rows import CellRow, add
-from checksum.digest.coverage import SliceRow, foreign, uncovered
+from checksum.digest.coverage import SliceRow, coverage_gap, stamp_mismatch
 from checksum.digest.query import SIZE_BYTES
 from checksum.digest.small_table import small_table
-from checksum.spark.failures import folder_failure, java_cause, words_of
+from checksum.spark.failures import failure_text, folder_failure, java_cause
 from checksum.spark.session import READING_ERRORS
 from fleet.errors import ConfigurationError, Problem, UnavailableError
 
@@ -77,11 +77,11 @@ class DigestFolder:
         Raises ConfigurationError for files of another plan, version or side, UnavailableError if the file
         system cannot be read.
         """
-        with self._told():
+        with self._translated():
             found = self._read("slices", _SLICES)
             rows = [] if found is None else found.limit(MOST_ROWS).collect()
         for row in rows:
-            wrong = foreign(self._stamp, row.plan_id, row.version, row.side)
+            wrong = stamp_mismatch(self._stamp, row.plan_id, row.version, row.side)
             if wrong is not None:
                 raise self._refused(wrong)
         return sorted(SliceRow(*(row[name] for name in SliceRow._fields)) for row in rows)
@@ -125,12 +125,12 @@ class DigestFolder:
         side.
         """
         slices = self.slices()
-        missing = uncovered(places, slices)
+        missing = coverage_gap(places, slices)
         if missing is not None:
-            with self._told():
+            with self._translated():
                 begun = bool(slices) or self._is_there("cells")
             raise self._refused(missing if begun else _NO_DIGEST)
-        with self._told():
+        with self._translated():
             return self._whole({row.number: (row.slice_cells, row.slice_records) for row in slices})
 
     def _whole(self, expected: dict[int, tuple[int, int]]) -> list[CellRow]:
@@ -185,14 +185,14 @@ class DigestFolder:
         return bool(system.exists(where))
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translated(self) -> Iterator[None]:
         try:
             yield
         except READING_ERRORS as error:
-            said = words_of(error)
-            told = folder_failure(said, path=self.path)
-            if told is not None:
-                raise told from None
+            said = failure_text(error)
+            failure = folder_failure(said, path=self.path)
+            if failure is not None:
+                raise failure from None
             if re.search(r"FAILED_READ_FILE|is not a Parquet file", said):
                 raise self._refused(
                     "contains an incomplete file; digest this side into an empty folder"

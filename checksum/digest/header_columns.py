@@ -36,8 +36,8 @@ def null_flags(headers: Column) -> list[Column]:
         for number in range(FEW)
     ]
     # ["QUJD",null,""] becomes 0,1,0: Base64 has no quotation marks.
-    told = F.regexp_replace(F.to_json(_rest(headers)["value"]), '"[^"]*"', "0")
-    flags = F.split(F.translate(told, "n[]ul", "1"), ",").cast("array<int>")
+    nulls = F.regexp_replace(F.to_json(_rest(headers)["value"]), '"[^"]*"', "0")
+    flags = F.split(F.translate(nulls, "n[]ul", "1"), ",").cast("array<int>")
     return [*first, F.when(count(headers) > FEW, flags)]
 
 

@@ -10,24 +10,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from checksum.digest.coverage import SliceRow, remaining
-from checksum.digest.header_guard import look_for_headers
-from checksum.digest.query import Reading, cells
+from checksum.digest.query import Reading, cells, records
 from checksum.digest.slices import SideReading, check_returned_offsets
-from checksum.plan.pacing import FREE
-from checksum.spark.failures import folder_failure, reading_failure, words_of
+from checksum.plan.pacing import UNPACED, Stretch
+from checksum.plan.shape import OutdatedPlanError
+from checksum.spark.failures import failure_text, folder_failure, reading_failure
 from checksum.spark.session import READING_ERRORS
 from fleet.errors import ConfigurationError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
 
     from checksum.digest.files import DigestFolder, PlaceCount
-    from checksum.plan.pacing import Stretch
+    from checksum.digest.kafka_options import Cluster
+    from checksum.plan.places import Place
+
+NEWEST_OFFSETS: Final = 1000  # of each partition, checked for headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ class Progress:
     of_partitions: int
     records: int
     size_bytes: int
-    silent: tuple[tuple[str, int, int, int], ...]  # topic, partition, first, until that held no record
+    empty_ranges: tuple[tuple[str, int, int, int], ...]  # topic, partition, first, until that held no record
 
 
 @dataclass(slots=True)
@@ -58,7 +64,9 @@ class SideDigest(SideReading):
 
     folder: DigestFolder
 
-    def run(self, *, max_rate: float | None = None, slice_offsets: int = FREE.offsets) -> Iterator[Progress]:
+    def run(
+        self, *, max_rate: float | None = None, slice_offsets: int = UNPACED.offsets
+    ) -> Iterator[Progress]:
         """Read what is not digested yet; yield the progress after each slice.
 
         `max_rate` is in bytes per second; a slice has at most `slice_offsets`. Raises UnavailableError and
@@ -75,11 +83,11 @@ class SideDigest(SideReading):
             records=sum(row.records for row in done),
             size_bytes=sum(row.size_bytes for row in done),
         )
-        yield self._progress(counted, left, _silent(done))
+        yield self._progress(counted, left, _empty_ranges(done))
         compacted = {place.number for place in self.places if place.compacted}
         slices = self.paced(left, max_rate=max_rate, slice_offsets=slice_offsets, whole=compacted)
         with self._translated("looking for headers"):
-            look_for_headers(self.spark, self.cluster, self.places, left, wait=slices.look)
+            check_for_headers(self.spark, self.cluster, self.places, left, wait=slices.wait_for)
         numbers = {(place.topic, place.partition): place.number for place in self.places}
         while taken := slices.next():
             rows = self._slice(counted.slices, taken)
@@ -88,7 +96,7 @@ class SideDigest(SideReading):
             counted.offsets += sum(row.until - row.first for row in rows)
             counted.records += sum(row.records for row in rows)
             counted.size_bytes += sum(row.size_bytes for row in rows)
-            yield self._progress(counted, slices.left, _silent(rows))
+            yield self._progress(counted, slices.left, _empty_ranges(rows))
 
     def _slice(self, number: int, taken: Sequence[Stretch]) -> list[SliceRow]:
         """Read and write one slice, and check its counts against the requested offsets."""
@@ -147,7 +155,7 @@ class SideDigest(SideReading):
         self,
         counted: _Counted,
         left: Sequence[Stretch],
-        silent: tuple[tuple[str, int, int, int], ...],
+        empty_ranges: tuple[tuple[str, int, int, int], ...],
     ) -> Progress:
         of_partitions = sum(place.offsets.span > 0 for place in self.places)
         return Progress(
@@ -158,7 +166,7 @@ class SideDigest(SideReading):
             of_partitions=of_partitions,
             records=counted.records,
             size_bytes=counted.size_bytes,
-            silent=silent,
+            empty_ranges=empty_ranges,
         )
 
     @contextmanager
@@ -166,12 +174,47 @@ class SideDigest(SideReading):
         try:
             yield
         except READING_ERRORS as error:
-            said = words_of(error)
-            told = folder_failure(said, path=self.folder.path)
-            raise told or reading_failure(
+            said = failure_text(error)
+            failure = folder_failure(said, path=self.folder.path)
+            raise failure or reading_failure(
                 said, cluster=self.cluster.alias, doing=doing, secrets=self.cluster.secrets
             ) from None
 
 
-def _silent(rows: Sequence[SliceRow]) -> tuple[tuple[str, int, int, int], ...]:
+def _empty_ranges(rows: Sequence[SliceRow]) -> tuple[tuple[str, int, int, int], ...]:
     return tuple((row.topic, row.partition, row.first, row.until) for row in rows if not row.records)
+
+
+def check_for_headers(
+    spark: SparkSession,
+    cluster: Cluster,
+    places: Sequence[Place],
+    left: Sequence[Stretch],
+    *,
+    wait: Callable[[Sequence[Stretch]], object],
+) -> None:
+    """Count headers among the newest unread records of topics planned without them.
+
+    Reading headers costs a quarter of the speed, so a topic whose sample had none is read without them. This
+    check detects producers that started to send headers, but not a single header among older records.
+
+    `places` are all of the side, `left` is in the plan's order; `wait` is called with what is read next, to
+    keep the rate. Raises OutdatedPlanError if there are headers, and Spark's own errors.
+    """
+    newest: dict[int, Stretch] = {}
+    for stretch in left:  # in order, so that the last one of a place is kept
+        if not places[stretch.place].headers:
+            first = max(stretch.first, stretch.until - NEWEST_OFFSETS)
+            newest[stretch.place] = Stretch(stretch.place, first, stretch.until)
+    stretches = list(newest.values())
+    for start in range(0, len(stretches), UNPACED.places):
+        chunk = tuple(stretches[start : start + UNPACED.places])
+        wait(chunk)
+        read = records(spark, cluster.options, places, chunk, headers=True)
+        found = read.where(F.size("headers") > 0).groupBy("topic").count().collect()
+        if found:
+            topic, count = max(((row[0], row[1]) for row in found), key=lambda row: row[1])
+            raise OutdatedPlanError(
+                f"cluster {cluster.alias}: {count} of the newest records of {topic} have headers, but the "
+                "plan says that it has none; plan again"
+            )

@@ -6,16 +6,16 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from checksum.plan.pacing import (
-    FREE,
     OVERHEAD_BYTES,
-    Dues,
+    UNPACED,
+    RatePacer,
     Stretch,
     ahead_bytes,
     corrected,
     estimate,
     expected_bytes,
-    measure,
-    take,
+    next_slice,
+    slice_limits,
 )
 from fleet.errors import UnavailableError
 
@@ -50,26 +50,26 @@ class PacedSlices:
         max_rate: float | None,
         clock: Clock,
         pause: Pause,
-        slice_offsets: int = FREE.offsets,
+        slice_offsets: int = UNPACED.offsets,
         whole: Collection[int] = (),
     ) -> None:
         self.left = list(left)
         self._sizes = {place.number: estimate(place.record_bytes) for place in places}
-        self._most = measure(max_rate, offsets=slice_offsets)
+        self._most = slice_limits(max_rate, offsets=slice_offsets)
         self._whole = whole
         self._clock = clock
         self._pause = pause
-        self._dues = Dues(max_rate, now_s=self._now_s())
+        self._dues = RatePacer(max_rate, now_s=self._now_s())
         if max_rate is not None:
             self._dues.pay(ahead_bytes(max_rate, places=len({one.place for one in left})))
 
     def next(self) -> list[Stretch]:
         """Take the next slice from what is left, and wait until it may be read; empty at the end."""
-        taken, self.left = take(self.left, self._sizes, self._most, whole=self._whole)
+        taken, self.left = next_slice(self.left, self._sizes, self._most, whole=self._whole)
         self._wait(expected_bytes(taken, self._sizes))
         return taken
 
-    def look(self, pieces: Sequence[Stretch]) -> None:
+    def wait_for(self, pieces: Sequence[Stretch]) -> None:
         """Wait until these may be read in addition to slices, without counting what they read."""
         expected = expected_bytes(pieces, self._sizes)
         self._wait(expected)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ClusterAccess:
     """How Spark reaches the clusters, and how fast it may read.
 
     `properties` are client properties by alias as in `file`; relative paths of stores are resolved against
@@ -55,10 +55,12 @@ class Reach:
 class SparkDigests:
     """Digests and counts of sides in one Spark session."""
 
-    def __init__(self, spark: SparkSession, reach: Reach, clock: Clock, *, master: str = "local") -> None:
+    def __init__(
+        self, spark: SparkSession, access: ClusterAccess, clock: Clock, *, master: str = "local"
+    ) -> None:
         self._spark = spark
         self._master = master
-        self._reach = reach
+        self._access = access
         self._clock = clock
 
     def digest(self, plan: Plan, side: Side, folder: str) -> Iterator[Progress]:
@@ -74,7 +76,7 @@ class SparkDigests:
             clock=self._clock,
             pause=Event().wait,
         )
-        yield from work.run(max_rate=self._reach.max_rate)
+        yield from work.run(max_rate=self._access.max_rate)
 
     def count(self, plan: Plan, side: Side) -> Iterator[CountProgress]:
         """Count a side by partition and bucket; yield the progress and the rows after each slice."""
@@ -88,7 +90,7 @@ class SparkDigests:
             clock=self._clock,
             pause=Event().wait,
         )
-        yield from work.run(max_rate=self._reach.max_rate)
+        yield from work.run(max_rate=self._access.max_rate)
 
     def stages(self) -> list[tuple[int, int, int]]:
         """Return the active stages: id, tasks, tasks done; none if Java has ended."""
@@ -110,25 +112,25 @@ class SparkDigests:
     def _cluster(self, plan: Plan, side: Side, places: Sequence[Place]) -> Cluster:
         source = side is Side.SOURCE
         alias = plan.source if source else plan.target
-        properties = self._reach.properties[alias]
+        properties = self._access.properties[alias]
         options = client_options(
-            properties, cluster=alias, file=self._reach.file, folder=self._reach.folder
+            properties, cluster=alias, file=self._access.file, folder=self._access.folder
         ) | reading_options(
-            client_id=self._reach.client_id,
+            client_id=self._access.client_id,
             digest=f"{plan_id(plan)[:12]}-{side}",
             isolation=plan.isolation_source if source else plan.isolation_target,
             fetch_bytes=fetch_bytes(
-                self._reach.max_rate, places=sum(place.offsets.span > 0 for place in places)
+                self._access.max_rate, places=sum(place.offsets.span > 0 for place in places)
             ),
         )
         return Cluster(alias, options, secrets_of(properties.items()))
 
 
 @contextmanager
-def spark_digests(settings: SparkSettings, reach: Reach, clock: Clock) -> Iterator[SparkDigests]:
+def spark_digests(settings: SparkSettings, access: ClusterAccess, clock: Clock) -> Iterator[SparkDigests]:
     """Provide digests in a Spark session that ends with the block.
 
     Raises UnavailableError if Java is missing or unusable, or the connector cannot be downloaded.
     """
     with spark_session(settings) as session:
-        yield SparkDigests(session, reach, clock, master=settings.master)
+        yield SparkDigests(session, access, clock, master=settings.master)

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from checksum.compare.finding_text import time_text
-from checksum.history import rows as book_rows
+from checksum.history import rows as history_rows
 from checksum.history.documents import packed_run, unpacked
 from checksum.history.entries import Counted, OpenRun, RunRow, VerifiedTo
 from fleet.errors import MalformedError, UnavailableError
@@ -52,7 +52,7 @@ class ChecksumHistory:
 
         One without a new heartbeat after LEASE_S is dead (`begin`).
         """
-        found = await self._store.read(partial(book_rows.open_runs, flow=flow))
+        found = await self._store.read(partial(history_rows.open_runs, flow=flow))
         return [one for one in found if is_active(one, now_ms) and not _is_certainly_active(one, now_ms)]
 
     async def begin(
@@ -70,11 +70,11 @@ class ChecksumHistory:
         `who` is the machine and process, for messages; `dead` are `maybe_dead` runs of which no heartbeat
         came for LEASE_S. Raises UnavailableError while another run of the flow is active.
         """
-        told = this_process().text() if process is None else process
-        run = OpenRun(uuid.uuid4().hex, flow, "", who[:300], told, now_ms, now_ms, counts_only)
+        identity = this_process().text() if process is None else process
+        run = OpenRun(uuid.uuid4().hex, flow, "", who[:300], identity, now_ms, now_ms, counts_only)
         on = await self._store.write(
             partial(
-                book_rows.begin,
+                history_rows.begin,
                 run=run,
                 is_active=lambda other: other not in dead and is_active(other, now_ms),
             )
@@ -85,20 +85,22 @@ class ChecksumHistory:
 
     async def active_flows(self, now_ms: int) -> set[str]:
         """Return the flows with an active run."""
-        found = await self._store.read(book_rows.open_runs)
+        found = await self._store.read(history_rows.open_runs)
         return {one.flow for one in found if is_active(one, now_ms)}
 
     async def send_heartbeat(self, run: str, now_ms: int, *, plan: str | None = None) -> bool:
         """Write a heartbeat, and the plan once it is made; False if another run replaced it."""
-        return await self._store.write(partial(book_rows.update_heartbeat, run=run, now_ms=now_ms, plan=plan))
+        return await self._store.write(
+            partial(history_rows.update_heartbeat, run=run, now_ms=now_ms, plan=plan)
+        )
 
     async def give_up(self, run: str) -> None:
         """End a run without a result."""
-        await self._store.write(partial(book_rows.close_open, run=run))
+        await self._store.write(partial(history_rows.close_open, run=run))
 
     async def verified(self, flow: str) -> dict[Place, VerifiedTo]:
         """Return up to where each partition of a flow is verified, by the source's topic and partition."""
-        return await self._store.read(partial(book_rows.verified_of, flow=flow))
+        return await self._store.read(partial(history_rows.verified_of, flow=flow))
 
     async def finish(
         self,
@@ -121,7 +123,7 @@ class ChecksumHistory:
         newest = sorted(counts, key=lambda one: one.bucket_at_ms)[-MOST_COUNTED:]
         done = await self._store.write(
             partial(
-                book_rows.finish,
+                history_rows.finish,
                 run=replace(whole, row=row),
                 open_as=run,
                 counts=newest,
@@ -144,7 +146,7 @@ class ChecksumHistory:
         row = run.row
         # A clock that is ahead must not make a run the newest forever.
         row = replace(row, begun_ms=min(row.begun_ms, now_ms), ended_ms=min(row.ended_ms, now_ms))
-        return await self._store.write(partial(book_rows.take, run=replace(run, row=row), now_ms=now_ms))
+        return await self._store.write(partial(history_rows.take, run=replace(run, row=row), now_ms=now_ms))
 
     async def runs(self, flow: str, *, limit: int, taken_since_ms: int | None = None) -> list[RunRow]:
         """Return finished runs of a flow, newest first, without documents and without mere counts.
@@ -152,7 +154,7 @@ class ChecksumHistory:
         Also returns those that were received since `taken_since_ms`, however old they are.
         """
         return await self._store.read(
-            partial(book_rows.runs_of, flow=flow, limit=limit, taken_since_ms=taken_since_ms)
+            partial(history_rows.runs_of, flow=flow, limit=limit, taken_since_ms=taken_since_ms)
         )
 
     async def unreported(self, flow: str) -> list[RunRow]:
@@ -161,30 +163,30 @@ class ChecksumHistory:
         Runs whose process is alive report themselves. If a process cannot be seen from here its run may be
         reported twice, which is better than never. The document is None if it cannot be read.
         """
-        found = await self._store.read(partial(book_rows.unreported_of, flow=flow))
+        found = await self._store.read(partial(history_rows.unreported_of, flow=flow))
         runs = [run for run, process in found if is_gone(process) is not False][:MOST_UNREPORTED]
         rows = [await self.run_to_report(run) for run in runs]
         return [row for row in rows if row is not None]
 
     async def mark_reported(self, runs: Iterable[str]) -> None:
         """Mark these runs as reported; they stay queued for a service."""
-        await self._store.write(partial(book_rows.mark_reported, runs=sorted(set(runs))))
+        await self._store.write(partial(history_rows.mark_reported, runs=sorted(set(runs))))
 
     async def queue_for_posting(self, runs: Iterable[str]) -> None:
         """Queue these runs for a service."""
-        await self._store.write(partial(book_rows.queue_for_posting, runs=sorted(set(runs))))
+        await self._store.write(partial(history_rows.queue_for_posting, runs=sorted(set(runs))))
 
     async def unposted(self, flow: str) -> list[str]:
         """Return the oldest reported runs of a flow that are queued for a service, oldest first."""
-        return await self._store.read(partial(book_rows.unposted_of, flow=flow))
+        return await self._store.read(partial(history_rows.unposted_of, flow=flow))
 
     async def mark_posted(self, runs: Iterable[str]) -> None:
         """Remove these runs from the queue for a service."""
-        await self._store.write(partial(book_rows.mark_posted, runs=sorted(set(runs))))
+        await self._store.write(partial(history_rows.mark_posted, runs=sorted(set(runs))))
 
     async def run(self, run: str) -> RunRow | None:
         """Return a finished run with its document, or None."""
-        found = await self._store.read(partial(book_rows.run_of, run=run))
+        found = await self._store.read(partial(history_rows.run_of, run=run))
         if found is None:
             return None
         return replace(found[0], document=await asyncio.to_thread(unpacked, found[1]))
@@ -194,7 +196,7 @@ class ChecksumHistory:
         try:
             return await self.run(run)
         except MalformedError:
-            found = await self._store.read(partial(book_rows.run_of, run=run))
+            found = await self._store.read(partial(history_rows.run_of, run=run))
             return None if found is None else found[0]
 
     async def counts(
@@ -205,7 +207,7 @@ class ChecksumHistory:
         `topic` is the source's name; None: all topics.
         """
         asked = partial(
-            book_rows.counts_of,
+            history_rows.counts_of,
             flow=flow,
             topic=topic,
             since_ms=since_ms,
@@ -216,7 +218,7 @@ class ChecksumHistory:
 
     async def forget(self, before_ms: int) -> None:
         """Delete older runs and counts; positions stay."""
-        while await self._store.write(partial(book_rows.forget_some, before_ms=before_ms)):
+        while await self._store.write(partial(history_rows.forget_some, before_ms=before_ms)):
             pass
 
 

@@ -131,8 +131,8 @@ def queue_for_posting(connection: sa.Connection, runs: Sequence[str]) -> None:
 def unposted_of(connection: sa.Connection, flow: str) -> list[str]:
     """Return a flow's runs that are queued for a service, oldest first, without unreported ones."""
     both = UNPOSTED.join(RUNS, RUNS.c.run == UNPOSTED.c.run)
-    told = UNPOSTED.c.run.not_in(sa.select(UNREPORTED.c.run))
-    wanted = sa.select(UNPOSTED.c.run).select_from(both).where(UNPOSTED.c.flow == flow, told)
+    reported = UNPOSTED.c.run.not_in(sa.select(UNREPORTED.c.run))
+    wanted = sa.select(UNPOSTED.c.run).select_from(both).where(UNPOSTED.c.flow == flow, reported)
     found = wanted.order_by(RUNS.c.ended_ms, RUNS.c.run).limit(_UNREPORTED_AT_ONCE)
     return list(connection.execute(found).scalars())
 

@@ -1,8 +1,7 @@
 """The topics, partitions and offsets of both clusters, a few records, and MirrorMaker's progress.
 
-inventory    read the state of both clusters and plan what to compare
+inventory    read the state of both clusters and a few records, and plan what to compare
 topics       ids, partitions and settings of a flow's topics
-sampling     a few records of each topic
 connections  clients of both clusters
 waiting      wait until MirrorMaker has replicated what the source holds
 """

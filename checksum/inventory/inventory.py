@@ -17,10 +17,16 @@ from checksum.anchors.pairs import Logs, Usable, equal_pairs, usable
 from checksum.anchors.reading import Side, read_anchors
 from checksum.anchors.search import search_anchors
 from checksum.anchors.times import find_beginnings, find_ends, find_inside
-from checksum.inventory.sampling import take_samples
-from checksum.inventory.topics import Admin, planned_topic, read_settings, refuse_others
+from checksum.inventory.topics import Admin, check_unchanged, planned_topic, read_settings
 from checksum.inventory.waiting import TargetEnds, wait_for_mirror
-from checksum.plan.building import TYPED, PlanRules, TopicFound, build_plan, chosen_topics, without_partners
+from checksum.plan.building import (
+    COMMAND_LINE,
+    PlanRules,
+    TopicFound,
+    build_plan,
+    chosen_topics,
+    missing_on_one_side,
+)
 from checksum.plan.due import may_drop_records
 from checksum.plan.facts import PartitionFacts, Verified
 from checksum.plan.ranges import (
@@ -41,14 +47,18 @@ if TYPE_CHECKING:
     from checksum.anchors.reading import Place, Reader
     from checksum.anchors.search import Anchors, Records
     from checksum.inventory.topics import PlannedTopic
-    from checksum.inventory.waiting import Patience
+    from checksum.inventory.waiting import WaitPolicy
     from checksum.plan.building import NamedIn
     from checksum.plan.due import Due
     from checksum.plan.ranges import Candidates
-    from checksum.plan.shape import PartitionPlan, Plan
+    from checksum.plan.shape import OffsetRange, PartitionPlan, Plan
     from fleet.verdicts.flow import Flow
 
-__all__ = ["Admin", "Cluster", "Known", "make_plan"]
+__all__ = ["Admin", "Cluster", "EarlierState", "make_plan"]
+
+SAMPLED_PARTITIONS = 4  # of a topic
+SAMPLED_RECORDS = 25  # from the middle of one of them
+SAMPLED_NEWEST = 100  # of one of them: shows whether producers now send headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +70,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class EarlierState:
     """The earlier state: offset syncs in MirrorMaker's order, and where the last run ended.
 
     Both are looked up by the source's topic and partition. `equal_offsets`: the mirror keeps offsets. `more`
@@ -79,17 +89,17 @@ async def make_plan(
     target: Cluster,
     *,
     patterns: Sequence[str] | None,
-    known: Known,
+    known: EarlierState,
     rules: PlanRules,
     now_ms: int,
-    named_in: NamedIn = TYPED,
-    patience: Patience | None = None,
+    named_in: NamedIn = COMMAND_LINE,
+    wait_policy: WaitPolicy | None = None,
 ) -> Plan:
     """Return the plan for these topics of a flow; `patterns` None: all replicated topics.
 
-    `patience` is how long to wait for MirrorMaker. None: no wait, and nothing after its newest offset sync is
-    due. Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError if a
-    cluster does not answer or a permission is missing.
+    `wait_policy` is how long to wait for MirrorMaker. None: no wait, and nothing after its newest offset sync
+    is due. Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError if
+    a cluster does not answer or a permission is missing.
     """
     seen = await source.admin.list_topics()
     names = chosen_topics(flow, seen, patterns, named_in=named_in)
@@ -112,7 +122,7 @@ async def make_plan(
         if original is None:  # deleted since the topics were listed
             continue
         if copy is None or copy.partitions != original.partitions:
-            left_out += without_partners(
+            left_out += missing_on_one_side(
                 name,
                 remote,
                 flow=flow,
@@ -125,9 +135,9 @@ async def make_plan(
         if copy is not None:
             topics.append(planned_topic(original, copy))
     await read_settings(topics, source.admin, target.admin)
-    due = await _due(topics, *sides, known=known, patience=patience)
-    found, more = await _look(topics, *sides, known=known, flow=flow, due=due)
-    await refuse_others(topics, flow, source.admin, target.admin)
+    due = await _due(topics, *sides, known=known, wait_policy=wait_policy)
+    found, more = await _found_topics(topics, *sides, known=known, flow=flow, due=due)
+    await check_unchanged(topics, flow, source.admin, target.admin)
     return build_plan(flow, found, [*left_out, *more], rules=rules, made_at_ms=now_ms)
 
 
@@ -142,7 +152,7 @@ async def _records(side: Side, topic: str, partitions: range) -> dict[int, int]:
 class _Syncs:
     """MirrorMaker's progress by its offset syncs; cached until a partition has a new one."""
 
-    def __init__(self, topics: Sequence[PlannedTopic], known: Known) -> None:
+    def __init__(self, topics: Sequence[PlannedTopic], known: EarlierState) -> None:
         self._topics = {topic.name: topic for topic in topics}
         self._known = known
         self._reached: dict[Place, int] = {}
@@ -164,9 +174,14 @@ class _Syncs:
 
 
 async def _due(
-    topics: Sequence[PlannedTopic], source: Side, target: Side, *, known: Known, patience: Patience | None
+    topics: Sequence[PlannedTopic],
+    source: Side,
+    target: Side,
+    *,
+    known: EarlierState,
+    wait_policy: WaitPolicy | None,
 ) -> dict[Place, Due]:
-    if patience is None:
+    if wait_policy is None:
         return {}
     places = [(topic.name, number) for topic in topics for number in topic.partitions]
     by_ends = TargetEnds(places, target, equal=known.equal_offsets)
@@ -182,20 +197,20 @@ async def _due(
         target,
         progress=by_ends if known.more is None else _Syncs(topics, known),
         verified=verified,
-        patience=patience,
+        wait_policy=wait_policy,
     )
 
 
-def _still_verified(topic: PlannedTopic, place: Place, known: Known) -> Verified | None:
+def _still_verified(topic: PlannedTopic, place: Place, known: EarlierState) -> Verified | None:
     return still_verified(known.verified.get(place), source_id=topic.source_id, target_id=topic.target_id)
 
 
-async def _look(
+async def _found_topics(
     topics: Sequence[PlannedTopic],
     source: Side,
     target: Side,
     *,
-    known: Known,
+    known: EarlierState,
     flow: Flow,
     due: Mapping[Place, Due],
 ) -> tuple[list[TopicFound], list[LeftOut]]:
@@ -227,7 +242,7 @@ async def _look(
     anchors = await read_anchors(
         {place: _search(facts[place], wanted[place]) for place in places}, source=source, target=target
     )
-    behind = await _behind(facts, wanted, anchors, source)
+    behind = await _first_after_end(facts, wanted, anchors, source)
 
     def ranges() -> tuple[dict[str, list[PartitionPlan]], list[LeftOut]]:
         for topic in topics:  # the setting may have changed since the records were written
@@ -263,7 +278,7 @@ async def _logs(places: Sequence[Place], source: Side, target: Side) -> dict[Pla
     }
 
 
-def _facts(topic: PlannedTopic, place: Place, logs: Logs, known: Known) -> PartitionFacts:
+def _facts(topic: PlannedTopic, place: Place, logs: Logs, known: EarlierState) -> PartitionFacts:
     ids = {"source_id": topic.source_id, "target_id": topic.target_id}
     if known.equal_offsets:
         pairs, anchored = Usable(equal_pairs(logs)), Anchored.EQUAL_OFFSETS
@@ -313,7 +328,7 @@ def _search(facts: PartitionFacts, found: Candidates) -> Generator[Pair, Records
     )
 
 
-async def _behind(
+async def _first_after_end(
     facts: Mapping[Place, PartitionFacts],
     wanted: Mapping[Place, Candidates],
     anchors: Mapping[Place, Anchors],
@@ -345,3 +360,26 @@ def _topic_found(
         record_bytes=-(-sum(one.size_bytes for one in samples) // records) if records else 0,
         partitions=tuple(partitions),
     )
+
+
+async def take_samples(partitions: Mapping[str, Sequence[PartitionPlan]], source: Side, target: Side) -> None:
+    """Read some records from the middle and the end of the compared ranges, on both sides."""
+    sampled = {
+        (topic, plan.partition): plan
+        for topic, plans in partitions.items()
+        for plan in plans[:SAMPLED_PARTITIONS]
+    }
+    for first, count in ((_middle, SAMPLED_RECORDS), (_newest, SAMPLED_NEWEST)):
+        here = {place: (first(plan.source), count) for place, plan in sampled.items()}
+        there = {place: (first(plan.target), count) for place, plan in sampled.items()}
+        await asyncio.gather(
+            asyncio.to_thread(source.windows, here), asyncio.to_thread(target.windows, there)
+        )
+
+
+def _middle(held: OffsetRange) -> int:
+    return (held.first + held.until) // 2
+
+
+def _newest(held: OffsetRange) -> int:
+    return max(held.first, held.until - SAMPLED_NEWEST)

@@ -77,7 +77,7 @@ def is_compacted(settings: Mapping[str, str]) -> bool:
     return "compact" in split_list(settings.get("cleanup.policy", ""))
 
 
-async def refuse_others(topics: Sequence[PlannedTopic], flow: Flow, source: Admin, target: Admin) -> None:
+async def check_unchanged(topics: Sequence[PlannedTopic], flow: Flow, source: Admin, target: Admin) -> None:
     """Raise UnavailableError if a topic was re-created meanwhile: its offsets would be of two topics."""
     here, there = await asyncio.gather(
         source.describe_topics([topic.name for topic in topics]),

@@ -24,17 +24,17 @@ _STEPS: Final = 20  # polls in the longest wait
 _LEAST_STEP_S, _MOST_STEP_S = 0.5, 5.0
 
 
-def _silent(_sentence: str) -> None:
+def _ignore(_sentence: str) -> None:
     """Ignore the message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class WaitPolicy:
     """How long a plan waits for MirrorMaker: at most `longest_s`; `say` is called once if it waits."""
 
     longest_s: float
     clock: Clock
-    say: Callable[[str], None] = field(default=_silent)
+    say: Callable[[str], None] = field(default=_ignore)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
@@ -79,7 +79,7 @@ async def wait_for_mirror(
     *,
     progress: Progress,
     verified: Mapping[Place, int],
-    patience: Patience,
+    wait_policy: WaitPolicy,
 ) -> dict[Place, Due]:
     """Return what was seen of each partition; `verified` is up to where an earlier run verified it.
 
@@ -90,37 +90,37 @@ async def wait_for_mirror(
     )  # first: what it holds, the source held by then
     source_ends = await asyncio.to_thread(source.ends, places)
     starts = await asyncio.to_thread(source.starts, places)
-    begun_ns = patience.clock.monotonic_ns()
+    begun_ns = wait_policy.clock.monotonic_ns()
     waiting = {
         place: starts[place]
         for place, end in source_ends.items()
         if max(starts[place], verified.get(place, 0)) < end
     }  # by place: the offset up to which everything is replicated
-    step_s = min(max(patience.longest_s / _STEPS, _LEAST_STEP_S), _MOST_STEP_S)
+    step_s = min(max(wait_policy.longest_s / _STEPS, _LEAST_STEP_S), _MOST_STEP_S)
     moved = await progress.poll()
     asked: set[Place] = set()
-    told = False
+    said = False
     while True:
         further = {place: at for place, since in waiting.items() if (at := progress.reached(place)) > since}
         waiting |= further
         # Only transaction markers may follow, or gaps that compaction left.
-        look = {
+        to_check = {
             place: at
             for place, at in waiting.items()
             if at < source_ends[place] and (place in further or place not in asked)
         }
-        asked |= look.keys()
-        waiting |= await _first_owed(source, look, source_ends)
+        asked |= to_check.keys()
+        waiting |= await _first_due(source, to_check, source_ends)
         waiting = {place: at for place, at in waiting.items() if at < source_ends[place]}
-        waited_s = (patience.clock.monotonic_ns() - begun_ns) / 1e9
-        left_s = patience.longest_s - waited_s
+        waited_s = (wait_policy.clock.monotonic_ns() - begun_ns) / 1e9
+        left_s = wait_policy.longest_s - waited_s
         if not waiting or left_s <= 0:
             break
-        if not told:
-            told = True
+        if not said:
+            said = True
             several = count_text(len(waiting), "partition")
-            patience.say(f"Waiting up to {duration_text(left_s)} for MirrorMaker to replicate {several}.")
-        await patience.sleep(min(step_s, left_s))
+            wait_policy.say(f"Waiting up to {duration_text(left_s)} for MirrorMaker to replicate {several}.")
+        await wait_policy.sleep(min(step_s, left_s))
         moved |= await progress.poll()
     return {
         place: Due(
@@ -134,9 +134,7 @@ async def wait_for_mirror(
     }
 
 
-async def _first_owed(
-    source: Side, since: Mapping[Place, int], ends: Mapping[Place, int]
-) -> dict[Place, int]:
+async def _first_due(source: Side, since: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
     """Return the offset of the first record at or after these offsets, or the log end offset."""
     found = await asyncio.to_thread(source.first_from, since)
     return {place: ends[place] if offset is None else offset for place, offset in found.items()}

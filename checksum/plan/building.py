@@ -36,7 +36,7 @@ class NamedIn(NamedTuple):
     key: str
 
 
-TYPED: Final = NamedIn("the command line", "--topic")
+COMMAND_LINE: Final = NamedIn("the command line", "--topic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class TopicFound:
 
 
 def chosen_topics(
-    flow: Flow, names: Iterable[str], patterns: Sequence[str] | None, *, named_in: NamedIn = TYPED
+    flow: Flow, names: Iterable[str], patterns: Sequence[str] | None, *, named_in: NamedIn = COMMAND_LINE
 ) -> dict[str, str]:
     """Return the topics to compare, the target's name by the source's; all without `patterns`.
 
@@ -133,7 +133,7 @@ def isolations(flow: Flow) -> tuple[str, str]:
     return flow.isolation_level, READ_COMMITTED if flow.exactly_once else READ_UNCOMMITTED
 
 
-def without_partners(
+def missing_on_one_side(
     topic: str,
     target_topic: str,
     *,
@@ -170,7 +170,7 @@ def bytes_to_read(plan: Plan) -> tuple[int, int]:
     return source, target
 
 
-def beyond(plan: Plan, *, max_bytes: int) -> str | None:
+def limit_excess(plan: Plan, *, max_bytes: int) -> str | None:
     """Return why a plan exceeds `max_bytes`, or None."""
     most = max(bytes_to_read(plan))
     if most <= max_bytes:
@@ -181,9 +181,9 @@ def beyond(plan: Plan, *, max_bytes: int) -> str | None:
     )
 
 
-def refuse_beyond(plan: Plan, *, max_bytes: int, file: str) -> None:
+def check_max_bytes(plan: Plan, *, max_bytes: int, file: str) -> None:
     """Raise ConfigurationError if a side would read more than `max_bytes`; `file` sets that limit."""
-    sentence = beyond(plan, max_bytes=max_bytes)
+    sentence = limit_excess(plan, max_bytes=max_bytes)
     if sentence is not None:
         raise ConfigurationError([Problem(file, "checksum.max_bytes", sentence)])
 

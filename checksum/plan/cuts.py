@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from checksum.plan.facts import PartitionFacts
 
 MOST = 500  # of one partition: if the target sets timestamps, each has K cells
-FAR = 100_000  # the most offsets between two cuts, if there are no pairs but timestamps
+MOST_DISTANCE = 100_000  # the most offsets between two cuts, if there are no pairs but timestamps
 MOST_BY_TIME = 64  # of one partition: each reads some hundred records
 _LEAST_STEP = 1_000  # offsets, if any offset is a cut
 
@@ -57,8 +57,8 @@ def runs_between(found: Sequence[Pair]) -> list[Run]:
     runs: list[Run] = []
     for one, other in pairwise(found):
         if one.delta == other.delta:
-            goes_on = bool(runs) and runs[-1].until == one.upstream + 1 and runs[-1].delta == one.delta
-            first = runs.pop().first if goes_on else one.upstream
+            continues = bool(runs) and runs[-1].until == one.upstream + 1 and runs[-1].delta == one.delta
+            first = runs.pop().first if continues else one.upstream
             runs.append(Run(first, other.upstream + 1, one.delta))
     return runs
 
@@ -70,9 +70,9 @@ def equal_cuts(source: OffsetRange, target: OffsetRange) -> list[Pair]:
     return [Pair(offset, offset) for offset in range(first + step, until, step)]
 
 
-def looked_for(first: int, until: int, known: Iterable[int]) -> list[int]:
+def offsets_to_search(first: int, until: int, known: Iterable[int]) -> list[int]:
     """Return source offsets at which to search a cut by time, if the known ones are too far apart."""
-    step = max(FAR, -(-(until - first) // MOST_BY_TIME))
+    step = max(MOST_DISTANCE, -(-(until - first) // MOST_BY_TIME))
     borders = sorted({first, until, *(offset for offset in known if first < offset < until)})
     found: list[int] = []
     for begin, end in pairwise(borders):
@@ -102,7 +102,10 @@ def runs_of(
     if facts.anchored is Anchored.EQUAL_OFFSETS:
         known = [Run(source.first, source.until, 0)]
     else:
-        known = [*runs_between(_cuts(facts, anchors, target)), *(run_of(chain) for chain in anchors.chains)]
+        known = [
+            *runs_between(_verified_cuts(facts, anchors, target)),
+            *(run_of(chain) for chain in anchors.chains),
+        ]
     within = [
         replace(
             run,
@@ -122,14 +125,14 @@ def segments_of(
         return ()
     if facts.anchored is Anchored.EQUAL_OFFSETS:
         return segments(equal_cuts(source, target), source, target)
-    return segments(_cuts(facts, anchors, target), source, target)
+    return segments(_verified_cuts(facts, anchors, target), source, target)
 
 
-def _cuts(facts: PartitionFacts, anchors: Anchors, target: OffsetRange) -> list[Pair]:
+def _verified_cuts(facts: PartitionFacts, anchors: Anchors, target: OffsetRange) -> list[Pair]:
     """Return the cuts among the verified pairs, rising on both sides."""
-    believed = {pair[:2] for chain in anchors.chains for pair in chain}
-    believed |= {pair[:2] for pair in (anchors.beginning, anchors.end) if pair is not None}
+    verified = {pair[:2] for chain in anchors.chains for pair in chain}
+    verified |= {pair[:2] for pair in (anchors.beginning, anchors.end) if pair is not None}
     known = [pair for pair in facts.usable.pairs if pair.downstream < target.until]
-    told = [pair for pair in cuts(known, repeats=not facts.exactly_once) if pair[:2] in believed]
+    held = [pair for pair in cuts(known, repeats=not facts.exactly_once) if pair[:2] in verified]
     first = [anchors.beginning] if anchors.beginning is not None else []
-    return rising([*first, *told, *facts.inside])
+    return rising([*first, *held, *facts.inside])

@@ -45,7 +45,7 @@ def may_drop_records(handling: Handling) -> bool:
     return bool(handling.drops) or handling.skips_failed is not False
 
 
-def left_behind(due: Due, *, target_end: int, leaves_out: bool) -> bool:
+def continued_without(due: Due, *, target_end: int, leaves_out: bool) -> bool:
     """Return whether MirrorMaker continued without the due records after the newest pair of offsets.
 
     `target_end` is the target's log end offset now; `leaves_out` is whether MirrorMaker may drop records.

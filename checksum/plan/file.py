@@ -55,16 +55,16 @@ def read_plan(path: Path) -> tuple[Plan, str]:
             "version",
             f"unsupported version {version}, this release reads {VERSION}; use one release on both sites",
         )
-    told = found["id"].text(64)
+    stated = found["id"].text(64)
     plan = from_document(found["plan"].held, file=str(path))
-    if plan_id(plan) != told:
+    if plan_id(plan) != stated:
         refuse(
             str(path),
             "id",
-            f"is {told[:_SHOWN]}…, but the plan has {plan_id(plan)[:_SHOWN]}…: the file was changed; use it"
+            f"is {stated[:_SHOWN]}…, but the plan has {plan_id(plan)[:_SHOWN]}…: the file was changed; use it"
             " as `checksum plan` wrote it",
         )
-    return plan, told
+    return plan, stated
 
 
 def _document(path: Path) -> object:

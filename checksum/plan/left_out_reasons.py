@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OUTSIDE = "no offset sync points to records that both logs still hold"
 
 
-def gone(logs: Logs) -> str:
+def deleted_unverified(logs: Logs) -> str:
     """Return why records of the source that no run compared are no longer there."""
     return (
         "retention deleted them on the source before they were compared: its log starts at offset"
@@ -24,7 +24,7 @@ def gone(logs: Logs) -> str:
     )
 
 
-def overtaken(jump: tuple[int, int]) -> str:
+def deleted_unreplicated(jump: tuple[int, int]) -> str:
     """Return why MirrorMaker never replicated the records between two offsets."""
     before, after = jump
     return (
@@ -45,12 +45,12 @@ def nothing_found(anchored: Anchored, known: Usable, anchors: Anchors, *, ends: 
     if anchors.end is not None:
         return seen or OUTSIDE
     if ends:
-        looked = count_text(anchors.read, "offset sync")
-        return f"{looked} checked, none valid: {seen}"
+        checked = count_text(anchors.read, "offset sync")
+        return f"{checked} checked, none valid: {seen}"
     return OUTSIDE if known.pairs else _no_pairs(known)
 
 
-def no_beginning(anchored: Anchored, known: Usable, anchors: Anchors, logs: Logs) -> str:
+def no_start(anchored: Anchored, known: Usable, anchors: Anchors, logs: Logs) -> str:
     """Return why offsets before the ranges are not compared."""
     if anchored is Anchored.EQUAL_OFFSETS:
         return f"the target's log starts at offset {logs.target_start}"
@@ -68,7 +68,7 @@ def no_beginning(anchored: Anchored, known: Usable, anchors: Anchors, logs: Logs
     return f"{before} within both logs; the target's log starts at offset {logs.target_start}"
 
 
-def begun_late(offset_reset: str) -> str:
+def started_late(offset_reset: str) -> str:
     """Return why offsets before the first replicated record are not compared."""
     return (
         f"older than the first replicated record; with auto.offset.reset={offset_reset} it is unknown which"
@@ -76,7 +76,7 @@ def begun_late(offset_reset: str) -> str:
     )
 
 
-def ahead(furthest: int) -> str:
+def replicated_ahead(furthest: int) -> str:
     """Return why replicated records after the ranges are not compared yet."""
     return (
         "the target grew by more records than the source, so MirrorMaker may have been ahead, up to source"

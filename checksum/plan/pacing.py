@@ -39,7 +39,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class SliceLimits:
     """The limits of a slice: estimated bytes, offsets, and places that are read in parallel."""
 
     size_bytes: float
@@ -47,16 +47,16 @@ class Measure:
     places: int
 
 
-FREE: Final = Measure(size_bytes=16e9, offsets=30_000_000, places=256)
+UNPACED: Final = SliceLimits(size_bytes=16e9, offsets=30_000_000, places=256)
 """Without a rate: about a minute of reading, and as many consumers as fit into memory."""
 
 
-def measure(max_rate: float | None, *, offsets: int = FREE.offsets) -> Measure:
+def slice_limits(max_rate: float | None, *, offsets: int = UNPACED.offsets) -> SliceLimits:
     """Return the limits of slices that keep `max_rate` bytes per second, each read in ten seconds."""
     if max_rate is None:
-        return Measure(FREE.size_bytes, offsets, FREE.places)
-    size = min(max_rate * SLICE_S, FREE.size_bytes)
-    return Measure(size, offsets, max(1, min(FREE.places, int(size // LEAST_SHARE_BYTES))))
+        return SliceLimits(UNPACED.size_bytes, offsets, UNPACED.places)
+    size = min(max_rate * SLICE_S, UNPACED.size_bytes)
+    return SliceLimits(size, offsets, max(1, min(UNPACED.places, int(size // LEAST_SHARE_BYTES))))
 
 
 def fetch_bytes(max_rate: float | None, *, places: int) -> int:
@@ -66,19 +66,23 @@ def fetch_bytes(max_rate: float | None, *, places: int) -> int:
     """
     if max_rate is None:
         return MOST_FETCH_BYTES
-    most = measure(max_rate)
+    most = slice_limits(max_rate)
     share = most.size_bytes / max(1, min(places, most.places))
     return int(max(LEAST_FETCH_BYTES, min(share / _FETCHES_IN_A_SHARE, MOST_FETCH_BYTES)))
 
 
 def ahead_bytes(max_rate: float, *, places: int) -> int:
     """Return the most bytes that consumers have fetched beyond what slices took, at any time."""
-    beside = min(places, measure(max_rate).places)
-    return beside * _FETCHES_AHEAD * fetch_bytes(max_rate, places=places)
+    parallel = min(places, slice_limits(max_rate).places)
+    return parallel * _FETCHES_AHEAD * fetch_bytes(max_rate, places=places)
 
 
-def take(
-    left: Sequence[Stretch], record_bytes: Mapping[int, float], most: Measure, *, whole: Collection[int] = ()
+def next_slice(
+    left: Sequence[Stretch],
+    record_bytes: Mapping[int, float],
+    most: SliceLimits,
+    *,
+    whole: Collection[int] = (),
 ) -> tuple[list[Stretch], list[Stretch]]:
     """Return what the next slice reads and what is left, both in the order of `left`.
 
@@ -103,7 +107,7 @@ def take(
 
 
 def _undivided(
-    left: Sequence[Stretch], record_bytes: Mapping[int, float], most: Measure, whole: Collection[int]
+    left: Sequence[Stretch], record_bytes: Mapping[int, float], most: SliceLimits, whole: Collection[int]
 ) -> tuple[list[Stretch], list[Stretch]]:
     taken = [left[0]]
     for one in left[1 : most.places]:
@@ -117,7 +121,7 @@ def _undivided(
 
 
 def _offsets_each(
-    reading: Sequence[Stretch], record_bytes: Mapping[int, float], most: Measure
+    reading: Sequence[Stretch], record_bytes: Mapping[int, float], most: SliceLimits
 ) -> dict[int, int]:
     """Return how many offsets each place gets; the smallest are served first, so that the rest is shared."""
     bytes_left, offsets_left, waiting = most.size_bytes, most.offsets, len(reading)
@@ -131,7 +135,7 @@ def _offsets_each(
     return share
 
 
-class Dues:
+class RatePacer:
     """When slices may be read to keep `max_rate` bytes per second: none before its bytes are due.
 
     So at no time more was read than the rate allows, as far as the estimates are right; an excess makes the

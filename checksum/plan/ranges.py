@@ -31,16 +31,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from checksum.anchors.pairs import Pair, beginnings, ends, jump_to, with_furthest
-from checksum.plan.cuts import looked_for, runs_of, segments_of
-from checksum.plan.due import left_behind, not_replicated
+from checksum.plan.cuts import offsets_to_search, runs_of, segments_of
+from checksum.plan.due import continued_without, not_replicated
 from checksum.plan.left_out_reasons import (
-    ahead,
-    begun_late,
-    gone,
-    no_beginning,
+    deleted_unreplicated,
+    deleted_unverified,
     no_end,
+    no_start,
     nothing_found,
-    overtaken,
+    replicated_ahead,
+    started_late,
 )
 from checksum.plan.shape import Anchored, LeftOut, OffsetRange, PartitionPlan
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from checksum.plan.due import Due
     from checksum.plan.facts import PartitionFacts, Verified
 
-MOST_LOOKED_BACK = 250_000  # offsets of the target that are searched for copies before a range
+MOST_SEARCHED_BACK = 250_000  # offsets of the target that are searched for copies before a range
 _ORIGIN = Pair(0, 0)
 
 
@@ -105,7 +105,7 @@ def beginnings_before(facts: PartitionFacts, end: Pair) -> list[Pair]:
         and timed.downstream <= end.downstream
     ):
         known = [timed, *(pair for pair in known if pair.upstream > timed.upstream)]
-    if _reached(facts) is None and _untouched(facts):
+    if _last_verified(facts) is None and _both_start_at_zero(facts):
         known = [_ORIGIN, *(pair for pair in known if pair[:2] != _ORIGIN[:2])]
     return known
 
@@ -116,14 +116,14 @@ def cuts_wanted(facts: PartitionFacts) -> list[int]:
         return []
     known = [pair.upstream for pair in facts.usable.pairs]
     first = max(facts.logs.source_start, _since(facts)[0])
-    return looked_for(first, max(first, min(max(known), facts.logs.source_end)), known)
+    return offsets_to_search(first, max(first, min(max(known), facts.logs.source_end)), known)
 
 
 def tail_offset(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> int | None:
     """Return the source offset after which no record may follow, which is worth a check; None if unknown."""
-    reached = _reached(facts)
+    reached = _last_verified(facts)
     if anchors.end is not None:
-        return _end(facts, anchors.end)[0]
+        return _end_at(facts, anchors.end)[0]
     if reached is not None:
         return reached.source_until
     if found.start is None or found.start[0] > facts.logs.source_end:
@@ -138,25 +138,23 @@ def partition_ranges(
 
     `behind` is the offset of the source's first record at or after the tail's offset, or None.
     """
-    logs, reached = facts.logs, _reached(facts)
-    left = _Left(facts)
+    logs, reached = facts.logs, _last_verified(facts)
+    left = _LeftOutEntries(facts)
     since = _add_deleted(left, facts, reached)
     recreated = _recreated(facts, anchors)
-    start = found.start or _start(facts, anchors, recreated=recreated is not None)
-    skipped = _left_behind(facts, found, anchors, behind)
-    end = _last(facts, found, anchors, behind=behind, skipped=skipped is not None)
+    start = found.start or _range_start(facts, anchors, recreated=recreated is not None)
+    skipped = _continued_without(facts, found, anchors, behind)
+    end = _range_end(facts, found, anchors, behind=behind, skipped=skipped is not None)
     if start is None or end is None or start[0] > end[0] or start[1] > end[1]:
         if reached is not None and not found.ends:
             _add_after_end(left, facts, found, (since, reached.target_until), behind)
-        elif reached is None and _never_copied(facts):
+        elif reached is None and _never_replicated(facts):
             _add_after_end(left, facts, found, (since, 0), behind)
         else:
-            left.add(since, logs.source_end, _nothing(facts, found, anchors))
+            left.add(since, logs.source_end, _why_nothing(facts, found, anchors))
         return None, left.all()
     late = found.start is None and start[1] == 0
-    why = (
-        begun_late(facts.offset_reset) if late else no_beginning(facts.anchored, facts.usable, anchors, logs)
-    )
+    why = started_late(facts.offset_reset) if late else no_start(facts.anchored, facts.usable, anchors, logs)
     left.add(since, start[0], why)
     _add_after_end(left, facts, found, end, behind)
     if start == end or (reached is not None and end == (reached.source_until, reached.target_until)):
@@ -177,7 +175,7 @@ def partition_ranges(
     return plan, left.all()
 
 
-class _Left:
+class _LeftOutEntries:
     """What is left out of one partition."""
 
     def __init__(self, facts: PartitionFacts) -> None:
@@ -192,7 +190,7 @@ class _Left:
         return tuple(self._entries)
 
 
-def _add_deleted(left: _Left, facts: PartitionFacts, reached: Verified | None) -> int:
+def _add_deleted(left: _LeftOutEntries, facts: PartitionFacts, reached: Verified | None) -> int:
     """Add what the source no longer has; return the first offset that can be compared."""
     logs = facts.logs
     jump = jump_to(facts.usable.pairs, logs.source_start)
@@ -200,13 +198,13 @@ def _add_deleted(left: _Left, facts: PartitionFacts, reached: Verified | None) -
     passed = logs.source_start
     if jump is not None:
         passed = max(jump[0] + 1, reached.source_until if reached is not None else 0)
-        left.add(passed, logs.source_start, overtaken(jump))
-    left.add(since, min(passed, logs.source_start), gone(logs))
+        left.add(passed, logs.source_start, deleted_unreplicated(jump))
+    left.add(since, min(passed, logs.source_start), deleted_unverified(logs))
     return max(since, logs.source_start)
 
 
 def _add_after_end(
-    left: _Left, facts: PartitionFacts, found: Candidates, end: tuple[int, int], behind: int | None
+    left: _LeftOutEntries, facts: PartitionFacts, found: Candidates, end: tuple[int, int], behind: int | None
 ) -> None:
     """Add what follows the end: replicated up to the newest pair, and unknown after it."""
     refused = [
@@ -215,18 +213,18 @@ def _add_after_end(
         if facts.logs.hold(pair) and pair.upstream >= end[0] and pair.downstream >= end[1]
         if pair not in found.ends
     ]
-    copied = end[0]
+    replicated_until = end[0]
     if refused:
         newest, furthest = max(refused)
-        copied = newest + 1
-        left.add(end[0], copied, ahead(furthest))
+        replicated_until = newest + 1
+        left.add(end[0], replicated_until, replicated_ahead(furthest))
     due, logs = facts.due, facts.logs
     if due is not None and _holds_due(due, behind):
-        owed = min(due.source_until, logs.source_end)
-        at = copied - 1 if copied > logs.source_start else None
-        left.add(copied, owed, not_replicated(due, target_end=logs.target_end, at=at))
-        copied = max(copied, owed)
-    left.add(copied, logs.source_end, no_end(facts.anchored, logs, due), later=True)
+        due_until = min(due.source_until, logs.source_end)
+        at = replicated_until - 1 if replicated_until > logs.source_start else None
+        left.add(replicated_until, due_until, not_replicated(due, target_end=logs.target_end, at=at))
+        replicated_until = max(replicated_until, due_until)
+    left.add(replicated_until, logs.source_end, no_end(facts.anchored, logs, due), later=True)
 
 
 def _holds_due(due: Due, behind: int | None) -> bool:
@@ -234,14 +232,14 @@ def _holds_due(due: Due, behind: int | None) -> bool:
     return behind is not None and behind < due.source_until
 
 
-def _left_behind(
+def _continued_without(
     facts: PartitionFacts, found: Candidates, anchors: Anchors, behind: int | None
 ) -> int | None:
     """Return the first due offset without which MirrorMaker continued, or None."""
     tail, due, logs = tail_offset(facts, found, anchors), facts.due, facts.logs
     if tail is None or due is None or facts.anchored is Anchored.EQUAL_OFFSETS or not _holds_due(due, behind):
         return None
-    if not left_behind(due, target_end=logs.target_end, leaves_out=facts.leaves_out):
+    if not continued_without(due, target_end=logs.target_end, leaves_out=facts.leaves_out):
         return None
     return tail if tail < due.source_until <= logs.source_end else None
 
@@ -258,18 +256,18 @@ def _recreated(facts: PartitionFacts, anchors: Anchors) -> tuple[int, int] | Non
         return None
     if facts.usable.recreated_after is not None:
         low = facts.usable.recreated_after + 1
-    elif anchors.before and _reached(facts) is None:
+    elif anchors.before and _last_verified(facts) is None:
         low = anchors.before[0].downstream + 1
     else:
         return None
     low = max(low, logs.target_start)
     skips = first.upstream > max(logs.source_start, _since(facts)[0])
-    if not skips or not 0 <= first.downstream - low <= MOST_LOOKED_BACK:
+    if not skips or not 0 <= first.downstream - low <= MOST_SEARCHED_BACK:
         return None
     return first.upstream, low
 
 
-def _reached(facts: PartitionFacts) -> Verified | None:
+def _last_verified(facts: PartitionFacts) -> Verified | None:
     """Return where the last run ended, unless a log ends before: then it was truncated, and starts over."""
     verified, logs = facts.verified, facts.logs
     if verified is None or verified.source_until > logs.source_end or verified.target_until > logs.target_end:
@@ -279,13 +277,13 @@ def _reached(facts: PartitionFacts) -> Verified | None:
 
 def _since(facts: PartitionFacts) -> tuple[int, int]:
     """Return where the last run ended on both sides, or 0."""
-    reached = _reached(facts)
+    reached = _last_verified(facts)
     return (reached.source_until, reached.target_until) if reached is not None else (0, 0)
 
 
 def _known_start(facts: PartitionFacts) -> tuple[int, int] | None:
     """Return where both ranges start, if no record must be read for that."""
-    logs, reached, since = facts.logs, _reached(facts), _since(facts)
+    logs, reached, since = facts.logs, _last_verified(facts), _since(facts)
     if facts.anchored is Anchored.EQUAL_OFFSETS:
         first = max(logs.source_start, logs.target_start, *(() if facts.compacted else since))
         return first, first
@@ -293,24 +291,24 @@ def _known_start(facts: PartitionFacts) -> tuple[int, int] | None:
         return (0, 0) if logs.source_start == 0 == logs.target_start and facts.whole else None
     if reached is not None and since[0] >= logs.source_start and since[1] >= logs.target_start:
         return since
-    if reached is None and _untouched(facts) and logs.source_end == 0:
+    if reached is None and _both_start_at_zero(facts) and logs.source_end == 0:
         return 0, 0
-    return (logs.source_start, 0) if _never_copied(facts) else None
+    return (logs.source_start, 0) if _never_replicated(facts) else None
 
 
-def _never_copied(facts: PartitionFacts) -> bool:
+def _never_replicated(facts: PartitionFacts) -> bool:
     """Return whether the target never had a record, though MirrorMaker had time to replicate some."""
     known, fresh = facts.usable, facts.logs.target_end == 0 and facts.due is not None
     return fresh and facts.whole and not (known.pairs or known.of_other_topics or known.before_a_fall)
 
 
-def _untouched(facts: PartitionFacts) -> bool:
+def _both_start_at_zero(facts: PartitionFacts) -> bool:
     """Return whether both logs start at 0 and neither topic was re-created."""
     logs, known = facts.logs, facts.usable
     return logs.source_start == 0 == logs.target_start and not known.of_other_topics + known.before_a_fall
 
 
-def _start(facts: PartitionFacts, anchors: Anchors, *, recreated: bool) -> tuple[int, int] | None:
+def _range_start(facts: PartitionFacts, anchors: Anchors, *, recreated: bool) -> tuple[int, int] | None:
     if anchors.beginning is None:
         return None
     upstream, downstream = anchors.beginning[:2]
@@ -318,7 +316,7 @@ def _start(facts: PartitionFacts, anchors: Anchors, *, recreated: bool) -> tuple
     return (facts.logs.source_start if from_start else upstream, downstream)
 
 
-def _end(facts: PartitionFacts, pair: Pair) -> tuple[int, int]:
+def _end_at(facts: PartitionFacts, pair: Pair) -> tuple[int, int]:
     """Return where the ranges end with this pair."""
     if facts.anchored is Anchored.EQUAL_OFFSETS:
         until = min(facts.logs.source_end, facts.logs.target_end)
@@ -326,18 +324,18 @@ def _end(facts: PartitionFacts, pair: Pair) -> tuple[int, int]:
     return pair.upstream + 1, pair.downstream + 1
 
 
-def _last(
+def _range_end(
     facts: PartitionFacts, found: Candidates, anchors: Anchors, *, behind: int | None, skipped: bool
 ) -> tuple[int, int] | None:
     """Return where both ranges end."""
     logs, tail = facts.logs, tail_offset(facts, found, anchors)
     if tail is not None and (behind is None or tail >= logs.source_end):
-        at = _end(facts, anchors.end) if anchors.end is not None else (tail, 0)
+        at = _end_at(facts, anchors.end) if anchors.end is not None else (tail, 0)
         return max(at[0], logs.source_end), max(at[1], logs.target_end)
     if skipped and facts.due is not None:
         return facts.due.source_until, logs.target_end
-    return _end(facts, anchors.end) if anchors.end is not None else None
+    return _end_at(facts, anchors.end) if anchors.end is not None else None
 
 
-def _nothing(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> str:
+def _why_nothing(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> str:
     return nothing_found(facts.anchored, facts.usable, anchors, ends=len(found.ends))

@@ -76,7 +76,7 @@ def differences(block: ReadBlock) -> list[Finding]:
     surplus = _without(len(block.target), [target for _, target in matching])
     both, lacking, surplus = _on_both_sides(block, lacking, surplus)
     proved = longest or block.asked.only_moved
-    findings += _reordered(block, both) if proved else _not_told_apart(block, both)
+    findings += _reordered(block, both) if proved else _order_unknown(block, both)
     gone, lacking, surplus = _elsewhere(block, lacking, surplus)
     # An altered record may be duplicated too.
     held = {one.hash for one in block.source} | {one.target_hash for one in findings}
@@ -130,7 +130,7 @@ def _reordered(block: ReadBlock, both: Sequence[tuple[int, int]]) -> list[Findin
     ]
 
 
-def _not_told_apart(block: ReadBlock, both: Sequence[tuple[int, int]]) -> list[Finding]:
+def _order_unknown(block: ReadBlock, both: Sequence[tuple[int, int]]) -> list[Finding]:
     """Return records that may be out of order; equal ones as one finding, as they cannot be told apart."""
     equal: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for here, there in both:
@@ -192,12 +192,12 @@ def _pairs_of(
     left, right = here, sorted(first.values())
     pairs: list[tuple[int, int]] = []
     for parts in _TWO_PARTS:
-        found = _alike(block, left, right, parts)
+        found = _equal_in(block, left, right, parts)
         left, right = _rest(found, left, right)
         pairs += found
     for parts in _ONE_PART:
         if len(left) != len(right):
-            found = _alike(block, left, right, parts)
+            found = _equal_in(block, left, right, parts)
             left, right = _rest(found, left, right)
             pairs += found
     if len(left) == len(right) and copies.isdisjoint(there):
@@ -212,14 +212,14 @@ def _rest(
     return [one for one in here if one not in taken[0]], [one for one in there if one not in taken[1]]
 
 
-def _alike(
+def _equal_in(
     block: ReadBlock, here: Sequence[int], there: Sequence[int], parts: Sequence[str]
 ) -> list[tuple[int, int]]:
     """Return the pairs in which all these parts agree, if as many on both sides do."""
     groups: dict[tuple[object, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, (indices, log) in enumerate(((here, block.source), (there, block.target))):
         for index in indices:
-            shown = _shown(log[index].seen, parts, timestamps=block.timestamps)
+            shown = _parts_of(log[index].seen, parts, timestamps=block.timestamps)
             if shown is not None:
                 groups[shown][side].append(index)
     return [
@@ -230,7 +230,7 @@ def _alike(
     ]
 
 
-def _shown(seen: SeenRecord, parts: Sequence[str], *, timestamps: bool) -> tuple[object, ...] | None:
+def _parts_of(seen: SeenRecord, parts: Sequence[str], *, timestamps: bool) -> tuple[object, ...] | None:
     """Return these parts of a record, or None if one of them is null and so proves nothing."""
     every = {"key": seen.key, "value": seen.value, "time": seen.timestamp_ms if timestamps else None}
     shown = tuple(every[part] for part in parts)

@@ -18,7 +18,7 @@ from checksum.plan.shape import OffsetRange
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from checksum.compare.decode import Differing, PartitionCells
+    from checksum.compare.differing_cells import Differing, PartitionCells
     from checksum.compare.findings import Finding, Single
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from checksum.compare.findings import LookupAnswer
 from checksum.digest.cell_rows import planned_partitions
 from checksum.plan.shape import READ_COMMITTED, OffsetRange
-from checksum.recheck.stretches import CHUNK_RECORDS, chunks_of_several, hashes, one_chunk
-from checksum.recheck.sweeps import Question, Sweep
+from checksum.recheck.lookup_scan import LookupScan, Question
+from checksum.recheck.record_chunks import CHUNK_RECORDS, chunks_of_several, hashes, one_chunk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +56,9 @@ class Lookups:
             first = since[place].of(one.timestamp_ms, default=ends[place])
             questions.append(Question(one.hash, self._stretches(one, first, ends[place])))
             by_place[place].append(questions[-1])
-        self._read({place: Sweep(several, most_records=MOST_RECORDS) for place, several in by_place.items()})
+        self._read(
+            {place: LookupScan(several, most_records=MOST_RECORDS) for place, several in by_place.items()}
+        )
         return self._concluded(list(zip(asked, questions, strict=True)), starts)
 
     def _since(self, asked: Sequence[Lookup], starts: Mapping[Place, int]) -> dict[Place, _Since]:
@@ -84,21 +86,21 @@ class Lookups:
         cut = (OffsetRange(max(one.first, since), min(one.until, end)) for one in wanted)
         return tuple(one if one.span > 0 else OffsetRange(0, 0) for one in cut)
 
-    def _read(self, sweeps: Mapping[Place, Sweep]) -> None:
+    def _read(self, scans: Mapping[Place, LookupScan]) -> None:
         """Read until every question has its answer, everything is read, or the limit is reached."""
-        waiting = iter(sweeps.items())
-        on: dict[Place, Sweep] = {}
+        waiting = iter(scans.items())
+        on: dict[Place, LookupScan] = {}
         while True:
             on |= dict(islice(waiting, PLACES_AT_ONCE - len(on)))
             if not on:
                 return
-            wanted = {place: one for place, sweep in on.items() if (one := sweep.wanted()) is not None}
+            wanted = {place: one for place, scan in on.items() if (one := scan.wanted()) is not None}
             on = {place: on[place] for place in wanted}
             if not wanted:
                 continue
             if self._left <= 0:
-                for sweep in (*on.values(), *(sweep for _, sweep in waiting)):
-                    sweep.give_up()
+                for scan in (*on.values(), *(scan for _, scan in waiting)):
+                    scan.give_up()
                 return
             asked = dict(islice(wanted.items(), -(-self._left // CHUNK_RECORDS)))
             matches: dict[Place, list[tuple[Question, int]]] = {}

@@ -86,7 +86,7 @@ def before_recreation(finding: Finding, planned: PartitionPlan) -> bool:
     )
 
 
-def left_behind(finding: Finding, planned: PartitionPlan) -> bool:
+def may_be_left_behind(finding: Finding, planned: PartitionPlan) -> bool:
     """Return whether a record may be one without which MirrorMaker continued."""
     return (
         planned.left_behind is not None
@@ -95,20 +95,22 @@ def left_behind(finding: Finding, planned: PartitionPlan) -> bool:
     )
 
 
-def recreated(findings: Iterable[Finding], plan: Plan) -> tuple[Finding, ...]:
+def with_recreation_cause(findings: Iterable[Finding], plan: Plan) -> tuple[Finding, ...]:
     """Return the findings; records skipped in a re-created topic get that cause."""
     partitions = planned_partitions(plan)
-    return tuple(_recreated(one, partitions[one.topic, one.partition].partition, plan) for one in findings)
+    return tuple(
+        _with_recreation_cause(one, partitions[one.topic, one.partition].partition, plan) for one in findings
+    )
 
 
-def _recreated(one: Finding, held: PartitionPlan, plan: Plan) -> Finding:
+def _with_recreation_cause(one: Finding, held: PartitionPlan, plan: Plan) -> Finding:
     if one.verdict is not RecordVerdict.LOST or not before_recreation(one, held):
         return one
     why = f"the topic was re-created on {plan.source}, and MirrorMaker did not start at its first record"
     return replace(one, cause=Cause.TOPIC_RECREATED, why=why)
 
 
-def size_tells(handling: Handling) -> bool:
+def size_matters(handling: Handling) -> bool:
     """Return whether the size of a lost record matters: MirrorMaker may have skipped it."""
     return handling.skips_failed is not False
 
@@ -134,7 +136,7 @@ def with_causes(
 def _with_cause(
     one: Finding, handling: Handling, limit: Limit | None, sizes: Mapping[Record, int]
 ) -> Finding:
-    if not size_tells(handling):
+    if not size_matters(handling):
         if not handling.drops:
             return one
         several = "transforms" if len(handling.drops) > 1 else "transform"

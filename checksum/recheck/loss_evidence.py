@@ -6,7 +6,13 @@ import asyncio
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from checksum.recheck.loss_causes import limits_of, lost_records, recreated, size_tells, with_causes
+from checksum.recheck.loss_causes import (
+    limits_of,
+    lost_records,
+    size_matters,
+    with_causes,
+    with_recreation_cause,
+)
 from fleet.errors import MirrorwatchError
 
 if TYPE_CHECKING:
@@ -27,16 +33,16 @@ MOST_BYTES = 64 << 20  # of all these
 AT_ONCE = 16  # partitions in one request
 
 
-async def explained(
+async def with_loss_causes(
     findings: Sequence[Finding], flow: Flow, plan: Plan, sides: BothSides
 ) -> tuple[Finding, ...]:
     """Return the findings with causes of lost records, from settings and sizes.
 
     If a request fails, the records stay unexplained; no finding is dropped.
     """
-    findings = recreated(findings, plan)
+    findings = with_recreation_cause(findings, plan)
     unexplained = [one for one in findings if one.cause is None]
-    lost = lost_records(unexplained) if size_tells(flow.handling) else []
+    lost = lost_records(unexplained) if size_matters(flow.handling) else []
     if not lost:
         return with_causes(findings, flow.handling, {}, {})
     names = {one.topic: one.target_topic for one in plan.topics}
@@ -62,11 +68,11 @@ def sizes_of(reader: Reader, records: Iterable[Record]) -> dict[Record, int]:
         if len(of_place) < MOST_EACH:
             of_place.append(offset)
     found: dict[Record, int] = {}
-    looked, size_bytes = 0, 0
-    while waiting and looked < MOST_SIZES and size_bytes < MOST_BYTES:
-        some = islice(waiting, min(AT_ONCE, MOST_SIZES - looked))
+    read, size_bytes = 0, 0
+    while waiting and read < MOST_SIZES and size_bytes < MOST_BYTES:
+        some = islice(waiting, min(AT_ONCE, MOST_SIZES - read))
         asked = {place: waiting.pop(place) for place in list(some)}
-        looked += len(asked)
+        read += len(asked)
         try:
             answers = reader.pick({place: (offsets[0], 1) for place, offsets in asked.items()})
         except MirrorwatchError:

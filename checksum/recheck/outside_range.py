@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from checksum.compare.findings import RecordVerdict
 from checksum.digest.cell_rows import planned_partitions
-from checksum.plan.ranges import MOST_LOOKED_BACK
+from checksum.plan.ranges import MOST_SEARCHED_BACK
 from checksum.plan.shape import OffsetRange
-from checksum.recheck.loss_causes import before_recreation, left_behind
-from checksum.recheck.stretches import chunks, hashes
+from checksum.recheck.loss_causes import before_recreation, may_be_left_behind
+from checksum.recheck.record_chunks import chunks, hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from checksum.plan.shape import Plan
 
 
-def without_copied(findings: Iterable[Finding], plan: Plan, target: Reader) -> list[Finding]:
+def without_found_outside(findings: Iterable[Finding], plan: Plan, target: Reader) -> list[Finding]:
     """Return the findings without lost records that the target has outside its range."""
     kept: list[Finding] = []
     outside: dict[Place, list[Finding]] = defaultdict(list)
@@ -38,10 +38,10 @@ def without_copied(findings: Iterable[Finding], plan: Plan, target: Reader) -> l
     for one in findings:
         place = (one.topic, one.partition)
         held = partitions[place].partition
-        asked = before_recreation(one, held) or left_behind(one, held)
+        asked = before_recreation(one, held) or may_be_left_behind(one, held)
         (outside[place] if asked and one.verdict is RecordVerdict.LOST else kept).append(one)
     for place, lost in outside.items():
-        copies = _copies(partitions[place], {one.hash for one in lost}, plan, target)
+        copies = _count_outside(partitions[place], {one.hash for one in lost}, plan, target)
         for one in lost:
             found = min(one.records, copies[one.hash])
             copies[one.hash] -= found
@@ -50,7 +50,7 @@ def without_copied(findings: Iterable[Finding], plan: Plan, target: Reader) -> l
     return kept
 
 
-def _copies(planned: Planned, wanted: set[int], plan: Plan, target: Reader) -> Counter[int]:
+def _count_outside(planned: Planned, wanted: set[int], plan: Plan, target: Reader) -> Counter[int]:
     """Return how often the target has each of these hashes just before and after its range."""
     topic, held = planned.topic, planned.partition
     place = (topic.target_topic, held.partition)
@@ -62,7 +62,7 @@ def _copies(planned: Planned, wanted: set[int], plan: Plan, target: Reader) -> C
         stretches.append(OffsetRange(held.target.until, max(held.target.until, end)))
     found = Counter[int]()
     for stretch in stretches:
-        most = replace(stretch, until=min(stretch.until, stretch.first + MOST_LOOKED_BACK))
+        most = replace(stretch, until=min(stretch.until, stretch.first + MOST_SEARCHED_BACK))
         for some in chunks(target, place, most):
             found.update(one for one in hashes(some, topic, plan) if one in wanted)
     return found

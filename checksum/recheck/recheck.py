@@ -11,7 +11,7 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from checksum.compare.joining import after_reading, answered
+from checksum.compare.flow_findings import after_reading, with_answers
 from checksum.compare.latest_by_key import latest_differences
 from checksum.compare.retention import LogStarts, Unverified, never_read, without_expired
 from checksum.compare.verdicts import confirmed
@@ -19,18 +19,18 @@ from checksum.digest.cell_rows import Side, planned_partitions
 from checksum.recheck.block_differences import ReadBlock, differences
 from checksum.recheck.block_ranges import spanned
 from checksum.recheck.lookups import Lookups
-from checksum.recheck.outside_range import without_copied
+from checksum.recheck.outside_range import without_found_outside
+from checksum.recheck.record_chunks import read_records
 from checksum.recheck.recount import Recount
 from checksum.recheck.rewritten_keys import RewrittenKeys
-from checksum.recheck.stretches import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from checksum.anchors.reading import Reader
-    from checksum.compare.comparison import Comparison
+    from checksum.compare.digest_findings import Comparison
     from checksum.compare.findings import Finding, ReadAgain
-    from checksum.compare.joining import Known
+    from checksum.compare.flow_findings import FlowFindings
     from checksum.digest.slices import Pause
     from checksum.plan.shape import OffsetRange, Plan
     from checksum.recheck.block_differences import ReadRecord
@@ -52,7 +52,7 @@ class Readers(NamedTuple):
 
 def checked_twice(
     comparison: Comparison, readers: Readers, *, pause: Pause
-) -> tuple[Known, tuple[Unverified, ...]]:
+) -> tuple[FlowFindings, tuple[Unverified, ...]]:
     """Return what is known after the second check, and what retention deleted.
 
     Raises UnavailableError and RefusedError if a cluster does not answer or a permission is missing.
@@ -60,19 +60,21 @@ def checked_twice(
     plan = comparison.plan
     digested = log_starts(plan, readers)
     known, _ = without_expired(comparison.known, plan, digested)
-    first = _look(replace(comparison, known=known), readers)
+    first = _check(replace(comparison, known=known), readers)
     found = first
     if first.findings:
         pause(PAUSE_S)
-        second = _look(replace(comparison, known=known), readers)
+        second = _check(replace(comparison, known=known), readers)
         again = Recount(plan, readers.source, readers.target)
         both = again.confirmed_by_count(confirmed(first.findings, second.findings))
-        found = replace(second, findings=tuple(without_copied(both, plan, readers.target)))
+        found = replace(second, findings=tuple(without_found_outside(both, plan, readers.target)))
     # Use the findings of the digests, because earlier expired ones are no longer in `found`.
     starts = log_starts(plan, readers)
     _, unverified = without_expired(comparison.known, plan, starts)
     found, more = without_expired(found, plan, starts)
-    return found, _widest((*unverified, *more, *never_read(plan, digested, comparison.source.values())))
+    return found, _joined_by_partition(
+        (*unverified, *more, *never_read(plan, digested, comparison.source.values()))
+    )
 
 
 def log_starts(plan: Plan, readers: Readers) -> dict[tuple[str, int], LogStarts]:
@@ -87,7 +89,7 @@ def log_starts(plan: Plan, readers: Readers) -> dict[tuple[str, int], LogStarts]
     }
 
 
-def _look(comparison: Comparison, readers: Readers) -> Known:
+def _check(comparison: Comparison, readers: Readers) -> FlowFindings:
     plan, left = comparison.plan, MOST_IN_ALL
     read: list[ReadAgain] = []
     for block in comparison.to_read:
@@ -100,7 +102,7 @@ def _look(comparison: Comparison, readers: Readers) -> Known:
     whole = [block for block in read if (block.topic, block.partition) not in again.undecided]
     known = after_reading(comparison.known, whole, findings, plan, comparison.source)
     lookups = Lookups(plan, everything=readers.everything, committed=readers.committed)
-    return answered(known, zip(known.lookups, lookups.answers(known.lookups), strict=True))
+    return with_answers(known, zip(known.lookups, lookups.answers(known.lookups), strict=True))
 
 
 def read_together(blocks: Iterable[ReadAgain]) -> list[list[ReadAgain]]:
@@ -182,7 +184,7 @@ def _within(records: Sequence[ReadRecord], offsets: OffsetRange) -> Sequence[Rea
     return records[first:until]
 
 
-def _widest(unverified: Iterable[Unverified]) -> tuple[Unverified, ...]:
+def _joined_by_partition(unverified: Iterable[Unverified]) -> tuple[Unverified, ...]:
     """Return what retention deleted of each partition, joined to one range."""
     found: dict[tuple[str, int], Unverified] = {}
     for one in unverified:

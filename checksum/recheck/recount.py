@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from checksum.compare.findings import Proof, RecordVerdict
 from checksum.digest.cell_rows import planned_partitions
 from checksum.plan.shape import OffsetRange
-from checksum.recheck.stretches import chunks, hashes
+from checksum.recheck.record_chunks import chunks, hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

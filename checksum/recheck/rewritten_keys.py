@@ -12,7 +12,7 @@ from checksum.anchors.records import key_digest
 from checksum.compare.latest_by_key import keys_lacking, not_replaced
 from checksum.digest.cell_rows import Side
 from checksum.plan.shape import OffsetRange
-from checksum.recheck.stretches import chunks
+from checksum.recheck.record_chunks import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -34,8 +34,8 @@ class InOrder(NamedTuple):
 def in_order(source: Sequence[int], target: Sequence[int]) -> InOrder:
     """Return a longest common subsequence, or a long one if the limits prevent the search."""
     shorter = min(len(source), len(target))
-    first = _alike(zip(source, target, strict=False))
-    last = _alike((source[-1 - back], target[-1 - back]) for back in range(shorter - first))
+    first = _equal_count(zip(source, target, strict=False))
+    last = _equal_count((source[-1 - back], target[-1 - back]) for back in range(shorter - first))
     here, there = source[first : len(source) - last], target[first : len(target) - last]
     middle = _between(here, there)
     pairs = [(index, index) for index in range(first)]
@@ -44,7 +44,7 @@ def in_order(source: Sequence[int], target: Sequence[int]) -> InOrder:
     return InOrder(pairs, middle.longest)
 
 
-def _alike(both: Iterable[tuple[int, int]]) -> int:
+def _equal_count(both: Iterable[tuple[int, int]]) -> int:
     """Return how many pairs are equal before the first that is not."""
     count = 0
     for one, other in both:

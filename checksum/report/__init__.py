@@ -2,11 +2,10 @@
 
 result_document  a result as plain values, for `--json` and for other programs
 document_values  values of an untrusted JSON document
-reading          a document as the page reads it
+parsed_runs      the runs of a document, with the keys and types that the page needs
 page             the HTML page of one or several runs
 lists            the lists of the page
-facts            what is known of each partition at each time, for the picture
-picture          the rows and columns of the picture
-svg              the picture as SVG
+timeline         what is known of each partition at each time
+svg              the timeline as SVG
 markup           HTML elements of the page
 """

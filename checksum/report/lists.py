@@ -5,15 +5,15 @@ Each list is limited, and says how many entries are left out.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from checksum.compare.findings import severity
-from checksum.report.facts import summed
 from checksum.report.markup import NOTHING, faint, name, number, section, share_text, table, text
 from fleet.quantity import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 MOST_FINDINGS: Final = 1000
 MOST_OTHERS: Final = 200  # lines of other lists
@@ -63,14 +63,14 @@ def _by_partition(found: Mapping[str, Any]) -> str:
 
 def _finding(one: Mapping[str, Any]) -> Sequence[str]:
     cause = one["cause"]
-    told = f' <code class="cause">{text(cause)}</code>' if cause and cause != "unexplained" else ""
+    cause_text = f' <code class="cause">{text(cause)}</code>' if cause and cause != "unexplained" else ""
     return (
         f'<span class="status">{text(one["verdict"])}</span>',
         _place(one),
         _offsets(one["source_offsets"]),
         _offsets(one["target_offsets"]),
         f'<span class="nowrap">{text(one["at"] or NOTHING)}</span>',
-        f"{text(one['sentence'])}{told}",
+        f"{text(one['sentence'])}{cause_text}",
     )
 
 
@@ -91,7 +91,7 @@ def expected(run: Mapping[str, Any], index: int) -> str:
     )
 
 
-def not_told_apart(run: Mapping[str, Any], index: int) -> str:
+def unresolved(run: Mapping[str, Any], index: int) -> str:
     """Return the differences that were too large to read again."""
     found = run["not_read_again"]
     if not found["count"]:
@@ -202,10 +202,10 @@ def _verified(one: Mapping[str, Any]) -> str:
 
 def _verdicts(one: Mapping[str, Any]) -> str:
     records = sorted(one["records"].items(), key=lambda each: severity(each[0]))
-    told = [f"{value:,} {verdict}" for verdict, value in records if value]
+    counts = [f"{value:,} {verdict}" for verdict, value in records if value]
     if one["differing"]:
-        told.append(f"counts differ in {count_text(one['differing'], 'bucket')}")
-    return ", ".join(told)
+        counts.append(f"counts differ in {count_text(one['differing'], 'bucket')}")
+    return ", ".join(counts)
 
 
 def _listed(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[str] = ()) -> str:
@@ -229,3 +229,11 @@ def _offsets(held: tuple[int, int] | None) -> str:
         return NOTHING
     first, until = held
     return f"{first:,}" if until == first + 1 else f"{first:,} to {until - 1:,}"
+
+
+def summed(entries: Iterable[Mapping[str, Any]], *, by: tuple[str, ...]) -> Counter[tuple[Any, ...]]:
+    """Return the sum of records in each group of entries."""
+    found: Counter[tuple[Any, ...]] = Counter()
+    for one in entries:
+        found[tuple(one[key] for key in by)] += one["records"]
+    return found

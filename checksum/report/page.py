@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from checksum.report.facts import picture_of
 from checksum.report.lists import (
     expected,
     findings,
     left_out,
-    not_told_apart,
     not_verified,
     partitions,
+    unresolved,
 )
 from checksum.report.markup import facts, faint, name, number, section, share_text, text
-from checksum.report.picture import Kind
-from checksum.report.reading import runs_of, status_of
-from checksum.report.svg import picture_figure
+from checksum.report.parsed_runs import runs_of, status_of
+from checksum.report.svg import timeline_figure
+from checksum.report.timeline import Kind, timeline_of
 from fleet.quantity import count_text
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def _run(run: Mapping[str, Any], index: int) -> str:
         _picture(run, index),
         findings(run, index),
         expected(run, index),
-        not_told_apart(run, index),
+        unresolved(run, index),
         not_verified(run, index),
         left_out(run, index),
         partitions(run, index),
@@ -130,12 +129,12 @@ def _summary(run: Mapping[str, Any]) -> str:
         compared = "only counts were compared"
         return f"counts differ in {count_text(differing, 'bucket')}; {compared}" if differing else compared
     wrong = run["records"]
-    told = [f"{value:,} {verdict}" for verdict, value in wrong.items() if value and verdict != "match"]
-    if not told:
+    counts = [f"{value:,} {verdict}" for verdict, value in wrong.items() if value and verdict != "match"]
+    if not counts:
         open_ones, found = run["not_read_again"]["count"], run["findings"]["count"]
-        told = [count_text(found, "finding") if found else "no difference"]
-        told = ["unresolved differences"] if open_ones and not found else told
-    return f"{', '.join(told)} in {number(run['source_records'])} records"
+        counts = [count_text(found, "finding") if found else "no difference"]
+        counts = ["unresolved differences"] if open_ones and not found else counts
+    return f"{', '.join(counts)} in {number(run['source_records'])} records"
 
 
 def _when(run: Mapping[str, Any]) -> str:
@@ -165,11 +164,11 @@ def _facts(run: Mapping[str, Any]) -> str:
 
 
 def _picture(run: Mapping[str, Any], index: int) -> str:
-    found = picture_of(run)
+    found = timeline_of(run)
     if found is None:
         inside = '<p class="nothing">No picture: the compared records have no timestamps.</p>'
     else:
-        inside = picture_figure(found, _COUNTED if run["counts_only"] else _MEANINGS)
+        inside = timeline_figure(found, _COUNTED if run["counts_only"] else _MEANINGS)
         away = run["counts"]["count"] - len(run["counts"]["shown"])
         if away > 0:
             inside += faint(f"{away:,} more buckets are not in the document and not drawn.")

@@ -1,4 +1,4 @@
-"""The picture as SVG, next to the names of its rows. Pure."""
+"""The timeline as SVG, next to the names of its rows. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from checksum.report.markup import name, text
-from checksum.report.picture import Kind
+from checksum.report.timeline import Kind
 from fleet.quantity import count_text, duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from checksum.report.picture import Axis, Picture, Row
+    from checksum.report.timeline import Axis, Row, Timeline
 
 ROW: Final = 16  # pixels
 _DAY_MS: Final = 86_400_000
@@ -37,22 +37,22 @@ _SHAPES: Final = {
 }
 
 
-def picture_figure(picture: Picture, meanings: Mapping[Kind, str]) -> str:
-    """Return the figure: row names, the picture, times, and the legend."""
-    height = ROW * len(picture.rows)
-    gutter = _GUTTER * picture.axis.all_columns if any(row.left_out for row in picture.rows) else 0.0
-    width = picture.axis.all_columns + gutter
-    names = "".join(f"<li>{_row_name(row)}</li>" for row in picture.rows)
-    shown = {kind for row in picture.rows for kind in row.kinds} | ({Kind.LEFT_OUT} if gutter else set())
+def timeline_figure(timeline: Timeline, meanings: Mapping[Kind, str]) -> str:
+    """Return the figure: row names, the timeline, times, and the legend."""
+    height = ROW * len(timeline.rows)
+    gutter = _GUTTER * timeline.axis.all_columns if any(row.left_out for row in timeline.rows) else 0.0
+    width = timeline.axis.all_columns + gutter
+    names = "".join(f"<li>{_row_name(row)}</li>" for row in timeline.rows)
+    shown = {kind for row in timeline.rows for kind in row.kinds} | ({Kind.LEFT_OUT} if gutter else set())
     swatches = "".join(_swatch(kind, meanings[kind]) for kind in _NAMES if kind in shown)
     return (
         '<figure class="coverage"><div class="coverage-plot">'
         f'<ol class="coverage-names" aria-hidden="true">{names}</ol>'
         f'<svg class="coverage-field" height="{height}" viewBox="0 0 {width:g} {height}"'
-        f' preserveAspectRatio="none" role="img" aria-label="{text(_summary(picture, meanings))}">'
-        f"{_paths(picture, gutter)}{_titles(picture, meanings, width)}</svg>"
-        f'<svg class="coverage-times" aria-hidden="true">{_times(picture.axis, gutter)}</svg></div>'
-        f'<ul class="legend">{swatches}</ul>{_remarks(picture, gutter)}</figure>'
+        f' preserveAspectRatio="none" role="img" aria-label="{text(_summary(timeline, meanings))}">'
+        f"{_paths(timeline, gutter)}{_titles(timeline, meanings, width)}</svg>"
+        f'<svg class="coverage-times" aria-hidden="true">{_times(timeline.axis, gutter)}</svg></div>'
+        f'<ul class="legend">{swatches}</ul>{_remarks(timeline, gutter)}</figure>'
     )
 
 
@@ -66,10 +66,10 @@ def moment(at_ms: int, *, day: bool = True) -> str:
     return found.strftime(shape if found.second == 0 else f"{shape}:%S")
 
 
-def _paths(picture: Picture, gutter: float) -> str:
+def _paths(timeline: Timeline, gutter: float) -> str:
     """Return one path for each kind; equal cells in a row are one rectangle."""
     drawn: dict[Kind, list[str]] = {kind: [] for kind in _NAMES}
-    for number, row in enumerate(picture.rows):
+    for number, row in enumerate(timeline.rows):
         for kind, first, until in _stretches(row.kinds):
             if kind in drawn:
                 drawn[kind].append(_rectangle(kind, number, first + gutter, until - first))
@@ -93,12 +93,12 @@ def _stretches(kinds: Sequence[Kind]) -> Iterator[tuple[Kind, int, int]]:
             first = at
 
 
-def _titles(picture: Picture, meanings: Mapping[Kind, str], width: float) -> str:
+def _titles(timeline: Timeline, meanings: Mapping[Kind, str], width: float) -> str:
     """Return the tooltips of the rows."""
     return "".join(
         f'<rect class="row" x="0" y="{ROW * number}" width="{width:g}" height="{ROW}">'
-        f"<title>{text(_row_text(row, picture.axis, meanings))}</title></rect>"
-        for number, row in enumerate(picture.rows)
+        f"<title>{text(_row_text(row, timeline.axis, meanings))}</title></rect>"
+        for number, row in enumerate(timeline.rows)
     )
 
 
@@ -143,15 +143,15 @@ def _times(axis: Axis, gutter: float) -> str:
     """Return the times at the start, end and near the middle of the axis."""
     days = axis.columns * axis.column_ms >= _DAY_MS
     middle = axis.columns // 2
-    told = [(0, "start", moment(axis.begin_ms))]
+    labels = [(0, "start", moment(axis.begin_ms))]
     if abs(middle / axis.columns - 0.5) <= _MIDDLE:
-        told.append((middle, "middle", moment(axis.begin_ms + middle * axis.column_ms, day=days)))
+        labels.append((middle, "middle", moment(axis.begin_ms + middle * axis.column_ms, day=days)))
     end_ms = axis.begin_ms + axis.columns * axis.column_ms
-    told.append((axis.columns, "end", f"{moment(end_ms, day=days)} UTC"))
+    labels.append((axis.columns, "end", f"{moment(end_ms, day=days)} UTC"))
     before, width = gutter + axis.earlier, gutter + axis.all_columns
     return "".join(
         f'<text x="{100 * (before + column) / width:g}%" y="1em" text-anchor="{anchor}">{text(said)}</text>'
-        for column, anchor, said in told
+        for column, anchor, said in labels
     )
 
 
@@ -162,8 +162,8 @@ def _swatch(kind: Kind, meaning: str) -> str:
     )
 
 
-def _remarks(picture: Picture, gutter: float) -> str:
-    axis = picture.axis
+def _remarks(timeline: Timeline, gutter: float) -> str:
+    axis = timeline.axis
     said = [f"A column is {duration_text(axis.column_ms / 1000)} of record time"]
     if axis.earlier:
         said.append("the first column holds the few older records")
@@ -171,15 +171,15 @@ def _remarks(picture: Picture, gutter: float) -> str:
         said.append("the last column holds the few newer records")
     if gutter:
         said.append("a bar before the first column shows that offsets were left out, which have no timestamp")
-    if picture.summed:
-        summed = count_text(picture.summed, "partition")
+    if timeline.summed:
+        summed = count_text(timeline.summed, "partition")
         said.append(f"{summed} share rows by topic, and each row shows the worst")
     return f'<p class="faint">{text("; ".join(said))}.</p>'
 
 
-def _summary(picture: Picture, meanings: Mapping[Kind, str]) -> str:
-    """Return a text alternative of the picture."""
-    worst = [max(row.kinds, default=Kind.NOTHING) for row in picture.rows]
+def _summary(timeline: Timeline, meanings: Mapping[Kind, str]) -> str:
+    """Return a text alternative of the timeline."""
+    worst = [max(row.kinds, default=Kind.NOTHING) for row in timeline.rows]
     said = [
         f"{count_text(worst.count(kind), 'row')} with {meanings[kind]}"
         for kind in reversed(Kind)

@@ -201,8 +201,8 @@ def folder_failure(text: str, *, path: str) -> MirrorwatchError | None:
         found = re.search(expression, text)
         if found is None:
             continue
-        told = sentence.format(*map(_clean, found.groups()))
-        problem = Problem(path, "", told)
+        text = sentence.format(*map(_clean, found.groups()))
+        problem = Problem(path, "", text)
         if kind is ConfigurationError:
             return ConfigurationError([problem])
         return RefusedError(str(problem)) if kind is RefusedError else UnavailableError(str(problem))
@@ -223,8 +223,8 @@ def reading_failure(text: str, *, cluster: str, doing: str, secrets: Iterable[st
         )
     for expression, refused, sentence in _READING:
         if re.search(expression, text):
-            told = f"cluster {cluster}: {doing} failed: {sentence}"
-            return RefusedError(told) if refused else UnavailableError(told)
+            text = f"cluster {cluster}: {doing} failed: {sentence}"
+            return RefusedError(text) if refused else UnavailableError(text)
     return UnavailableError(f"cluster {cluster}: {doing} failed: {java_cause(_without(text, secrets))}")
 
 
@@ -235,7 +235,7 @@ def _without(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def words_of(error: Exception) -> str:
+def failure_text(error: Exception) -> str:
     """Return an exception's text; for a broken socket, Py4J's text for that."""
     broken = isinstance(error, EOFError | OSError)
     return f"Error while receiving: {type(error).__name__}: {error}" if broken else str(error)

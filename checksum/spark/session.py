@@ -113,18 +113,18 @@ def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | Non
     zone = gateway.jvm.java.util.TimeZone
     zone.setDefault(zone.getTimeZone("UTC"))
     try:
-        told = gateway.jvm.SparkConf()  # with spark-submit's options and spark-defaults.conf
-        theirs = [told.get(f"spark.executor.{one}JavaOptions", "") for one in ("extra", "default")]
+        conf = gateway.jvm.SparkConf()  # with spark-submit's options and spark-defaults.conf
+        theirs = [conf.get(f"spark.executor.{one}JavaOptions", "") for one in ("extra", "default")]
         configuration.set("spark.executor.extraJavaOptions", executor_options(*theirs))
         with _own_interrupt():
             session = SparkSession(SparkContext(conf=configuration, gateway=gateway))
     except (Py4JError, PySparkException, ValueError) as error:
         raise launch_failure(f"{_output(log, 0)}\n{error}", java=_java(), packages=packages) from error
-    _quieten(gateway.jvm, session.sparkContext)
+    _reduce_logging(gateway.jvm, session.sparkContext)
     return session
 
 
-def _quieten(jvm: Any, context: SparkContext) -> None:
+def _reduce_logging(jvm: Any, context: SparkContext) -> None:
     """Have Spark log warnings only; with another logging library it may log more."""
     with suppress(Py4JError):
         context.setLogLevel("WARN")

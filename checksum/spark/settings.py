@@ -102,14 +102,14 @@ def connector(jars: Iterable[str], version: str) -> str | None:
 
 def java_options(environ: Mapping[str, str]) -> str:
     """Return the Java options of the environment and of spark-defaults.conf."""
-    told = [environ.get(name, "") for name in _READ_BY_JAVA]
+    options = [environ.get(name, "") for name in _READ_BY_JAVA]
     home = environ.get("SPARK_HOME") or _pyspark()
     folder = environ.get("SPARK_CONF_DIR") or (home and Path(home, "conf"))
     if folder:
         with suppress(OSError):
             defaults = Path(folder, "spark-defaults.conf").read_text("utf-8", errors="replace")
-            told += [line for line in defaults.splitlines() if line.lstrip().startswith("spark.driver.")]
-    return "\n".join(told)
+            options += [line for line in defaults.splitlines() if line.lstrip().startswith("spark.driver.")]
+    return "\n".join(options)
 
 
 def collector(told: str) -> str:

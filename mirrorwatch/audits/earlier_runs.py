@@ -14,7 +14,7 @@ from fleet.verdicts.words import ended
 from mirrorwatch.check.sheet import FIRST
 from mirrorwatch.checksums.results.outlets import NEVER, Delivery
 from mirrorwatch.checksums.results.reporting import NotReported
-from mirrorwatch.checksums.session import FINDING, FINE, INCOMPLETE
+from mirrorwatch.checksums.session import FINDING, INCOMPLETE, OK
 from mirrorwatch.web.texts import counted
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def found_text(one: RunRow) -> str:
         return counted(one.findings, "difference")
     if one.status == FINDING:
         return "unresolved differences"
-    if one.status == FINE and not one.source_records and not one.target_records:
+    if one.status == OK and not one.source_records and not one.target_records:
         return "nothing new"
     missing = ", but not everything could be verified" if one.status == INCOMPLETE else ""
     return f"no difference in {counted(one.source_records, 'record')}{missing}"

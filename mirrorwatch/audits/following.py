@@ -39,7 +39,7 @@ class ChecksumFollowing:
 
     def __init__(
         self,
-        book: ChecksumHistory,
+        history: ChecksumHistory,
         flows: Iterable[Flow],
         *,
         keep_s: float,
@@ -47,7 +47,7 @@ class ChecksumFollowing:
         reporter: Reporter,
     ) -> None:
         """Create it; the store keeps runs for `keep_s`."""
-        self._book = book
+        self._history = history
         self._flows = {flow.name: flow for flow in flows}
         self._keep_s = keep_s
         self._clock = clock
@@ -122,7 +122,7 @@ class ChecksumFollowing:
         """
         async with self._turn:
             now_ms = int(self._clock.wall_s() * 1000)
-            is_new = await self._book.take(packed, now_ms=now_ms)
+            is_new = await self._history.take(packed, now_ms=now_ms)
             flow, now_at = self._flows.get(told.flow), now_ms / 1000
             if flow is None or not is_new or told.counts_only:
                 return is_new
@@ -147,7 +147,7 @@ class ChecksumFollowing:
 
     async def document(self, run: str) -> dict[str, Any] | None:
         """Return the whole document of a run; None if there is none. Raises UnavailableError."""
-        found = await self._book.run(run)
+        found = await self._history.run(run)
         return None if found is None or found.flow not in self._flows else found.document
 
     async def counts(
@@ -157,11 +157,11 @@ class ChecksumFollowing:
 
         Raises UnavailableError.
         """
-        return await self._book.counts(flow, topic, since_ms=since_ms, until_ms=until_ms, limit=limit)
+        return await self._history.counts(flow, topic, since_ms=since_ms, until_ms=until_ms, limit=limit)
 
     async def _look_at(self, flow: str) -> dict[str, str]:
         """Read a flow's newest runs; return the reasons of unreadable ones by run."""
-        rows = await self._book.runs(
+        rows = await self._history.runs(
             flow, limit=KEPT_RUNS, taken_since_ms=int(self._holding_since_at() * 1000)
         )
         exactly_once = self._exactly_once(flow)
@@ -195,7 +195,7 @@ class ChecksumFollowing:
         A run that ended or was received while a clock was ahead counts as of now, or it would stay the
         newest.
         """
-        found = await self._book.run(row.run)
+        found = await self._history.run(row.run)
         document = None if found is None else found.document
         now_at = self._clock.wall_s()
         ended_at = min(row.ended_ms / 1000, now_at)
@@ -264,6 +264,6 @@ class ChecksumFollowing:
 
     async def _forget(self) -> None:
         try:
-            await self._book.forget(int((self._clock.wall_s() - self._keep_s) * 1000))
+            await self._history.forget(int((self._clock.wall_s() - self._keep_s) * 1000))
         except UnavailableError as error:
             self._reporter.problem(WHERE, str(error))

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checksum.counts.counting import Counts, compared_counts, confirmed, differing_only
+from checksum.counts.counting import Counts, compare_counts, confirmed, differing_only
 from checksum.counts.document import NOTHING_ELSE, counts_document, difference_text
 from checksum.digest.cell_rows import Side, planned_partitions
 from checksum.inventory.connections import both_sides
@@ -18,7 +18,7 @@ from mirrorwatch.check.sheet import FIRST
 from mirrorwatch.checksums.flows import every_flow
 from mirrorwatch.checksums.plan import print_failure, print_plan
 from mirrorwatch.checksums.results.result import NOT_TAKEN_BACK, print_rest
-from mirrorwatch.checksums.session import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
+from mirrorwatch.checksums.session import BAD_CONFIGURATION, FINDING, INCOMPLETE, OK, UNAVAILABLE
 from mirrorwatch.web.texts import counted
 from runtime.process.loop import run_to_end
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from checksum.compare.retention import LogStarts
     from checksum.counts.counting import BucketCount, CountProgress, PartitionCounts
     from checksum.plan.shape import Plan
-    from checksum.run import Silent
+    from checksum.run import EmptyRange
     from fleet.verdicts.flow import Flow
     from mirrorwatch.checksums.pace import StageTasks
     from mirrorwatch.checksums.plan import Planned
@@ -99,7 +99,7 @@ def _conclude(session: Session, status: int, *, compared: bool) -> None:
     words = f"{_LAST_WORDS[status]} {NOTHING_ELSE}"
     nothing = f"No new records: nothing counted. {NOT_TAKEN_BACK}"
     session.sheet.heading("Result")
-    session.sheet.say(words if compared or status != FINE else nothing)
+    session.sheet.say(words if compared or status != OK else nothing)
 
 
 def count_flow(session: Session, flow: Flow, plan: Plan, spark: Spark) -> Counts:
@@ -123,7 +123,7 @@ def _look(session: Session, flow: Flow, plan: Plan, spark: Spark) -> Counts:
         with session.shown.reading(plan, tuple(Side), spark.stages) as shown:
             for side in Side:
                 rows[side] = _counted(session, plan, side, spark, shown)
-    return compared_counts(
+    return compare_counts(
         plan,
         rows[Side.SOURCE],
         rows[Side.TARGET],
@@ -134,12 +134,12 @@ def _look(session: Session, flow: Flow, plan: Plan, spark: Spark) -> Counts:
 
 def _counted(session: Session, plan: Plan, side: Side, spark: Spark, shown: Reading) -> list[BucketCount]:
     rows: list[BucketCount] = []
-    silent: tuple[Silent, ...] = ()
+    empty_ranges: tuple[EmptyRange, ...] = ()
     for progress in spark.digests().count(plan, side):
         rows += progress.rows
-        silent += progress.silent
+        empty_ranges += progress.empty_ranges
         shown.at(side, progress)
-    run_to_end(check_topics(plan, side, session.connects, silent))
+    run_to_end(check_topics(plan, side, session.connects, empty_ranges))
     return rows
 
 
@@ -149,7 +149,7 @@ async def _starts(session: Session, flow: Flow, plan: Plan) -> dict[tuple[str, i
 
 
 _LAST_WORDS = {
-    FINE: "OK: both sides have the same number of records in each time bucket.",
+    OK: "OK: both sides have the same number of records in each time bucket.",
     FINDING: "FAILED: record counts differ; see above.",
     INCOMPLETE: "Incomplete: no records missing in what could be compared; see above for the rest.",
     UNAVAILABLE: "FAILED: something was not available; see the reason above.",

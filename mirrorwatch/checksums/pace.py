@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from checksum.plan.pacing import FREE
+from checksum.plan.pacing import UNPACED
 from fleet.quantity import bytes_text, duration_text
 from mirrorwatch.web.texts import counted, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from checksum.run import Progressed
+    from checksum.run import DigestProgress
 
 
 # The time left is estimated only after this share or this time: the first slice takes Spark seconds, however
@@ -65,13 +65,13 @@ class Pace:
     """Progress of one side; times are monotonic nanoseconds."""
 
     begun_ns: int
-    first: Progressed | None = None
-    last: Progressed | None = None
+    first: DigestProgress | None = None
+    last: DigestProgress | None = None
     last_ns: int = 0
     _slice_offsets: int = 0
     _tasks: SliceTasks = field(default_factory=SliceTasks)
 
-    def at(self, progress: Progressed, now_ns: int) -> None:
+    def at(self, progress: DigestProgress, now_ns: int) -> None:
         """Record the progress after a slice; the first call gives what was read before."""
         if self.last is None:
             self.first, self.begun_ns = progress, now_ns
@@ -84,7 +84,7 @@ class Pace:
         if self.last is None:
             return 0.0
         rest = self.last.of_offsets - self.last.offsets
-        likely = min(self._slice_offsets or FREE.offsets, rest)
+        likely = min(self._slice_offsets or UNPACED.offsets, rest)
         return self.last.offsets + min(self._tasks.look(stages), MOST_BY_TASKS) * likely
 
     def records_s(self) -> float | None:
@@ -101,7 +101,7 @@ class Pace:
         return _left_s(read, self.last.of_offsets - offsets, took_s)
 
 
-def progress_text(first: Progressed, progress: Progressed, took_s: float) -> str:
+def progress_text(first: DigestProgress, progress: DigestProgress, took_s: float) -> str:
     """Return one line: offsets, partitions and records read, rate, and time left."""
     read = progress.records - first.records
     said = f"{progress.offsets:,} of {counted(progress.of_offsets, 'offset')} read"

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from checksum.digest.cell_rows import Side
-from checksum.plan.building import beyond
+from checksum.plan.building import limit_excess
 from checksum.plan.document import plan_id
 from checksum.plan.file import write_plan
+from checksum.plan.flow_plan import patterns_by_flow, plan_flow
 from checksum.plan.plan_text import plan_lines
-from checksum.plan.planning import patterns_by_flow, plan_flow
 from checksum.plan.validity import basis, outdated
 from checksum.report.result_document import MOST_TOPICS, VERSION, plan_document
 from checksum.run import changed_topic
@@ -78,7 +78,7 @@ def make_plans(session: Session, chosen: Chosen, *, out: Path | None, json_file:
             continue
         print_plan(session, plan, nothing_new=planned.nothing_new)
         documents.append(plan_document(plan) | {"nothing_new": list(planned.nothing_new[:MOST_TOPICS])})
-        refusal = beyond(plan, max_bytes=session.settings.max_bytes)
+        refusal = limit_excess(plan, max_bytes=session.settings.max_bytes)
         if refusal is not None:
             session.sheet.say(f"`checksum run` will refuse this: {refusal}")
         if out is not None:
@@ -169,7 +169,7 @@ async def _planned(
         clock=session.clock,
         before=run.before if run is not None else None,
         named_in=named_in,
-        patience=session.patience(flow),
+        wait_policy=session.wait_policy(flow),
     )
     return Planned(flow, made.plan, run=run, asked=asked, nothing_new=made.nothing_new)
 

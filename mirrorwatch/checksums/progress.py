@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
     from checksum.plan.shape import Plan
-    from checksum.run import Progressed
+    from checksum.run import DigestProgress
     from mirrorwatch.check.sheet import Sheet
     from mirrorwatch.checksums.pace import StageTasks
     from runtime.process.clock import Clock
@@ -41,7 +41,7 @@ _BETWEEN = 6  # columns: spinner and gaps
 class Reading(Protocol):
     """Displays the reading of one plan."""
 
-    def at(self, side: Side, progress: Progressed) -> None:
+    def at(self, side: Side, progress: DigestProgress) -> None:
         """Show the progress of a side; the first call gives what was read before."""
         ...
 
@@ -76,7 +76,7 @@ class _SaidReading:
         self._paces: dict[Side, Pace] = {}
         self._said_ns: int | None = None
 
-    def at(self, side: Side, progress: Progressed) -> None:
+    def at(self, side: Side, progress: DigestProgress) -> None:
         """Print the progress of a side if it is time to."""
         now_ns = self._clock.monotonic_ns()
         alias = alias_of(self._plan, side)
@@ -152,7 +152,7 @@ class _DrawnReading:
         """Return the text before a side's bar."""
         return f"{plain(alias_of(self._plan, side))} ({side})"
 
-    def at(self, side: Side, progress: Progressed) -> None:
+    def at(self, side: Side, progress: DigestProgress) -> None:
         """Draw the progress of a side."""
         assert self._progress is not None
         now_ns = self._clock.monotonic_ns()

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from checksum.compare.finding_text import time_text
-from checksum.compare.joining import Known
+from checksum.compare.flow_findings import FlowFindings
 from checksum.compare.verdicts import Audit, result
-from checksum.counts.drawing import drawn_document, drawn_of_cells
+from checksum.counts.buckets import rows_document, rows_of_cells
 from checksum.digest.cell_rows import Side
 from checksum.history.counts import counts_of_cells
 from checksum.plan.document import plan_id
@@ -18,7 +18,7 @@ from checksum.plan.validity import basis
 from checksum.plan.verified_to import verified_to
 from checksum.recheck.recheck import MOST_OFFSETS
 from checksum.report.result_document import run_document
-from checksum.run import IncompleteDigestError, check_topics, conclude
+from checksum.run import IncompleteDigestError, check_topics, compare_and_recheck
 from fleet.errors import ConfigurationError
 from mirrorwatch.audits.earlier_runs import repeat_finding
 from mirrorwatch.checksums.flows import every_flow
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from checksum.counts.drawing import Drawn
+    from checksum.counts.buckets import BucketRow
     from checksum.history.history import Counted
     from checksum.plan.shape import Plan
-    from checksum.run import Digests, Silent
+    from checksum.run import Digests, EmptyRange
     from mirrorwatch.checksums.pace import StageTasks
     from mirrorwatch.checksums.plan import Planned
     from mirrorwatch.checksums.progress import Reading
@@ -71,7 +71,7 @@ class Outcome:
 
     audit: Audit
     counts: Sequence[Counted] = ()
-    drawn: Sequence[Drawn] = ()
+    bucket_rows: Sequence[BucketRow] = ()
 
 
 def run_all(session: Session, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
@@ -94,7 +94,7 @@ def _run(
         session.sheet.say(f"{plan.flow}: resuming plan {begun}, which was interrupted.", indent=0)
     print_plan(session, plan, nothing_new=one.nothing_new)
     if not plan.topics:  # no new records: Spark is not needed
-        outcome = Outcome(Audit(plan, result(plan, {}, Known(()), exactly_once=one.flow.exactly_once)))
+        outcome = Outcome(Audit(plan, result(plan, {}, FlowFindings(()), exactly_once=one.flow.exactly_once)))
     else:
         outcome = _audited(session, one, plan, run, spark)
     audit = outcome.audit
@@ -102,8 +102,8 @@ def _run(
         audit.plan, audit.result, run.before.verified, at_ms=state.now_ms(), most_offsets=MOST_OFFSETS
     )
     told = run_document(audit, verified, nothing_new=one.nothing_new)
-    drawn = drawn_document(outcome.drawn, bucket_ms=audit.plan.bucket_ms)
-    document = run.document(told | {"counts": drawn})
+    bucket_rows = rows_document(outcome.bucket_rows, bucket_ms=audit.plan.bucket_ms)
+    document = run.document(told | {"counts": bucket_rows})
     last = state.last_finding(one.flow) if not plan.topics else None
     failure = run.finish(document, verified, outcome.counts)
     if failure is None and run.plans is not None:
@@ -151,16 +151,16 @@ def _compared(session: Session, one: Planned, plan: Plan, run: Run, spark: Spark
             folder = spark.folder_of(plan, side, beside=beside)
             read_side(session, plan, side, folder=folder, digests=spark.digests(), shown=shown)
             cells[side] = spark.digests().cells(plan, side, folder)
-    audit = run_to_end(conclude(one.flow, plan, cells, session.connects, pause=session.pause))
-    return Outcome(audit, counts_of_cells(plan, cells), drawn_of_cells(plan, cells, audit.result))
+    audit = run_to_end(compare_and_recheck(one.flow, plan, cells, session.connects, pause=session.pause))
+    return Outcome(audit, counts_of_cells(plan, cells), rows_of_cells(plan, cells, audit.result))
 
 
 def read_side(
     session: Session, plan: Plan, side: Side, *, folder: str, digests: Digests, shown: Reading
 ) -> None:
     """Digest a side, show its progress, and check stretches without records with a consumer."""
-    silent: tuple[Silent, ...] = ()
+    empty_ranges: tuple[EmptyRange, ...] = ()
     for progress in digests.digest(plan, side, folder):
-        silent += progress.silent
+        empty_ranges += progress.empty_ranges
         shown.at(side, progress)
-    run_to_end(check_topics(plan, side, session.connects, silent))
+    run_to_end(check_topics(plan, side, session.connects, empty_ranges))

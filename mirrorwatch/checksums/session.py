@@ -11,8 +11,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from checksum.inventory.connections import Wire
-from checksum.inventory.waiting import Patience
-from checksum.plan.building import TYPED, NamedIn, PlanRules, refuse_beyond
+from checksum.inventory.waiting import WaitPolicy
+from checksum.plan.building import COMMAND_LINE, NamedIn, PlanRules, check_max_bytes
 from checksum.spark.paths import is_absolute
 from fleet.errors import ConfigurationError, Problem
 from fleet.mm2.filters import PatternList
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Outlet = Callable[["Session", dict[str, Any]], int]
     Service = Callable[[Mapping[str, Any]], NotReported | None]
 
-FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
+OK, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
 LEAST_MEMORY_MIB = 512  # Spark refuses less than 450 MiB of Java's heap, which is a little less than this
 _WORST_FIRST = (BAD_CONFIGURATION, FINDING, INCOMPLETE, UNAVAILABLE)
 
@@ -92,9 +92,9 @@ class Session:
             excluded_headers=tuple(self.settings.exclude_headers),
         )
 
-    def patience(self, flow: Flow) -> Patience:
+    def wait_policy(self, flow: Flow) -> WaitPolicy:
         """Return how long a plan waits for MirrorMaker: the canary's horizon and one offset flush."""
-        return Patience(
+        return WaitPolicy(
             self.config.canary.horizon + flow.offset_flush_interval_s,
             self.clock,
             lambda sentence: self.sheet.say(f"{flow.name}: {sentence}", indent=0),
@@ -116,11 +116,13 @@ class Session:
         if patterns is not None and not patterns:
             raise option_error("--topic", "missing; name topics here or in checksum.topics, or use --all")
         found = tuple(dict.fromkeys(self.flow(name) for name in flows)) or self.config.topology.flows
-        return Chosen(found, patterns, TYPED if topics else NamedIn(str(self.config.path), "checksum.topics"))
+        return Chosen(
+            found, patterns, COMMAND_LINE if topics else NamedIn(str(self.config.path), "checksum.topics")
+        )
 
     def refuse_beyond(self, plan: Plan) -> None:
         """Raise ConfigurationError if a side would read more than `checksum.max_bytes`."""
-        refuse_beyond(plan, max_bytes=self.settings.max_bytes, file=str(self.config.path))
+        check_max_bytes(plan, max_bytes=self.settings.max_bytes, file=str(self.config.path))
 
     def flow(self, name: str) -> Flow:
         """Return the flow named A:B; raises ConfigurationError if it is unknown."""
@@ -182,7 +184,7 @@ def option_error(option: str, sentence: str) -> ConfigurationError:
 def worst(statuses: Iterable[int]) -> int:
     """Return the exit status of several parts: 2 before 1 before 3 before 4."""
     found = set(statuses)
-    return next((status for status in _WORST_FIRST if status in found), FINE)
+    return next((status for status in _WORST_FIRST if status in found), OK)
 
 
 def with_failed_output(status: int) -> int:
@@ -253,4 +255,4 @@ def write_text(session: Session, path: Path, text: str) -> int:
     except OSError as error:
         session.sheet.say(f"{path}: cannot write: {reason_of(error)}. The result is printed above.", indent=0)
         return UNAVAILABLE
-    return FINE
+    return OK

@@ -5,19 +5,19 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from checksum.counts.drawing import drawn_document, drawn_of_cells
+from checksum.counts.buckets import rows_document, rows_of_cells
 from checksum.digest.cell_rows import Side
 from checksum.plan.document import canonical
 from checksum.plan.file import read_plan
 from checksum.plan.places import places_of
 from checksum.report.result_document import VERSION, of_run, run_document
-from checksum.run import check_topics, conclude
+from checksum.run import check_topics, compare_and_recheck
 from fleet.errors import ConfigurationError, Problem
 from mirrorwatch.checksums.plan import print_plan
 from mirrorwatch.checksums.results.outlets import deliver
 from mirrorwatch.checksums.results.result import conclude_all, print_result
 from mirrorwatch.checksums.run import read_side
-from mirrorwatch.checksums.session import FINE, check_writable
+from mirrorwatch.checksums.session import OK, check_writable
 from mirrorwatch.checksums.state import who
 from runtime.process.loop import run_to_end
 
@@ -42,7 +42,7 @@ def digest_side(session: Session, plan_file: Path, side: str, folder: str, *, sp
         with session.shown.reading(plan, (which,), spark.stages) as shown:
             read_side(session, plan, which, folder=folder, digests=spark.digests(), shown=shown)
     session.sheet.say(f"Wrote the {which}'s digest of plan {identity[:12]} to {folder}.", indent=0)
-    return FINE
+    return OK
 
 
 def compare_digests(
@@ -59,11 +59,11 @@ def compare_digests(
         side: spark.digests().cells(plan, side, folder) if plan.topics else []
         for side, folder in folders.items()
     }
-    audit = run_to_end(conclude(flow, plan, cells, session.connects, pause=session.pause))
+    audit = run_to_end(compare_and_recheck(flow, plan, cells, session.connects, pause=session.pause))
     print_result(session, audit)
     status = audit.result.status
     conclude_all(session, status, compared=bool(audit.result.partitions))
-    counts = drawn_document(drawn_of_cells(plan, cells, audit.result), bucket_ms=plan.bucket_ms)
+    counts = rows_document(rows_of_cells(plan, cells, audit.result), bucket_ms=plan.bucket_ms)
     found = run_document(audit) | {"counts": counts}
     told = of_run(
         found,

@@ -62,18 +62,18 @@ class Spark:
     def digests(self) -> SparkDigests:
         """Start Spark if needed, and return what digests; raises UnavailableError if Spark does not start."""
         if self._digests is None:
-            from checksum.digest.spark_digests import Reach, spark_digests  # noqa: PLC0415 - it needs PySpark
+            from checksum.digest.spark_digests import ClusterAccess, spark_digests  # noqa: PLC0415 - it needs PySpark
 
             session = self._session
             self._session.sheet.say("Starting Spark.", indent=0)
-            reach = Reach(
+            access = ClusterAccess(
                 _properties(session),
                 str(session.config.mm2_path or session.config.path),
                 _beside(session),
                 session.settings.client_id,
                 session.settings.max_rate,
             )
-            self._digests = self._stack.enter_context(spark_digests(self._settings, reach, session.clock))
+            self._digests = self._stack.enter_context(spark_digests(self._settings, access, session.clock))
         return self._digests
 
     def may_hold(self, folder: str) -> bool:

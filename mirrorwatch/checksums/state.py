@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checksum.history.history import LEASE_S, ChecksumHistory
-from checksum.plan.planning import Before
+from checksum.plan.flow_plan import Before
 from checksum.report.result_document import of_run
 from fleet.errors import ConfigurationError, MirrorwatchError, Problem, UnavailableError
 from lagmon.syncs.tables import cursor_of
@@ -75,13 +75,13 @@ class State:
         """
         if self._store is None:
             return Run(self, uuid.uuid4().hex, flow.name, self.now_ms(), counts_only=counts_only)
-        book = ChecksumHistory(self._store)
-        dead = self._wait_for_heartbeat(book, flow)
+        history = ChecksumHistory(self._store)
+        dead = self._wait_for_heartbeat(history, flow)
         begun_ms = self.now_ms()
         begun = self.ask(
-            book.begin(flow.name, who=who(), now_ms=begun_ms, counts_only=counts_only, dead=dead)
+            history.begin(flow.name, who=who(), now_ms=begun_ms, counts_only=counts_only, dead=dead)
         )
-        run = Run(self, begun, flow.name, begun_ms, book=book, counts_only=counts_only)
+        run = Run(self, begun, flow.name, begun_ms, history=history, counts_only=counts_only)
         self._runs.append(run)
         run.start()
         run.before = self.before(flow)
@@ -89,9 +89,9 @@ class State:
             run.plans = PlanFolder(self._folder, warn=self._session.sheet.say)
         return run
 
-    def _wait_for_heartbeat(self, book: ChecksumHistory, flow: Flow) -> list[OpenRun]:
+    def _wait_for_heartbeat(self, history: ChecksumHistory, flow: Flow) -> list[OpenRun]:
         """Return the runs that send no heartbeat for LEASE_S while we wait."""
-        maybe_dead = self.ask(book.maybe_dead(flow.name, now_ms=self.now_ms()))
+        maybe_dead = self.ask(history.maybe_dead(flow.name, now_ms=self.now_ms()))
         if maybe_dead:
             self._session.sheet.say(
                 f"{flow.name}: waiting {LEASE_S:g} s for a heartbeat of another run on {maybe_dead[0].who}."
@@ -133,8 +133,8 @@ class State:
         """Return the finished runs of these flows that their commands did not report."""
         if self._store is None:
             return []
-        book = ChecksumHistory(self._store)
-        found = [one for flow in flows for one in self.ask(book.unreported(flow.name))]
+        history = ChecksumHistory(self._store)
+        found = [one for flow in flows for one in self.ask(history.unreported(flow.name))]
         self._late = {one.run for one in found}
         return found
 
@@ -160,11 +160,11 @@ class State:
         """
         if self._store is None:
             return
-        book = ChecksumHistory(self._store)
+        history = ChecksumHistory(self._store)
         try:
             for flow in flows:
-                for run in self.ask(book.unposted(flow.name)):
-                    found = self.ask(book.run_to_report(run))
+                for run in self.ask(history.unposted(flow.name)):
+                    found = self.ask(history.run_to_report(run))
                     if found is not None:
                         yield found
         except UnavailableError:
@@ -215,7 +215,7 @@ class Run:
         flow: str,
         begun_ms: int,
         *,
-        book: ChecksumHistory | None = None,
+        history: ChecksumHistory | None = None,
         counts_only: bool = False,
     ) -> None:
         self.before = Before()
@@ -224,10 +224,10 @@ class Run:
         self._run = run
         self._flow = flow
         self._begun_ms = begun_ms
-        self._book = book
+        self._history = history
         self._counts_only = counts_only
-        self._ended = book is None
-        self._heartbeat = Heartbeat(self._send_heartbeat, every_s=HEART_S) if book is not None else None
+        self._ended = history is None
+        self._heartbeat = Heartbeat(self._send_heartbeat, every_s=HEART_S) if history is not None else None
 
     def start(self) -> None:
         """Start the heartbeat."""
@@ -254,13 +254,13 @@ class Run:
         self, document: Mapping[str, Any], verified: Mapping[Place, VerifiedTo], counts: Iterable[Counted]
     ) -> MirrorwatchError | None:
         """Store the result in one transaction; return the error, or None."""
-        book, state = self._book, self._state
-        if book is None:
+        history, state = self._history, self._state
+        if history is None:
             return None
         self._stop()
         try:
             state.ask(
-                book.finish(
+                history.finish(
                     self._run,
                     now_ms=state.now_ms(),
                     status=document["status"],
@@ -273,27 +273,31 @@ class Run:
         except MirrorwatchError as error:
             return error
         self._ended = True
-        self._clean_up(book)
+        self._clean_up(history)
         return None
 
     def give_up(self) -> None:
         """End the run without a result, unless it has ended."""
         self._stop()
-        if self._book is not None and not self._ended:
+        if self._history is not None and not self._ended:
             self._ended = True
-            _ignoring_failure(lambda: self._state.ask(self._book.give_up(self._run)) if self._book else None)
+            _ignoring_failure(
+                lambda: self._state.ask(self._history.give_up(self._run)) if self._history else None
+            )
 
-    def _clean_up(self, book: ChecksumHistory) -> None:
+    def _clean_up(self, history: ChecksumHistory) -> None:
         now_ms = self._state.now_ms()
-        _ignoring_failure(lambda: self._state.ask(book.forget(now_ms - self._state.keeps_ms)))
+        _ignoring_failure(lambda: self._state.ask(history.forget(now_ms - self._state.keeps_ms)))
         plans = self.plans
         if plans is not None:
-            _ignoring_failure(lambda: plans.forget_old(now_ms, on=self._state.ask(book.active_flows(now_ms))))
+            _ignoring_failure(
+                lambda: plans.forget_old(now_ms, on=self._state.ask(history.active_flows(now_ms)))
+            )
 
     def _send_heartbeat(self, plan: str | None = None) -> None:
-        book, state = self._book, self._state
-        if book is not None:
-            _ignoring_failure(lambda: state.ask(book.send_heartbeat(self._run, state.now_ms(), plan=plan)))
+        history, state = self._history, self._state
+        if history is not None:
+            _ignoring_failure(lambda: state.ask(history.send_heartbeat(self._run, state.now_ms(), plan=plan)))
 
     def _stop(self) -> None:
         if self._heartbeat is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from checksum.spark.submit_line import packages_to_submit, submit_line
-from mirrorwatch.checksums.session import FINE, check_master, check_memory
+from mirrorwatch.checksums.session import OK, check_master, check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def print_submit_line(context: click.Context, master: str, *, driver_memory: str
         packages=packages_to_submit(os.environ, master),
     )
     click.echo(line)
-    return FINE
+    return OK
 
 
 def typed(context: click.Context) -> Iterator[str]:

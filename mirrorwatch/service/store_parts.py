@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from alerts import incident_tables
 from alerts.minutes import tables as minute_tables
 from canary.persistence import bookkeeper, latches
-from checksum.history import tables as book_tables
+from checksum.history import tables as checksum_tables
 from lagmon.snapshots import store as snapshot_store
 from lagmon.syncs import id_tables as sync_id_tables
 from lagmon.syncs import tables as sync_tables
@@ -25,7 +25,7 @@ MIGRATIONS = (
     *sync_tables.MIGRATIONS,
     *sync_id_tables.MIGRATIONS,
     *snapshot_store.MIGRATIONS,
-    *book_tables.MIGRATIONS,
+    *checksum_tables.MIGRATIONS,
     *incident_tables.MIGRATIONS,
     *minute_tables.MIGRATIONS,
 )

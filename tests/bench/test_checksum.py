@@ -9,7 +9,7 @@ import pytest
 from bench import checksum, checksum_plain
 from bench.checksum_plain import plain_digest
 from bench.checksum_records import BUCKETS, CELLS, PARTITIONS, RECORD_BYTES, contents, planned
-from checksum.compare.comparison import compared
+from checksum.compare.digest_findings import compared
 from checksum.digest.cell_rows import Side
 from checksum.digest.record_hash import Content
 from tests.checksum.pretend_logs import Held, Partition, digest

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from checksum.compare.decode import PartitionCells, decoded
-from checksum.compare.joining import Known, after_reading
-from checksum.compare.naming import named, to_pinpoint
+from checksum.compare.differing_cells import PartitionCells, decoded
+from checksum.compare.digest_findings import digest_findings, to_pinpoint
+from checksum.compare.flow_findings import FlowFindings, after_reading
 from checksum.digest.cell_rows import CellKey, CellRow, Side, planned_partitions
 from checksum.recheck.block_differences import ReadBlock, differences
 from tests.checksum.pretend_logs import Partition, digest, plan_of, read
@@ -26,9 +26,9 @@ class Audited:
     source: dict[CellKey, CellRow]
     target: dict[CellKey, CellRow]
     cells: dict[tuple[str, int], PartitionCells]
-    known: Known
+    known: FlowFindings
 
-    def read(self, *, pinpoint: bool = False) -> Known:
+    def read(self, *, pinpoint: bool = False) -> FlowFindings:
         """Read what is asked for, and return what is known then."""
         blocks = list(self.known.read_again)
         if pinpoint:
@@ -56,4 +56,4 @@ def audited(
     plan = plan or plan_of(topics, cells=cells, bucket_ms=bucket_ms, timestamps=timestamps)
     source, target = (digest(topics, plan, side) for side in Side)
     found = decoded(plan, source, target)
-    return Audited(topics, plan, source, target, found, named(plan, found, source))
+    return Audited(topics, plan, source, target, found, digest_findings(plan, found, source))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from checksum.inventory.inventory import Cluster, Known, make_plan
+from checksum.inventory.inventory import Cluster, EarlierState, make_plan
 from checksum.plan.building import PlanRules
 from fleet.verdicts.flow import Flow
 from runtime.kafka.admin import TopicDescription
@@ -116,7 +116,7 @@ class Clusters:
 
     def plan(self, patterns=None, *, pairs=None, verified=None, equal_offsets=False, rules=None):
         """Return the plan, made of the syncs that the mirrors wrote unless `pairs` says otherwise."""
-        known = Known(
+        known = EarlierState(
             pairs or (lambda topic, number: self.mirrors[topic, number].pairs), verified or {}, equal_offsets
         )
         return asyncio.run(

@@ -1,4 +1,4 @@
-"""Documents of runs as `result_document` makes them, as far as the book reads them."""
+"""Documents of runs as `result_document` makes them, as far as the history reads them."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def audit(
     """
     result = config.with_suffix(".result.json")
     result.unlink(missing_ok=True)
-    untouched, patience = SparkDigests.digest, Session.patience
+    untouched, wait_policy = SparkDigests.digest, Session.wait_policy
 
     def digest(self, plan, side, folder):
         for act in (before or {}).get(side, ()):
@@ -171,7 +171,7 @@ def audit(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checksum.digest.spark_digests.spark_session", lambda _: contextlib.nullcontext(spark))
         patch.setattr("checksum.recheck.recheck.PAUSE_S", 0.5)
-        patch.setattr(Session, "patience", lambda *of: replace(patience(*of), longest_s=waits_s))
+        patch.setattr(Session, "wait_policy", lambda *of: replace(wait_policy(*of), longest_s=waits_s))
         patch.setattr(SparkDigests, "digest", digest)
         patch.setenv("COLUMNS", "200")
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

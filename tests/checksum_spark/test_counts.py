@@ -9,7 +9,7 @@ from collections import defaultdict
 import pytest
 from confluent_kafka import Producer
 
-from checksum.counts.counting import added_up
+from checksum.counts.counting import added_rows
 from checksum.counts.side import SideCount
 from checksum.digest.cell_rows import Side, bucket_of, planned_partitions
 from checksum.digest.kafka_options import Cluster, client_options, reading_options
@@ -92,7 +92,7 @@ def test_counts_are_those_of_a_full_read(spark, kafka_pair, written, timestamps,
             at_ms = record.content.timestamp_ms
             bucket = bucket_of(one, BUCKET_MS, Side.SOURCE, offset=record.offset, timestamp_ms=at_ms)
             expected[topic, number, bucket].append(record.offset)
-    found = added_up(row for progress in seen for row in progress.rows)
+    found = added_rows(row for progress in seen for row in progress.rows)
     assert {key: (row.records, row.first_offset, row.last_offset) for key, row in found.items()} == {
         key: (len(offsets), min(offsets), max(offsets)) for key, offsets in expected.items()
     }

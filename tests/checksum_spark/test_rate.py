@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Producer
 
 from checksum.digest.cell_rows import Side
-from checksum.digest.header_guard import LOOKED_AT
-from checksum.digest.spark_digests import Reach, SparkDigests
+from checksum.digest.side import NEWEST_OFFSETS
+from checksum.digest.spark_digests import ClusterAccess, SparkDigests
 from checksum.plan.shape import READ_UNCOMMITTED, Anchored, OffsetRange, PartitionPlan, Plan, Run, TopicPlan
 from deploy.local.broker import Broker
 from deploy.local.ports import free_port
@@ -66,9 +66,9 @@ def test_no_more_bytes_come_from_the_broker_than_the_rate_allows(spark, counted,
     plan = Plan(
         "R->B", "R", "B", 1, 16, 900_000, READ_UNCOMMITTED, READ_UNCOMMITTED, (), (topic,), ()
     )  # fmt: skip
-    reach = Reach({"R": {"bootstrap.servers": address}}, "test", Path(), CLIENT_ID, MAX_RATE)
+    access = ClusterAccess({"R": {"bootstrap.servers": address}}, "test", Path(), CLIENT_ID, MAX_RATE)
     begun_s = time.monotonic()
-    digests = SparkDigests(spark, reach, SystemClock())
+    digests = SparkDigests(spark, access, SystemClock())
     for progress in digests.digest(plan, Side.SOURCE, str(tmp_path / "digest")):
         print(f"{time.monotonic() - begun_s:.1f} s: {progress.offsets} offsets, {progress.slices} slices")
     took_s = time.monotonic() - begun_s
@@ -80,6 +80,10 @@ def test_no_more_bytes_come_from_the_broker_than_the_rate_allows(spark, counted,
         assert read <= AT_THE_SOCKET * MAX_RATE * (at_s - begun_s), f"after {at_s - begun_s:.1f} s"
     assert sent <= AT_THE_SOCKET * MAX_RATE * took_s
     # Nothing is fetched twice, but for the newest records, which are looked at for headers.
-    assert RECORDS * RECORD_BYTES <= sent <= AT_THE_SOCKET * (RECORDS + PARTITIONS * LOOKED_AT) * RECORD_BYTES
+    assert (
+        RECORDS * RECORD_BYTES
+        <= sent
+        <= AT_THE_SOCKET * (RECORDS + PARTITIONS * NEWEST_OFFSETS) * RECORD_BYTES
+    )
     assert counter.fetching == {CLIENT_ID}
     assert took_s < 2.5 * sent / MAX_RATE  # it is not far slower than it may be either

@@ -11,7 +11,7 @@ from checksum.digest.coverage import SliceRow
 from checksum.digest.files import _SLICES
 from checksum.digest.query import _NAMES, _PLACES
 from checksum.digest.small_table import small_table
-from checksum.plan.pacing import FREE
+from checksum.plan.pacing import UNPACED
 from checksum.plan.places import NEVER
 
 pytestmark = pytest.mark.real
@@ -67,7 +67,7 @@ def test_a_plan_of_many_partitions_with_many_cuts_fits(spark):
     assert rows_of(small_table(spark, names, _NAMES)) == names
     # As many places as a slice reads, and runs as a plan has cuts of a partition.
     runs = [MOST - number for number in range(512)]
-    places = [(number, number, LEAST, runs, runs, runs, -number, runs) for number in range(FREE.places)]
+    places = [(number, number, LEAST, runs, runs, runs, -number, runs) for number in range(UNPACED.places)]
     assert rows_of(small_table(spark, places, _PLACES)) == places
 
 

@@ -120,7 +120,7 @@ PURE = {
         "compare",
         "counts/counting",
         "counts/document",
-        "counts/drawing",
+        "counts/buckets",
         "digest/cell_rows",
         "digest/coverage",
         "digest/record_hash",

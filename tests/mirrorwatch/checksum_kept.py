@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from checksum.digest.cell_rows import CellRow
-from checksum.history import rows as book_rows
+from checksum.history import rows as history_rows
 from checksum.history.history import ChecksumHistory
 from mirrorwatch.checksums.folder import PlanFolder
 from mirrorwatch.checksums.run import run_all
@@ -79,7 +79,7 @@ def run(stage, *topics, json_file=None):
 
 
 def book_of(folder, ask, name="mirrorwatch.db"):
-    """Return what `ask` answers of the book in a folder's store."""
+    """Return what `ask` answers of the history in a folder's store."""
 
     async def asked():
         store = Store(f"sqlite:///{folder / name}", migrations=MIGRATIONS)
@@ -95,9 +95,9 @@ def book_of(folder, ask, name="mirrorwatch.db"):
 def documents(folder, flow="A->B"):
     """Return the documents of a flow's finished runs, the oldest first."""
 
-    async def ask(book):
-        rows = await book.runs(flow, limit=100)
-        return [(await book.run(one.run)).document for one in reversed(rows)]
+    async def ask(history):
+        rows = await history.runs(flow, limit=100)
+        return [(await history.run(one.run)).document for one in reversed(rows)]
 
     return book_of(folder, ask)
 
@@ -105,8 +105,8 @@ def documents(folder, flow="A->B"):
 def marks(folder, flow="A->B"):
     """Return up to where each partition is verified, on both sides."""
 
-    async def ask(book):
-        return await book.verified(flow)
+    async def ask(history):
+        return await history.verified(flow)
 
     return {place: (one.source_offset, one.target_offset) for place, one in book_of(folder, ask).items()}
 
@@ -139,7 +139,7 @@ def _main(folder, step):
         elif step == "service":
             object.__setattr__(stage.session, "service", _die)
         elif step == "writing":
-            patch.setattr(book_rows, "_write_verified", _die)
+            patch.setattr(history_rows, "_write_verified", _die)
         else:
             patch.setattr(PlanFolder, "forget", _die)
         run(stage)

@@ -40,7 +40,7 @@ class Progress:
     of_offsets: int
     records: int
     size_bytes: int = 0
-    silent: tuple = ()
+    empty_ranges: tuple = ()
     partitions: int = 0
     of_partitions: int = 0
 
@@ -54,7 +54,7 @@ class PretendDigests:
         self.asked = []
         self.headers = []  # whether they were read, by digest
         self.failing = []  # errors, raised one by one
-        self.silent = ()
+        self.empty_ranges = ()
 
     def digest(self, plan, side, folder):
         self.asked.append((str(side), folder))
@@ -69,7 +69,7 @@ class PretendDigests:
         ]
         yield Progress(0, sum(spans), 0)
         self.kept[folder] = list(joined(rows).values())
-        yield Progress(sum(spans), sum(spans), len(rows), 10 * len(rows), self.silent)
+        yield Progress(sum(spans), sum(spans), len(rows), 10 * len(rows), self.empty_ranges)
 
     def cells(self, _plan, _side, folder):
         return self.kept[folder]
@@ -166,7 +166,7 @@ class Stage:
         )
         self.while_waiting = []
         self._syncs_seen = {}
-        monkeypatch.setattr("checksum.plan.planning.read_sync_topic", self._read_syncs)
+        monkeypatch.setattr("checksum.plan.flow_plan.read_sync_topic", self._read_syncs)
 
     def _read_syncs(self, *_where, **_how):
         return PretendSyncs(self.clusters.mirrors, self._syncs_seen)

@@ -121,8 +121,8 @@ def test_a_run_elsewhere_that_seems_silent_is_waited_for(stage, tmp_path, signs)
     found = stage({("orders", 0): mirrored()})
     at_ms = int(found.session.clock.wall_s() * 1000) - round(LEASE_S * 1500)  # or its clock is behind
 
-    async def begin(book):
-        return await book.begin("A->B", who="pod-1", now_ms=at_ms, counts_only=False, process=ELSEWHERE)
+    async def begin(history):
+        return await history.begin("A->B", who="pod-1", now_ms=at_ms, counts_only=False, process=ELSEWHERE)
 
     book_of(tmp_path, begin)
     waited = []

@@ -199,4 +199,4 @@ def test_what_the_mirror_copied_of_the_new_topic_before_its_first_offset_sync_is
 def test_the_usual_configuration_waits_for_the_horizon_and_the_worker_s_flush(tmp_path, monkeypatch):
     stage = Stage(tmp_path, {("orders", 0): mirrored()}, monkeypatch, config=CONFIG)
     (flow,) = stage.config.topology.flows
-    assert stage.session.patience(flow).longest_s == 60.0 + 60.0
+    assert stage.session.wait_policy(flow).longest_s == 60.0 + 60.0

@@ -12,7 +12,7 @@ from checksum.plan.document import plan_id
 from checksum.report.result_document import records_by_verdict
 from fleet.verdicts.vocabulary import Cause
 from mirrorwatch.check.sheet import FIRST, rest
-from mirrorwatch.checksums.session import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
+from mirrorwatch.checksums.session import BAD_CONFIGURATION, FINDING, INCOMPLETE, OK, UNAVAILABLE
 from mirrorwatch.web.texts import counted, share_text
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def summary(found: Result) -> str:
 def conclude_all(session: Session, status: int, *, compared: bool) -> None:
     """Print the final lines; `compared` is whether anything was compared."""
     words = {
-        FINE: "OK: the target holds every record that was compared.",
+        OK: "OK: the target holds every record that was compared.",
         FINDING: "FAILED: source and target differ; see the findings above.",
         INCOMPLETE: "Incomplete: no difference found, but not everything could be verified.",
         UNAVAILABLE: "FAILED: something was not available; see the reason above.",
@@ -85,7 +85,7 @@ def conclude_all(session: Session, status: int, *, compared: bool) -> None:
     }
     nothing = f"No new records: nothing compared. {NOT_TAKEN_BACK}"
     session.sheet.heading("Result")
-    session.sheet.say(words.get(status, "") if compared or status != FINE else nothing)
+    session.sheet.say(words.get(status, "") if compared or status != OK else nothing)
 
 
 def _print_table(session: Session, found: Result) -> None:

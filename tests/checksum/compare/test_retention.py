@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from checksum.compare.retention import LogStarts, never_read, without_expired
 from checksum.plan.shape import OffsetRange
 from tests.checksum.auditing import audited
-from tests.checksum.compare.test_naming import content, partition, told
+from tests.checksum.compare.test_digest_findings import content, partition, told
 from tests.checksum.pretend_logs import Partition
 
 

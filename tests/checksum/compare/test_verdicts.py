@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from checksum.compare.comparison import compared
+from checksum.compare.digest_findings import compared
 from checksum.compare.findings import Finding, Proof, RecordVerdict, cause_of
 from checksum.compare.findings import LookupAnswer as Answer
-from checksum.compare.joining import Known, answered, settled
+from checksum.compare.flow_findings import FlowFindings, with_answer, with_answers
 from checksum.compare.retention import Unverified
-from checksum.compare.verdicts import FINDING, FINE, INCOMPLETE, confirmed, counts, result
+from checksum.compare.verdicts import FINDING, INCOMPLETE, OK, changes_status, confirmed, result
 from checksum.digest.cell_rows import Side
 from checksum.digest.record_hash import Content
 from checksum.plan.shape import LeftOut, OffsetRange
@@ -19,7 +19,7 @@ from checksum.recheck import lookups
 from checksum.recheck.recheck import Readers, checked_twice
 from fleet.verdicts.vocabulary import Cause
 from tests.checksum.auditing import audited
-from tests.checksum.compare.test_naming import content, partition
+from tests.checksum.compare.test_digest_findings import content, partition
 from tests.checksum.pretend_clusters import PretendReader
 from tests.checksum.pretend_logs import Held, Partition, digest, plan_of
 from tests.checksum.pretend_mirror import Log, Record
@@ -39,7 +39,7 @@ def concluded(audit, known=None, **how):
 
 def test_a_healthy_mirror_matches_wholly():
     found = concluded(audited({"t": [partition(), partition(numbers=range(100, 160))]}))
-    assert (found.status, found.coverage, found.findings, found.expected) == (FINE, 1.0, (), ())
+    assert (found.status, found.coverage, found.findings, found.expected) == (OK, 1.0, (), ())
     for one in found.partitions:
         assert one.records == {V.MATCH: 60, V.UNVERIFIABLE: 0}
         assert (one.source_records, one.target_records, one.offsets, one.verified) == (60, 60, 60, 60)
@@ -50,7 +50,7 @@ def test_each_record_of_the_source_is_in_one_verdict():
     broken = partition(without=[5, 30], after={40: [content(40), content(900)]}, instead={9: changed})
     audit = audited({"t": [broken]}, cells=1, bucket_ms=1000)
     known = audit.read(pinpoint=True)
-    found = concluded(audit, answered(known, [(look_up, Answer.NO) for look_up in known.lookups]))
+    found = concluded(audit, with_answers(known, [(lookup, Answer.NO) for lookup in known.lookups]))
     (one,) = found.partitions
     assert one.records == {
         V.LOST: 2,
@@ -119,15 +119,15 @@ def test_another_order_in_a_log_without_gaps_is_a_finding_even_unread():
     ],
 )
 def test_what_delivery_expects_changes_no_status(one, at_least_once, exactly_once):
-    assert counts(one, exactly_once=False) is at_least_once
-    assert counts(one, exactly_once=True) is exactly_once
+    assert changes_status(one, exactly_once=False) is at_least_once
+    assert changes_status(one, exactly_once=True) is exactly_once
 
 
 def test_what_is_expected_is_told_and_counted():
     audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1)
     found = concluded(audit)
     assert [one.verdict for one in found.expected] == [V.DUPLICATED]
-    assert (found.findings, found.status) == ((), FINE)
+    assert (found.findings, found.status) == ((), OK)
     assert found.partitions[0].records[V.DUPLICATED] == 1
     assert concluded(audit, exactly_once=True).status == FINDING
 
@@ -154,20 +154,20 @@ def test_an_extra_record_that_nobody_looked_up_may_be_a_second_copy(exactly_once
 
 @pytest.mark.parametrize(
     ("held", "status"),
-    [(Answer.COMMITTED, FINE), (Answer.ABORTED, FINE), (Answer.NO, FINDING), (Answer.NOT_KNOWN, INCOMPLETE)],
+    [(Answer.COMMITTED, OK), (Answer.ABORTED, OK), (Answer.NO, FINDING), (Answer.NOT_KNOWN, INCOMPLETE)],
 )
 def test_what_the_source_tells_of_an_extra_record_decides(held, status):
     audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1000)
-    (look_up,) = audit.known.lookups
-    known = answered(audit.known, [(look_up, held)])
+    (lookup,) = audit.known.lookups
+    known = with_answers(audit.known, [(lookup, held)])
     assert known.lookups == ()
-    assert known.findings == (settled(look_up.finding, held),)
+    assert known.findings == (with_answer(lookup.finding, held),)
     assert concluded(audit, known).status == status
 
 
 def test_what_is_left_out_for_good_is_not_covered_and_what_is_merely_new_is():
     audit = audited({"t": [partition()]})
-    for later, status, coverage in ((True, FINE, 1.0), (False, INCOMPLETE, 60 / 100)):
+    for later, status, coverage in ((True, OK, 1.0), (False, INCOMPLETE, 60 / 100)):
         plan = replace(audit.plan, left_out=(LeftOut("t", 1, 40, "why", later=later),))
         found = result(plan, audit.cells, audit.known, exactly_once=False)
         assert (found.status, found.coverage) == (status, pytest.approx(coverage))
@@ -182,7 +182,7 @@ def test_what_is_left_out_and_empty_is_not_told_as_unverified():
 
 def test_nothing_to_compare_is_covered_wholly():
     audit = audited({"t": []})
-    assert (concluded(audit).coverage, concluded(audit).status) == (1.0, FINE)
+    assert (concluded(audit).coverage, concluded(audit).status) == (1.0, OK)
 
 
 def test_what_retention_took_is_counted_once():
@@ -244,7 +244,7 @@ def test_equal_records_in_order_or_not_are_no_second_copies_in_another_look():
 
 def test_an_extra_record_stays_where_the_other_look_had_too_much_to_read(monkeypatch):
     monkeypatch.setattr(lookups, "MOST_RECORDS", 45)
-    monkeypatch.setattr("checksum.recheck.stretches.CHUNK_RECORDS", 10)
+    monkeypatch.setattr("checksum.recheck.record_chunks.CHUNK_RECORDS", 10)
     written = [Record(at, b"k", b"v%d" % at, 10 * at) for at in range(100)]
     by_hand = Record(999, b"k", b"by hand", 500)
     source, target = Log(list(written)), Log([*written[:50], by_hand, *written[50:]])
@@ -277,7 +277,7 @@ def test_an_extra_record_stays_where_the_other_look_had_too_much_to_read(monkeyp
 )
 def test_an_extra_record_is_what_the_source_tells_of_it(held, verdict, aborted):
     extra = finding(V.EXTRA, proof=Proof.DIGESTS)
-    assert settled(extra, held) == replace(extra, verdict=verdict, aborted=aborted, proof=Proof.READING)
+    assert with_answer(extra, held) == replace(extra, verdict=verdict, aborted=aborted, proof=Proof.READING)
 
 
 @pytest.mark.parametrize(
@@ -307,4 +307,4 @@ def test_the_series_and_the_findings_have_the_same_words():
 
 
 def test_known_is_empty_by_default():
-    assert Known(()) == Known((), (), ())
+    assert FlowFindings(()) == FlowFindings((), (), ())

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from checksum.compare.retention import LogStarts
 from checksum.counts.counting import (
     BucketCount,
-    BucketDiffers,
-    Differs,
-    added_up,
-    compared_counts,
+    BucketDifference,
+    Difference,
+    added_rows,
+    compare_counts,
     confirmed,
     differing_only,
 )
@@ -44,7 +44,7 @@ def row(records, *, partition=0, bucket=100, first=0, last=999):
 
 
 def compared(source, target, *, of=None, exactly_once=False, starts=None):
-    return compared_counts(of or plan(), source, target, starts=starts or {}, exactly_once=exactly_once)
+    return compare_counts(of or plan(), source, target, starts=starts or {}, exactly_once=exactly_once)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_how_counts_are_judged(source, target, exactly_once, status, how):
 def test_slices_of_one_bucket_add_up():
     found = compared([row(2, last=3), row(3, first=4)], [row(5)])
     assert found.status == 0
-    assert added_up([row(2, first=1, last=3), row(3, first=4, last=9)]) == {
+    assert added_rows([row(2, first=1, last=3), row(3, first=4, last=9)]) == {
         ("orders", 0, 100): row(5, first=1, last=9)
     }
 
@@ -168,9 +168,9 @@ def test_a_difference_is_a_sentence_with_both_numbers_and_the_time():
         "orders [0]: 1 record missing on B from 1970-01-01T01:40:00.000Z to 1970-01-01T01:41:00.000Z: 1,200 on A,"
         " 1,199 on B"
     )
-    none = BucketDiffers("orders", 0, 100, 12_345, 0)
+    none = BucketDifference("orders", 0, 100, 12_345, 0)
     assert difference_text(none, one.plan, where).endswith("12,345 on A, 0 on B")
-    more = BucketDiffers("orders", 0, 100, 1, 3)
+    more = BucketDifference("orders", 0, 100, 1, 3)
     assert difference_text(more, one.plan, where).endswith("1 on A, 3 on B; duplicates or foreign records")
 
 
@@ -222,5 +222,5 @@ def test_produced_against_mirrored_minute_by_minute():
 
 
 def test_lacking_and_surplus_are_told_apart():
-    assert BucketDiffers("t", 0, 0, 2, 1).how is Differs.LACKING
-    assert BucketDiffers("t", 0, 0, 1, 2).how is Differs.SURPLUS
+    assert BucketDifference("t", 0, 0, 2, 1).how is Difference.LACKING
+    assert BucketDifference("t", 0, 0, 1, 2).how is Difference.SURPLUS

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checksum.digest.cell_rows import Side
-from checksum.digest.coverage import SliceRow, Stamp, foreign, remaining, uncovered
+from checksum.digest.coverage import SliceRow, Stamp, coverage_gap, remaining, stamp_mismatch
 from checksum.plan.pacing import Stretch
 from checksum.plan.places import places_of
 from tests.checksum.plan.test_places import partition, plan, topic
@@ -24,13 +24,13 @@ WHOLE = [read(0, 10, 60), read(0, 0, 5, number_of_partition=1)]
 
 def test_nothing_is_left_of_a_whole_digest():
     assert remaining(PLACES, WHOLE) == []
-    assert uncovered(PLACES, WHOLE) is None
+    assert coverage_gap(PLACES, WHOLE) is None
 
 
 def test_what_no_slice_has_read_is_left_in_order():
     slices = [read(1, 20, 30), read(0, 10, 15), read(2, 55, 60)]
     assert remaining(PLACES, slices) == [Stretch(0, 15, 20), Stretch(0, 30, 55), Stretch(1, 0, 5)]
-    assert uncovered(PLACES, slices) == (
+    assert coverage_gap(PLACES, slices) == (
         "incomplete digest: 35 offsets in 3 ranges are missing, first t-0 from 15 to 19; digest this side "
         "again, it continues where it stopped"
     )
@@ -50,7 +50,7 @@ def test_what_no_slice_has_read_is_left_in_order():
     ],
 )
 def test_slices_that_cannot_be_of_the_plan_are_told(slices, told):
-    assert told in str(uncovered(PLACES, slices))
+    assert told in str(coverage_gap(PLACES, slices))
 
 
 @given(st.sets(st.integers(11, 59)), st.data())
@@ -79,5 +79,5 @@ STAMP = Stamp("a" * 64, 1, Side.SOURCE)
     ],
 )
 def test_a_foreign_digest_is_told(found, told):
-    said = foreign(STAMP, *found)
+    said = stamp_mismatch(STAMP, *found)
     assert said is None if told is None else told in str(said)

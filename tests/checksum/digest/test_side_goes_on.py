@@ -40,4 +40,4 @@ def test_silent_stretches_of_slices_before_are_told_to_be_looked_at():
         pause=None,
     )
     before = next(work.run())
-    assert (before.offsets, before.records, before.silent) == (90, 40, (("orders", 0, 0, 50),))
+    assert (before.offsets, before.records, before.empty_ranges) == (90, 40, (("orders", 0, 0, 50),))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checksum.digest.cell_rows import CellRow, Side
-from checksum.history import rows as book_rows
+from checksum.history import rows as history_rows
 from checksum.history.counts import counts_of_cells
 from checksum.history.entries import Counted, OpenRun, PackedRun, RunRow, VerifiedTo
 from checksum.history.tables import MIGRATIONS
@@ -65,8 +65,8 @@ def store():
 def finish(connection, number, counts, verified):
     run = OpenRun(f"r{number}", "A->B", "", "", "", 0, 0, counts_only=False)
     row = RunRow(run.run, "A->B", "p", "", number, number, 0, False, 1.0, 0, 0, 0)
-    assert book_rows.begin(connection, run, lambda _other: False) is None
-    assert book_rows.finish(
+    assert history_rows.begin(connection, run, lambda _other: False) is None
+    assert history_rows.finish(
         connection,
         PackedRun(row, b""),
         open_as=run.run,
@@ -88,7 +88,7 @@ def test_whatever_runs_count_again_each_record_is_counted_once(data):
         counted = Counter(minute * MINUTE_MS for minute in minutes[mark:end])
         rows = [Counted("t", 0, at_ms, count, 2 * count, mark, "S1") for at_ms, count in counted.items()]
         finish(connection, number, rows, {("t", 0): VerifiedTo("S1", "T1", end, end, 0)} if moves else {})
-        found = book_rows.counts_of(connection, "A->B", "t", since_ms=0, until_ms=1 << 40, limit=1000)
+        found = history_rows.counts_of(connection, "A->B", "t", since_ms=0, until_ms=1 << 40, limit=1000)
         expected = Counter(minute * MINUTE_MS for minute in minutes[:end])
         assert {one.bucket_at_ms: one.source_records for one in found} == dict(expected)
         assert {one.bucket_at_ms: one.target_records for one in found} == {
@@ -102,7 +102,7 @@ def test_what_expired_since_it_was_counted_is_still_told():
     finish(connection, 0, [Counted("t", 0, at * MINUTE_MS, 5, 5, 0, "S1") for at in range(4)], {})
     # The log begins in the third minute now; nothing was verified, so all that it holds is counted again.
     finish(connection, 1, [Counted("t", 0, at * MINUTE_MS, 6, 5, 12, "S1") for at in (2, 3, 4)], {})
-    found = book_rows.counts_of(connection, "A->B", "t", since_ms=0, until_ms=1 << 40, limit=9)
+    found = history_rows.counts_of(connection, "A->B", "t", since_ms=0, until_ms=1 << 40, limit=9)
     assert [one.source_records for one in found] == [5, 5, 6, 6, 6]
 
 
@@ -111,5 +111,5 @@ def test_a_topic_that_was_made_anew_counts_beside_the_old_one():
     for number, topic_id in enumerate(["S1", "S2"]):
         marks = {("t", 0): VerifiedTo(topic_id, "T", 5, 4, 0)}
         finish(connection, number, [Counted("t", 0, 0, 5, 4, 0, topic_id)], marks)
-    (found,) = book_rows.counts_of(connection, "A->B", None, since_ms=0, until_ms=1, limit=10)
+    (found,) = history_rows.counts_of(connection, "A->B", None, since_ms=0, until_ms=1, limit=10)
     assert (found.source_records, found.target_records) == (10, 8)

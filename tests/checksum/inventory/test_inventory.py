@@ -257,7 +257,7 @@ def test_what_many_strangers_follow_is_compared_once_the_mirror_cannot_have_been
 
 
 def test_without_syncs_cuts_are_found_by_time_as_well(monkeypatch):
-    monkeypatch.setattr(cuts, "FAR", 100)
+    monkeypatch.setattr(cuts, "MOST_DISTANCE", 100)
     mirrored = Mirrored()
     mirrored.write(150)
     mirrored.copy(100)
@@ -272,11 +272,11 @@ def test_without_syncs_cuts_are_found_by_time_as_well(monkeypatch):
 
 
 def test_cuts_are_looked_for_where_known_ones_stand_far_apart():
-    assert cuts.looked_for(0, 100_000, []) == []
-    assert cuts.looked_for(0, 300_000, [99_000, 100_000]) == [200_000]
-    assert cuts.looked_for(500_000, 700_001, [100]) == [566_667, 633_334]
-    assert len(cuts.looked_for(0, 10**9, [5])) == cuts.MOST_BY_TIME - 1
-    assert cuts.looked_for(7, 7, []) == []
+    assert cuts.offsets_to_search(0, 100_000, []) == []
+    assert cuts.offsets_to_search(0, 300_000, [99_000, 100_000]) == [200_000]
+    assert cuts.offsets_to_search(500_000, 700_001, [100]) == [566_667, 633_334]
+    assert len(cuts.offsets_to_search(0, 10**9, [5])) == cuts.MOST_BY_TIME - 1
+    assert cuts.offsets_to_search(7, 7, []) == []
 
 
 def test_without_syncs_a_mirror_that_is_behind_is_compared_as_far_as_it_came():

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from checksum.anchors.reading import Side
-from checksum.inventory.waiting import Patience, TargetEnds, wait_for_mirror
+from checksum.inventory.waiting import TargetEnds, WaitPolicy, wait_for_mirror
 from checksum.plan.due import Due
 from tests.checksum.pretend_clusters import PretendReader
 from tests.checksum.pretend_mirror import Mirrored
@@ -52,7 +52,7 @@ class Scene:
         return frozenset(new)
 
     def wait(self, progress=None, *, verified=()):
-        patience = Patience(LONGEST_S, self, self.said.append, self.sleep)
+        wait_policy = WaitPolicy(LONGEST_S, self, self.said.append, self.sleep)
         return asyncio.run(
             wait_for_mirror(
                 PLACES,
@@ -60,7 +60,7 @@ class Scene:
                 self.target,
                 progress=progress or self,
                 verified=dict(verified),
-                patience=patience,
+                wait_policy=wait_policy,
             )
         )
 

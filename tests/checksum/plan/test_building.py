@@ -12,9 +12,9 @@ from checksum.plan.building import (
     TopicFound,
     build_plan,
     bytes_to_read,
+    check_max_bytes,
     chosen_topics,
-    refuse_beyond,
-    without_partners,
+    missing_on_one_side,
 )
 from checksum.plan.plan_text import plan_lines
 from checksum.plan.shape import Anchored, LeftOut, OffsetRange, PartitionPlan, Run
@@ -89,7 +89,7 @@ def test_what_the_configuration_names_wrongly_is_told_by_its_place(patterns):
 def test_what_has_no_partner_is_left_out_with_its_records():
     def left_out(partitions):
         held = {"flow": FLOW, "records": {0: 5, 1: 7, 2: 0}, "beyond": {}}
-        return without_partners("t", "A.t", partitions=partitions, **held)
+        return missing_on_one_side("t", "A.t", partitions=partitions, **held)
 
     assert left_out(3) == []
     assert [(one.partition, one.records) for one in left_out(None)] == [(None, 12)]
@@ -99,7 +99,7 @@ def test_what_has_no_partner_is_left_out_with_its_records():
 def test_what_the_target_holds_beside_the_source_s_partitions_is_left_out_and_what_is_empty_there_is_not():
     def left_out(beyond, partitions=5):
         held = {"flow": FLOW, "records": {0: 5, 1: 7, 2: 0}, "partitions": partitions}
-        return without_partners("t", "A.t", **held, beyond=beyond)
+        return missing_on_one_side("t", "A.t", **held, beyond=beyond)
 
     why = "only in A.t on B: t on A has 3 partitions"
     assert left_out({4: 6, 3: 9}) == [LeftOut("t", 3, 9, why), LeftOut("t", 4, 6, why)]
@@ -128,16 +128,16 @@ def test_excluded_headers_have_one_spelling():
 def test_a_side_that_would_read_too_much_is_refused():
     made = plan(found(), found("bills", record_bytes=10))
     assert bytes_to_read(made) == (210_000, 189_000)
-    refuse_beyond(made, max_bytes=210_000, file="mw.yaml")
+    check_max_bytes(made, max_bytes=210_000, file="mw.yaml")
     sentence = r"^mw.yaml: checksum.max_bytes: the plan of A->B reads about 210 kB of one side, more than max_bytes \(200 kB\); name fewer topics, or"
     with pytest.raises(ConfigurationError, match=sentence):
-        refuse_beyond(made, max_bytes=200_000, file="mw.yaml")
+        check_max_bytes(made, max_bytes=200_000, file="mw.yaml")
 
 
 def test_the_target_counts_as_much_as_the_source():
     made = plan(found(partitions=(partition(0, (0, 10), (0, 1000)),)))
     with pytest.raises(ConfigurationError, match="about 200 kB of one side"):
-        refuse_beyond(made, max_bytes=199_999, file="mw.yaml")
+        check_max_bytes(made, max_bytes=199_999, file="mw.yaml")
 
 
 def test_what_a_plan_says():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.plan.due import Due, left_behind, may_drop_records, not_replicated
+from checksum.plan.due import Due, continued_without, may_drop_records, not_replicated
 from fleet.mm2.handling import Handling
 
 
@@ -27,7 +27,7 @@ def due(*, passed=False, others=False):
 def test_due_records_are_left_behind_only_where_the_mirror_went_on(
     passed, others, leaves_out, target_end, expected
 ):
-    found = left_behind(due(passed=passed, others=others), target_end=target_end, leaves_out=leaves_out)
+    found = continued_without(due(passed=passed, others=others), target_end=target_end, leaves_out=leaves_out)
     assert found is expected
 
 

@@ -7,27 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checksum.plan.pacing import (
-    FREE,
     LEAST_FETCH_BYTES,
     LEAST_SHARE_BYTES,
     MOST_FETCH_BYTES,
     UNKNOWN_RECORD_BYTES,
-    Dues,
-    Measure,
+    UNPACED,
+    RatePacer,
+    SliceLimits,
     Stretch,
     ahead_bytes,
     corrected,
     estimate,
     expected_bytes,
     fetch_bytes,
-    measure,
-    take,
+    next_slice,
+    slice_limits,
 )
 
 SPANS = st.lists(st.integers(1, 2000), min_size=1, max_size=12)
 SIZES = st.lists(st.floats(1, 5_000), min_size=12, max_size=12)
 MEASURES = st.builds(
-    Measure, size_bytes=st.floats(1e5, 1e7), offsets=st.integers(50, 10_000), places=st.integers(1, 14)
+    SliceLimits, size_bytes=st.floats(1e5, 1e7), offsets=st.integers(50, 10_000), places=st.integers(1, 14)
 )
 
 
@@ -40,7 +40,7 @@ def sliced(left, sizes, most):
     found = []
     while left:
         before = sum(one.span for one in left)
-        taken, left = take(left, sizes, most)
+        taken, left = next_slice(left, sizes, most)
         assert sum(one.span for one in left) == before - sum(one.span for one in taken) < before
         found.append(taken)
     return found
@@ -66,39 +66,39 @@ def test_a_slice_holds_no_more_than_it_may_but_one_offset_of_each_place(spans, s
 
 def test_what_a_short_place_leaves_goes_to_the_others():
     left = [Stretch(0, 0, 10), Stretch(1, 0, 1000), Stretch(2, 0, 1000)]
-    taken, rest = take(left, {0: 1.0, 1: 1.0, 2: 1.0}, Measure(210, 1000, 8))
+    taken, rest = next_slice(left, {0: 1.0, 1: 1.0, 2: 1.0}, SliceLimits(210, 1000, 8))
     assert [one.span for one in taken] == [10, 100, 100]
     assert rest == [Stretch(1, 100, 1000), Stretch(2, 100, 1000)]
 
 
 def test_places_beyond_the_most_wait_for_their_turn():
     left = stretches([10, 10, 10])
-    taken, rest = take(left, dict.fromkeys(range(3), 1.0), Measure(1e6, 1000, 2))
+    taken, rest = next_slice(left, dict.fromkeys(range(3), 1.0), SliceLimits(1e6, 1000, 2))
     assert taken == left[:2]
     assert rest == left[2:]
 
 
 def test_a_place_that_is_read_whole_is_not_divided_and_waits_for_its_turn():
     left, sizes = stretches([10, 50, 5, 15, 10, 3]), dict.fromkeys(range(6), 1.0)
-    slices, most = [], Measure(20, 1000, 8)
+    slices, most = [], SliceLimits(20, 1000, 8)
     while left:
-        taken, left = take(left, sizes, most, whole={1, 2, 3, 5})
+        taken, left = next_slice(left, sizes, most, whole={1, 2, 3, 5})
         slices.append([(one.place, one.span) for one in taken])
     assert slices == [[(0, 10)], [(1, 50)], [(2, 5), (3, 15)], [(4, 10)], [(5, 3)]]
 
 
 def test_without_a_rate_slices_are_large():
-    assert measure(None) == FREE
+    assert slice_limits(None) == UNPACED
     assert fetch_bytes(None, places=1) == MOST_FETCH_BYTES
-    assert Dues(None, now_s=0.0).wait_s(1e9, now_s=0.0) == 0.0
+    assert RatePacer(None, now_s=0.0).wait_s(1e9, now_s=0.0) == 0.0
 
 
 @pytest.mark.parametrize(
-    ("rate", "places"), [(1.0, 1), (LEAST_SHARE_BYTES, 10), (LEAST_SHARE_BYTES * 1e6, FREE.places)]
+    ("rate", "places"), [(1.0, 1), (LEAST_SHARE_BYTES, 10), (LEAST_SHARE_BYTES * 1e6, UNPACED.places)]
 )
 def test_a_low_rate_reads_few_places_at_a_time(rate, places):
     # Kafka hands out whole batches: a share of a few bytes of each of many places would read far more.
-    assert measure(rate).places == places
+    assert slice_limits(rate).places == places
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_low_rate_reads_few_places_at_a_time(rate, places):
 )
 def test_a_fetch_is_little_of_a_place_s_share_of_a_slice(rate, places, size):
     assert fetch_bytes(rate, places=places) == size
-    assert ahead_bytes(rate, places=places) == 2 * min(places, measure(rate).places) * size
+    assert ahead_bytes(rate, places=places) == 2 * min(places, slice_limits(rate).places) * size
 
 
 class Reader:
@@ -123,7 +123,7 @@ class Reader:
         self.now_s = 5.0
         self.read = []  # (from, until, bytes)
         self._speeds = speeds
-        self._dues = Dues(max_rate, now_s=self.now_s)
+        self._dues = RatePacer(max_rate, now_s=self.now_s)
 
     def take(self, size_bytes, expected):
         self.now_s += self._dues.wait_s(expected, now_s=self.now_s)
@@ -150,9 +150,9 @@ class Reader:
 def test_the_rate_is_kept_over_any_time(spans, sizes_of_records, rate, speeds, window):
     truly, guessed = zip(*sizes_of_records, strict=True)
     reader, left, sizes = Reader(speeds, rate), stretches(spans), dict(enumerate(guessed))
-    most = measure(rate)
+    most = slice_limits(rate)
     while left:
-        taken, left = take(left, sizes, most)
+        taken, left = next_slice(left, sizes, most)
         reader.take(sum(piece.span * truly[piece.place] for piece in taken), expected_bytes(taken, sizes))
         for piece in taken:
             size = piece.span * truly[piece.place]
@@ -167,14 +167,14 @@ def test_what_is_expected_rightly_is_never_ahead_of_the_rate(spans, sizes_of_rec
     reader, left, sizes = Reader(speeds, rate), stretches(spans), dict(enumerate(sizes_of_records))
     begun_s = reader.now_s
     while left:
-        taken, left = take(left, sizes, measure(rate))
+        taken, left = next_slice(left, sizes, slice_limits(rate))
         reader.take(expected_bytes(taken, sizes), expected_bytes(taken, sizes))
         read = sum(size for _, _, size in reader.read)
         assert read <= rate * (reader.now_s - begun_s) * (1 + 1e-6)
 
 
 def test_time_that_passes_unused_is_saved_up_for_one_slice_only():
-    dues = Dues(100.0, now_s=0.0)
+    dues = RatePacer(100.0, now_s=0.0)
     assert dues.wait_s(1000, now_s=0.0) == 10
     dues.pay(3000)  # three times what was expected
     assert dues.wait_s(1000, now_s=10.0) == 30

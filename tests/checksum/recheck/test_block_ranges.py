@@ -8,7 +8,7 @@ from functools import reduce
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checksum.compare.decode import Differing, PartitionCells
+from checksum.compare.differing_cells import Differing, PartitionCells
 from checksum.compare.findings import ReadAgain, Single
 from checksum.digest.cell_rows import CellKey, CellRow, Planned, Side
 from checksum.plan.shape import OffsetRange, PartitionPlan, TopicPlan

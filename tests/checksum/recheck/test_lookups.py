@@ -116,7 +116,7 @@ def test_what_retention_may_have_taken_is_not_known(at, timed, answer):
 
 def test_how_much_is_read_is_bounded(monkeypatch):
     monkeypatch.setattr(lookups, "MOST_RECORDS", 25)
-    monkeypatch.setattr("checksum.recheck.stretches.CHUNK_RECORDS", 10)
+    monkeypatch.setattr("checksum.recheck.record_chunks.CHUNK_RECORDS", 10)
     answer, read = held(asked(10), log())
     assert (answer, read) == (LookupAnswer.NOT_KNOWN, 30)
 
@@ -148,7 +148,7 @@ class CountingReader(PretendReader):
 def test_what_is_beyond_the_bound_of_a_look_is_not_known_and_not_read(monkeypatch):
     monkeypatch.setattr(lookups, "MOST_IN_ALL", 30)
     monkeypatch.setattr(lookups, "ASKING_COSTS", 0)
-    monkeypatch.setattr("checksum.recheck.stretches.CHUNK_RECORDS", 10)
+    monkeypatch.setattr("checksum.recheck.record_chunks.CHUNK_RECORDS", 10)
     reader = CountingReader({("t", 0): log()})
     answers = Lookups(planned(), everything=reader, committed=reader)
     # From 65 on: 30 records, then no more.
@@ -162,7 +162,7 @@ def test_what_is_beyond_the_bound_of_a_look_is_not_known_and_not_read(monkeypatc
 def test_what_was_looked_for_everywhere_is_known_where_others_are_beyond_the_bound(monkeypatch):
     monkeypatch.setattr(lookups, "MOST_IN_ALL", 5)
     monkeypatch.setattr(lookups, "ASKING_COSTS", 0)
-    monkeypatch.setattr("checksum.recheck.stretches.CHUNK_RECORDS", 5)
+    monkeypatch.setattr("checksum.recheck.record_chunks.CHUNK_RECORDS", 5)
     reader = PretendReader({("t", 0): log(60)})
     answers = Lookups(planned(), everything=reader, committed=reader)
     first, last = (asked(at, offsets=OffsetRange(at, 60), value=b"other") for at in (40, 50))
@@ -176,7 +176,7 @@ def test_what_was_looked_for_everywhere_is_known_where_others_are_beyond_the_bou
 
 def test_to_ask_counts_as_reading(monkeypatch):
     monkeypatch.setattr(lookups, "MOST_IN_ALL", 3 * lookups.ASKING_COSTS)
-    monkeypatch.setattr("checksum.recheck.sweeps.NEAR", 1)
+    monkeypatch.setattr("checksum.recheck.lookup_scan.NEAR", 1)
     reader = CountingReader({("t", 0): log()})
     wanted = [asked(at, offsets=OffsetRange(at, at + 1)) for at in (40, 43, 46, 49)]
     answers = Lookups(planned(), everything=reader, committed=PretendReader(reader.logs)).answers(wanted)
@@ -186,7 +186,7 @@ def test_to_ask_counts_as_reading(monkeypatch):
 
 def test_a_stretch_that_is_too_long_takes_nothing_from_others(monkeypatch):
     monkeypatch.setattr(lookups, "MOST_RECORDS", 10)
-    monkeypatch.setattr("checksum.recheck.stretches.CHUNK_RECORDS", 5)
+    monkeypatch.setattr("checksum.recheck.record_chunks.CHUNK_RECORDS", 5)
     early, late = asked(1, value=b"other"), asked(38, value=b"other")
     reader = PretendReader({("t", 0): log(60)})
     # Of the early one 10 records are read, of the late one the two that are left before what was compared.
@@ -291,9 +291,9 @@ def asked_together(draw):
 def test_together_they_are_answered_as_each_by_itself(case, chunk, near, places_at_once, times):
     plan, logs, views, questions = case
     with (
-        patch("checksum.recheck.stretches.CHUNK_RECORDS", chunk),
-        patch("checksum.recheck.sweeps.CHUNK_RECORDS", chunk),
-        patch("checksum.recheck.sweeps.NEAR", near),
+        patch("checksum.recheck.record_chunks.CHUNK_RECORDS", chunk),
+        patch("checksum.recheck.lookup_scan.CHUNK_RECORDS", chunk),
+        patch("checksum.recheck.lookup_scan.NEAR", near),
         patch.object(lookups, "PLACES_AT_ONCE", places_at_once),
         patch.object(lookups, "MOST_TIMES", times),
     ):

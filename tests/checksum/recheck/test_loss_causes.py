@@ -9,7 +9,7 @@ from checksum.compare.findings import Finding, Proof, RecordVerdict, cause_of
 from checksum.plan.shape import OffsetRange
 from checksum.recheck import loss_evidence
 from checksum.recheck.loss_causes import SENT_BYTES, limits_of, with_causes
-from checksum.recheck.loss_evidence import explained, sizes_of
+from checksum.recheck.loss_evidence import sizes_of, with_loss_causes
 from fleet.errors import RefusedError, UnavailableError
 from fleet.mm2.handling import Handling
 from fleet.verdicts.flow import Flow
@@ -144,7 +144,7 @@ SKIPS = flow(skips_failed=True, compresses=False)
 
 
 async def test_both_clusters_are_asked():
-    found = await explained([lost(0)], SKIPS, PLAN, sides({"max.message.bytes": "1000"}))
+    found = await with_loss_causes([lost(0)], SKIPS, PLAN, sides({"max.message.bytes": "1000"}))
     assert [one.cause for one in found] == [Cause.RECORD_REJECTED]
 
 
@@ -154,9 +154,9 @@ async def test_without_the_right_to_ask_what_is_known_stands():
             raise RefusedError(f"{name} may not be described")
 
     asked = sides({"max.message.bytes": "1000"}, Refusing)
-    assert await explained([lost(0)], SKIPS, PLAN, asked) == (lost(0),)
+    assert await with_loss_causes([lost(0)], SKIPS, PLAN, asked) == (lost(0),)
     known = replace(SKIPS, handling=replace(SKIPS.handling, max_request_bytes=500))
-    found = await explained([lost(0)], known, PLAN, asked)
+    found = await with_loss_causes([lost(0)], known, PLAN, asked)
     assert [one.cause for one in found] == [Cause.RECORD_REJECTED]
 
 
@@ -167,4 +167,4 @@ async def test_a_source_that_does_not_answer_takes_no_finding_away():
         raise UnavailableError("no answer")
 
     asked.readers.source.pick = pick
-    assert await explained([lost(0)], SKIPS, PLAN, asked) == (lost(0),)
+    assert await with_loss_causes([lost(0)], SKIPS, PLAN, asked) == (lost(0),)

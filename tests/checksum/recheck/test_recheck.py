@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from checksum.compare.comparison import compared
+from checksum.compare.digest_findings import compared
 from checksum.compare.findings import Proof, ReadAgain, RecordVerdict
 from checksum.compare.retention import Unverified
 from checksum.compare.verdicts import INCOMPLETE, result
@@ -225,8 +225,8 @@ def test_what_was_taken_before_and_after_the_digests_is_told_as_one():
     first, later = (
         Unverified("t", 0, OffsetRange(*offsets), why) for offsets, why in (((0, 20), "a"), ((15, 40), "b"))
     )
-    assert recheck._widest([first, later]) == (Unverified("t", 0, OffsetRange(0, 40), "b"),)
-    assert recheck._widest([later, first]) == (Unverified("t", 0, OffsetRange(0, 40), "b"),)
+    assert recheck._joined_by_partition([first, later]) == (Unverified("t", 0, OffsetRange(0, 40), "b"),)
+    assert recheck._joined_by_partition([later, first]) == (Unverified("t", 0, OffsetRange(0, 40), "b"),)
 
 
 def test_log_starts_are_those_of_both_sides_by_the_source_s_name():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.compare.comparison import compared
-from checksum.compare.verdicts import FINDING, FINE, INCOMPLETE, result
+from checksum.compare.digest_findings import compared
+from checksum.compare.verdicts import FINDING, INCOMPLETE, OK, result
 from checksum.digest.cell_rows import Side
 from checksum.digest.record_hash import Content
 from checksum.recheck import rewritten_keys
@@ -83,7 +83,7 @@ def test_what_a_record_behind_replaced_may_lack_on_either_side(sides):
     story = Story()
     for side in sides:
         compact(getattr(story.mirror, side))
-    assert story.told == (FINE, [])
+    assert story.told == (OK, [])
 
 
 @pytest.mark.parametrize("compacting", [False, True])
@@ -112,10 +112,10 @@ def test_a_record_behind_on_the_other_side_alone_explains_nothing():
 
 
 @pytest.mark.parametrize("name", ["MOST_RECORDS", "MOST_IN_ALL"])
-@pytest.mark.parametrize(("most", "told"), [(5, (FINE, [])), (4, (INCOMPLETE, [])), (0, (INCOMPLETE, []))])
+@pytest.mark.parametrize(("most", "told"), [(5, (OK, [])), (4, (INCOMPLETE, [])), (0, (INCOMPLETE, []))])
 def test_where_too_much_would_have_to_be_read_it_is_not_known(monkeypatch, name, most, told):
     monkeypatch.setattr(rewritten_keys, name, most)
-    monkeypatch.setattr("checksum.recheck.stretches.CHUNK_RECORDS", 1)
+    monkeypatch.setattr("checksum.recheck.record_chunks.CHUNK_RECORDS", 1)
     story = Story()
     compact(story.mirror.target)
     assert story.told == told

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checksum.report.facts import picture_of
 from checksum.report.markup import share_text, text
 from checksum.report.page import render
-from checksum.report.picture import Kind
-from checksum.report.reading import runs_of
+from checksum.report.parsed_runs import runs_of
+from checksum.report.timeline import Kind, timeline_of
 from tests.checksum.reported import (
     at,
     bucket,
@@ -35,10 +34,10 @@ def page(found, sheet="body{}"):
 
 
 def kinds(found):
-    """Return what the picture shows of each row: the place, and each kind in the order of columns."""
+    """Return what the timeline shows of each row: the place, and each kind in the order of columns."""
     (run,) = runs_of(found)
-    picture = picture_of(run)
-    return {row.place: "".join(str(int(kind)) for kind in row.kinds) for row in picture.rows}
+    timeline = timeline_of(run)
+    return {row.place: "".join(str(int(kind)) for kind in row.kinds) for row in timeline.rows}
 
 
 @pytest.mark.parametrize(

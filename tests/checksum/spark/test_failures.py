@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.spark.failures import folder_failure, java_cause, launch_failure, reading_failure, words_of
+from checksum.spark.failures import failure_text, folder_failure, java_cause, launch_failure, reading_failure
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 
 ENDED_BY_MASTER = (
@@ -283,9 +283,9 @@ NO_SOCKET = (
         "Error while receiving",
         "Error while sending or receiving",
         NO_SOCKET,
-        words_of(EOFError()),
-        words_of(ConnectionResetError(104, "Connection reset by peer")),
-        words_of(BrokenPipeError(32, "Broken pipe")),
+        failure_text(EOFError()),
+        failure_text(ConnectionResetError(104, "Connection reset by peer")),
+        failure_text(BrokenPipeError(32, "Broken pipe")),
     ],
 )
 def test_an_end_of_java_is_not_blamed_on_the_cluster(said):

@@ -38,7 +38,7 @@ def java(failing=None):
 
 def test_spark_logs_no_warning_of_groups():
     (jvm, told), context = java(), Context()
-    module._quieten(jvm, context)
+    module._reduce_logging(jvm, context)
     assert context.level == "WARN"
     assert told == {"org.apache.spark.sql.kafka010.KafkaSourceProvider": "error"}
 
@@ -46,9 +46,9 @@ def test_spark_logs_no_warning_of_groups():
 @pytest.mark.parametrize("failing", [Py4JError("gone"), TypeError("'JavaPackage' object is not callable")])
 def test_another_logging_than_spark_s_own_ends_no_run(failing):
     context = Context()
-    module._quieten(java(failing)[0], context)
+    module._reduce_logging(java(failing)[0], context)
     context = Context(Py4JError("no log4j-core"))
-    module._quieten(java()[0], context)
+    module._reduce_logging(java()[0], context)
     assert context._accumulatorServer.handle_error(None, None) is None
 
 

@@ -38,7 +38,7 @@ class StoppedError(Exception):
 
 class Scene:
     def __init__(self, store):
-        self.book = ChecksumHistory(store)
+        self.history = ChecksumHistory(store)
         self.store = store
         self.clock = FakeClock(wall_s=NOW_AT)
         self.said = {}
@@ -48,12 +48,12 @@ class Scene:
         reporter = SimpleNamespace(
             problem=self.said.__setitem__, settled=lambda where: self.said.pop(where, None)
         )
-        return ChecksumFollowing(self.book, flows, keep_s=keep_s, clock=self.clock, reporter=reporter)
+        return ChecksumFollowing(self.history, flows, keep_s=keep_s, clock=self.clock, reporter=reporter)
 
     async def keep(self, *documents):
         """Write runs as another process on the same store does."""
         for document in documents:
-            await self.book.take(packed_run(document), now_ms=int(self.clock.wall_s() * 1000))
+            await self.history.take(packed_run(document), now_ms=int(self.clock.wall_s() * 1000))
 
     async def tell(self, *documents):
         new = [await self.following.take(read_run(one), packed_run(one)) for one in documents]
@@ -139,8 +139,8 @@ async def test_a_run_of_the_store_that_ended_while_the_clock_was_ahead_is_not_th
     scene.clock.began_wall_s -= DAYS_AHEAD
     await scene.following.look()
     assert scene.following.evidence("A->B").ended_at == NOW_AT
-    reads, read = [], scene.book.run
-    scene.book.run = lambda run: reads.append(run) or read(run)
+    reads, read = [], scene.history.run
+    scene.history.run = lambda run: reads.append(run) or read(run)
     scene.clock.began_wall_s += 3600
     await scene.following.look()
     assert reads == []
@@ -281,7 +281,7 @@ async def test_a_run_that_cannot_be_read_is_reported_and_leaves_the_others(scene
         == "one run in the store cannot be read, for example odd: records: must be an object"
     )
     reads = []
-    scene.book.run = reads.append
+    scene.history.run = reads.append
     await scene.following.look()
     assert reads == []
     assert WHERE_RUNS in scene.said
@@ -290,10 +290,10 @@ async def test_a_run_that_cannot_be_read_is_reported_and_leaves_the_others(scene
 async def test_what_the_store_forgot_is_gone(scene):
     await scene.keep(run("r1", findings=[finding()]), run("r2", ended_at=ENDED_AT + 50))
     await scene.following.look()
-    await scene.book.forget(int((ENDED_AT + 10) * 1000))
+    await scene.history.forget(int((ENDED_AT + 10) * 1000))
     await scene.following.look()
     assert scene.runs() == ["r2"]
-    await scene.book.forget(int((ENDED_AT + 100) * 1000))
+    await scene.history.forget(int((ENDED_AT + 100) * 1000))
     await scene.following.look()
     assert scene.following.audits == {}
 
@@ -350,10 +350,10 @@ async def test_flows_that_go_are_forgotten_and_those_that_change_stand_until_the
 
 
 async def test_counts_are_those_of_the_store(scene):
-    begun = await scene.book.begin("A->B", who="", now_ms=1, counts_only=False)
+    begun = await scene.history.begin("A->B", who="", now_ms=1, counts_only=False)
     rows = [Counted("orders", 0, at_ms, 5, 4) for at_ms in (0, 900_000)]
     document = run(begun)
-    await scene.book.finish(begun, now_ms=2, status=0, document=document, verified={}, counts=rows)
+    await scene.history.finish(begun, now_ms=2, status=0, document=document, verified={}, counts=rows)
     found = await scene.following.counts("A->B", "orders", since_ms=1, until_ms=900_001, limit=9)
     assert [(one.bucket_at_ms, one.source_records, one.target_records) for one in found] == [(900_000, 5, 4)]
 

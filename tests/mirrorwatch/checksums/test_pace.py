@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from checksum.plan.pacing import FREE
+from checksum.plan.pacing import UNPACED
 from mirrorwatch.checksums.pace import Pace, SliceTasks, StageTasks, progress_text, share_read
 
 S = 1_000_000_000
@@ -20,7 +20,7 @@ class At:
     of_partitions: int = 0
     records: int = 0
     size_bytes: int = 0
-    silent: tuple = ()
+    empty_ranges: tuple = ()
 
 
 def test_before_anything_is_known_nothing_is_told():
@@ -52,8 +52,8 @@ def test_within_a_slice_the_tasks_tell():
 
 def test_the_first_slice_is_as_large_as_slices_are():
     pace = Pace(0)
-    pace.at(At(0, of_offsets=10 * FREE.offsets), 0)
-    assert pace.look([StageTasks(1, 2, 1)]) == FREE.offsets / 2
+    pace.at(At(0, of_offsets=10 * UNPACED.offsets), 0)
+    assert pace.look([StageTasks(1, 2, 1)]) == UNPACED.offsets / 2
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def test_headers_twice_end_it(stage):
 
 def test_what_spark_found_silent_is_looked_at(stage):
     found = stage({("orders", 0): mirrored()})
-    found.digests_made.silent = (("orders", 0, 40, 60),)
+    found.digests_made.empty_ranges = (("orders", 0, 40, 60),)
     with pytest.raises(
         UnavailableError, match=r"Spark returned no record of orders-0 from 40 to 59, .* at 40"
     ):
@@ -235,7 +235,7 @@ def test_what_spark_found_silent_is_looked_at(stage):
     quiet = stage({("orders", 0): mirrored()})
     quiet.clusters.mirrors["orders", 0].source.records[40:60] = [MARKER] * 20
     quiet.clusters.mirrors["orders", 0].target.records[40:60] = [MARKER] * 20
-    quiet.digests_made.silent = (("orders", 0, 40, 60),)
+    quiet.digests_made.empty_ranges = (("orders", 0, 40, 60),)
     assert run(quiet) == 0
 
 

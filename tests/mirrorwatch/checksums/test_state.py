@@ -11,7 +11,7 @@ from sqlite3 import connect
 import pytest
 
 from checksum.digest.cell_rows import Side
-from checksum.history import rows as book_rows
+from checksum.history import rows as history_rows
 from checksum.history.history import ChecksumHistory
 from checksum.plan.file import read_plan
 from fleet.errors import ConfigurationError, UnavailableError
@@ -148,8 +148,8 @@ def test_a_run_gives_signs_of_life_while_it_works(stage, tmp_path, monkeypatch):
     monkeypatch.setattr(checksum_state, "HEART_S", 0.001)
     beaten = threading.Event()
 
-    async def beat(book, run, now_ms, *, plan=None):
-        told = await whole(book, run, now_ms + 1000, plan=plan)
+    async def beat(history, run, now_ms, *, plan=None):
+        told = await whole(history, run, now_ms + 1000, plan=plan)
         beaten.set()
         return told
 
@@ -157,8 +157,8 @@ def test_a_run_gives_signs_of_life_while_it_works(stage, tmp_path, monkeypatch):
     monkeypatch.setattr(ChecksumHistory, "send_heartbeat", beat)
     found = stage()
 
-    async def ask(book):
-        return await book._store.read(partial(book_rows.open_runs, flow="A->B"))
+    async def ask(history):
+        return await history._store.read(partial(history_rows.open_runs, flow="A->B"))
 
     with state_for(found.session) as state:
         state.begin(found.session.flow("A:B"))
@@ -278,7 +278,7 @@ def _raise(error):
 
 def test_a_digest_that_lacks_what_the_log_holds_is_not_gone_on_with(stage, tmp_path):
     found = stage()
-    found.digests_made.silent = (("orders", 0, 40, 60),)
+    found.digests_made.empty_ranges = (("orders", 0, 40, 60),)
     with pytest.raises(UnavailableError, match="Spark returned no record of orders-0 from 40 to 59"):
         run(found)
     assert folders(tmp_path) == []
@@ -365,8 +365,8 @@ def test_counts_of_both_sides_are_kept_by_bucket(stage, tmp_path):
     grow(one, 100)
     run(stage({("orders", 0): one}))
 
-    async def ask(book):
-        return await book.counts("A->B", "orders", since_ms=0, until_ms=1 << 50, limit=99)
+    async def ask(history):
+        return await history.counts("A->B", "orders", since_ms=0, until_ms=1 << 50, limit=99)
 
     rows = book_of(tmp_path, ask)
     assert (sum(row.source_records for row in rows), sum(row.target_records for row in rows)) == (300, 299)
@@ -390,11 +390,11 @@ def test_the_last_finding_is_named_however_many_counts_came_since(stage, tmp_pat
     one = lossy()
     assert run(stage({("orders", 0): one})) == 1
 
-    async def count(book):
+    async def count(history):
         for number in range(60):
-            begun = await book.begin("A->B", who="w", now_ms=number, counts_only=True)
+            begun = await history.begin("A->B", who="w", now_ms=number, counts_only=True)
             document = documents_of_a_count(begun)
-            await book.finish(begun, now_ms=1, status=0, document=document, verified={}, counts=())
+            await history.finish(begun, now_ms=1, status=0, document=document, verified={}, counts=())
 
     book_of(tmp_path, count)
     again = stage({("orders", 0): one})

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from checksum.anchors.pairs import Pair
-from checksum.plan import planning
-from checksum.plan.planning import Before, plan_flow
+from checksum.plan import flow_plan
+from checksum.plan.flow_plan import Before, plan_flow
 from lagmon.syncs.id_tables import SeenId, write_ids
 from lagmon.syncs.queue import WaitingSync
 from lagmon.syncs.tables import cursor_of, write_syncs
@@ -109,7 +109,7 @@ def test_what_the_service_keeps_while_a_plan_is_made_leaves_all_cuts(stored, tmp
         stored.keep(syncs[-3:])
         return SimpleNamespace(of=lambda *_place: one.pairs[since:])
 
-    monkeypatch.setattr(planning, "read_sync_topic", read_sync_topic)
+    monkeypatch.setattr(flow_plan, "read_sync_topic", read_sync_topic)
     made, partition = planned(stage, kept)
     assert len(partition.segments) == len(one.pairs) > 20
     assert made.plan.left_out == ()
@@ -142,7 +142,7 @@ def test_the_topic_of_syncs_is_read_behind_what_is_kept(stored, tmp_path, monkey
         asked.append(since)
         return SimpleNamespace(of=lambda *_place: pairs[since:])
 
-    monkeypatch.setattr(planning, "read_sync_topic", read_sync_topic)
+    monkeypatch.setattr(flow_plan, "read_sync_topic", read_sync_topic)
     (flow,) = stage.config.topology.flows
     made = asyncio.run(
         plan_flow(
@@ -191,7 +191,7 @@ def test_where_no_topic_has_an_id_one_that_ends_before_what_was_kept_is_another(
             return SimpleNamespace(of=lambda *_place: pairs[-3 + since :], until=3)
         return SimpleNamespace(of=lambda *_place: pairs[since:], until=len(pairs))
 
-    monkeypatch.setattr(planning, "read_sync_topic", read_sync_topic)
+    monkeypatch.setattr(flow_plan, "read_sync_topic", read_sync_topic)
     _, partition = planned(stage, kept)
     assert asked == ([5, 0] if made_anew else [5])
     assert (partition.source.first, partition.source.until) == (0, 100)

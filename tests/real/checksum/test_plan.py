@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Producer
 
 from checksum.anchors.sync_topic import read_sync_topic
-from checksum.inventory.inventory import Cluster, Known, make_plan
+from checksum.inventory.inventory import Cluster, EarlierState, make_plan
 from checksum.plan.building import PlanRules, isolations
 from checksum.plan.facts import Verified
 from checksum.plan.shape import READ_COMMITTED, Anchored, OffsetRange
@@ -108,7 +108,7 @@ class Stage:
 
     def plan(self, *, known=None, flow=None):
         flow = flow or self.flow
-        known = known or Known(self.syncs().of)
+        known = known or EarlierState(self.syncs().of)
 
         async def plan():
             sides = []
@@ -191,11 +191,11 @@ def test_everything_is_compared_with_markers_and_aborted_records_and_then_what_i
         )
         for one in partitions
     }
-    known = Known(stage.syncs().of, ended)
+    known = EarlierState(stage.syncs().of, ended)
     assert (stage.plan(known=known).topics, stage.plan(known=known).left_out) == ((), ())
     stage.write(300)
     stage.wait_copied()
-    again = stage.plan(known=Known(stage.syncs().of, ended))
+    again = stage.plan(known=EarlierState(stage.syncs().of, ended))
     for one in stage.check(again):
         assert one.source.first == ended[stage.topic, one.partition].source_until
     assert again.left_out == ()
@@ -218,7 +218,7 @@ def test_what_either_log_has_lost_is_left_out_and_the_rest_is_compared(stage):
     syncs = stage.syncs()
     topics.delete_records(stage.client["A"], stage.topic, before={0: 40})
     topics.delete_records(stage.client["B"], stage.remote, before={1: 120})
-    plan = stage.plan(known=Known(syncs.of))
+    plan = stage.plan(known=EarlierState(syncs.of))
     found = spans(stage, stage.check(plan))
     # By equal records at equal times, so that no record which both logs hold is left out.
     assert found == {0: (40, 300, 300), 1: (120, 300, 300)}
@@ -229,7 +229,7 @@ def test_without_any_sync_it_is_found_by_time(stage):
     stage.write(400)
     stage.wait_copied(syncs=False)
     topics.delete_records(stage.client["A"], stage.topic, before={0: 30, 1: 30})
-    plan = stage.plan(known=Known(lambda *_: ()))
+    plan = stage.plan(known=EarlierState(lambda *_: ()))
     partitions = stage.check(plan)
     assert spans(stage, partitions) == {0: (30, 200, 200), 1: (30, 200, 200)}
     assert {one.anchored for one in partitions} == {Anchored.TIMESTAMPS}
@@ -272,7 +272,7 @@ def test_a_source_that_was_made_anew_is_not_taken_for_the_old_one(stage):
         every_s=0.5,
     )
     syncs = stage.syncs(ended={place: one.source_until for place, one in ended.items()})
-    plan = stage.plan(known=Known(syncs.of, ended))
+    plan = stage.plan(known=EarlierState(syncs.of, ended))
     assert plan.left_out == ()
     for one in plan.topics[0].partitions:
         assert (one.source.first, one.target.first) == (0, 150)

@@ -12,10 +12,10 @@ from checksum.compare.findings import RecordVerdict, cause_of
 from checksum.digest.cell_rows import Side, joined
 from checksum.digest.record_hash import Content
 from checksum.inventory.connections import Wire
-from checksum.inventory.waiting import Patience
+from checksum.inventory.waiting import WaitPolicy
 from checksum.plan.building import PlanRules
-from checksum.plan.planning import plan_flow
-from checksum.run import conclude
+from checksum.plan.flow_plan import plan_flow
+from checksum.run import compare_and_recheck
 from deploy.local import topics
 from fleet.mm2.handling import Handling
 from fleet.verdicts.flow import Flow
@@ -53,13 +53,13 @@ def audited(stage):
             rules=PlanRules(),
             equal_offsets=False,
             clock=SystemClock(),
-            patience=Patience(WAIT_S, SystemClock()),
+            wait_policy=WaitPolicy(WAIT_S, SystemClock()),
         )
         return made.plan
 
     plan = asyncio.run(planned())
     cells = {side: joined(rows(stage, plan, side)).values() for side in Side}
-    return asyncio.run(conclude(stage.flow, plan, cells, connects, pause=lambda _: None))
+    return asyncio.run(compare_and_recheck(stage.flow, plan, cells, connects, pause=lambda _: None))
 
 
 def rows(stage, plan, side):

@@ -255,9 +255,9 @@ def test_of_what_is_owed_one_document_is_read_at_a_time(stage, told, monkeypatch
     came = []
     read = ChecksumHistory.run_to_report
 
-    async def reading(book, asked):
+    async def reading(history, asked):
         came.append("read")
-        return await read(book, asked)
+        return await read(history, asked)
 
     async def tell(_url, _document, _environ):
         came.append("told")

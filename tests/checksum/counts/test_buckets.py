@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from checksum.compare.retention import Unverified
-from checksum.counts import drawing as count_drawing
-from checksum.counts.drawing import Drawn, drawn_document, drawn_of_cells
+from checksum.counts import buckets as count_drawing
+from checksum.counts.buckets import BucketRow, rows_document, rows_of_cells
 from checksum.digest.cell_rows import Side
 from checksum.digest.record_hash import Content
 from checksum.plan.shape import OffsetRange
@@ -36,7 +36,7 @@ def test_a_bucket_is_not_verified_where_it_holds_an_offset_that_was_not(first, u
     plan = plan_of(topics, bucket_ms=BUCKET_MS)
     cells = {side: digest(topics, plan, side).values() for side in Side}
     gone = Unverified("orders", 0, OffsetRange(first, until), "why")
-    found = drawn_of_cells(plan, cells, result(gone))
+    found = rows_of_cells(plan, cells, result(gone))
     assert {one.bucket for one in found if one.unverified} == buckets
     assert sorted((one.bucket, one.source_records, one.target_records) for one in found) == [
         (0, 4, 4), (1, 4, 4), (2, 4, 4), (3, 4, 4), (4, 4, 3),
@@ -49,20 +49,22 @@ def test_offsets_that_were_not_verified_are_the_source_s():
     plan = plan_of(topics, bucket_ms=BUCKET_MS)
     cells = {side: digest(topics, plan, side).values() for side in Side}
     gone = Unverified("orders", 0, OffsetRange(10, 13), "why")
-    assert not any(one.unverified for one in drawn_of_cells(plan, cells, result(gone)))
+    assert not any(one.unverified for one in rows_of_cells(plan, cells, result(gone)))
 
 
 def test_buckets_that_are_no_times_are_not_drawn():
     topics = logs()
     plan = plan_of(topics, bucket_ms=BUCKET_MS, timestamps=False)
     cells = {side: digest(topics, plan, side).values() for side in Side}
-    assert drawn_of_cells(plan, cells, result()) == []
+    assert rows_of_cells(plan, cells, result()) == []
 
 
 def test_many_buckets_are_joined_until_there_are_few_enough(monkeypatch):
     monkeypatch.setattr(count_drawing, "MOST_ROWS", 10)
-    rows = [Drawn("orders", part, bucket, 2, 1, bucket == 33) for part in range(2) for bucket in range(36)]
-    found = drawn_document(rows, bucket_ms=1000)
+    rows = [
+        BucketRow("orders", part, bucket, 2, 1, bucket == 33) for part in range(2) for bucket in range(36)
+    ]
+    found = rows_document(rows, bucket_ms=1000)
     assert found["bucket_ms"] == 8000
     assert found["count"] == len(found["shown"]) == 10
     assert sum(one["source_records"] for one in found["shown"]) == 144
@@ -74,7 +76,7 @@ def test_many_buckets_are_joined_until_there_are_few_enough(monkeypatch):
 
 def test_of_too_many_partitions_those_stay_that_differ(monkeypatch):
     monkeypatch.setattr(count_drawing, "MOST_ROWS", 3)
-    rows = [Drawn("orders", part, 0, 5, 4 if part in (7, 11) else 5) for part in range(20)]
-    found = drawn_document(rows, bucket_ms=1000)
+    rows = [BucketRow("orders", part, 0, 5, 4 if part in (7, 11) else 5) for part in range(20)]
+    found = rows_document(rows, bucket_ms=1000)
     assert found["count"] == 20
     assert [one["partition"] for one in found["shown"]] == [0, 7, 11]

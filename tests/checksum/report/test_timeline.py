@@ -1,4 +1,4 @@
-"""The picture shows the worst of what each cell stands for, in bounded rows and columns."""
+"""The timeline shows the worst of what each cell stands for, in bounded rows and columns."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checksum.report.picture import (
+from checksum.report.timeline import (
     MOST_COLUMNS,
     MOST_ROWS,
     MOST_TOPIC_ROWS,
     Cell,
     Kind,
     axis_of,
-    laid_out,
+    make_timeline,
 )
 
 HOUR_MS = 3_600_000
@@ -25,7 +25,7 @@ def cell(topic="orders", partition=0, at_ms=0, kind=Kind.EQUAL, records=10):
 
 
 def drawn(cells, *, whole=None, left_out=(), bucket_ms=QUARTER_MS):
-    return laid_out(cells, whole=whole or {}, left_out=left_out, bucket_ms=bucket_ms)
+    return make_timeline(cells, whole=whole or {}, left_out=left_out, bucket_ms=bucket_ms)
 
 
 def test_a_cell_is_where_its_partition_and_its_time_are():

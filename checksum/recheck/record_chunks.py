@@ -64,8 +64,8 @@ def one_chunk(reader: Reader, wanted: Mapping[Place, OffsetRange]) -> dict[Place
         following = starts.get(place, offsets.first)
         if within and len(within) == len(picked.records) and not picked.ended:
             following = within[-1].offset + 1
-        goes_on = offsets.first < following < offsets.until
-        chunks_found[place] = Chunk(within, following if goes_on else None)
+        continues = offsets.first < following < offsets.until
+        chunks_found[place] = Chunk(within, following if continues else None)
     return chunks_found
 
 

@@ -1,4 +1,4 @@
-"""Single records and differing cells of two digests -> findings, and blocks to read again. Pure.
+"""Compare two digests: findings that they prove, and blocks to read again. Pure.
 
 What digests alone prove, partition by partition:
 
@@ -6,42 +6,42 @@ What digests alone prove, partition by partition:
   the source has nothing in the extra one's cell (otherwise it may be a duplicate of another record);
 - lost: records are missing, none is extra, and no cell of the partition is undecoded; nor any other cell of
   the flow that could hold the record;
-- misrouted: a record is missing here and extra elsewhere (joining.across);
+- misrouted: a record is missing here and extra elsewhere (flow_findings.join_moved);
 - duplicated: a record is extra, and the source's cell has nothing but this record.
 
 Everything else is read again, in blocks whose records on both sides belong together; an extra record is
-looked up on the source first. The findings of reading replace these (joining.after_reading).
+looked up on the source first. The findings of reading replace these (flow_findings.after_reading).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from checksum.compare.differing_cells import PartitionCells, decoded
 from checksum.compare.findings import Finding, Proof, RecordVerdict
-from checksum.compare.joining import known
-from checksum.digest.cell_rows import CellKey, Side
+from checksum.compare.flow_findings import flow_findings
+from checksum.digest.cell_rows import CellKey, CellRow, Side, check_row, joined, planned_partitions
 from checksum.digest.record_hash import second_hash
 from checksum.recheck.block_ranges import blocks_to_read, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from checksum.compare.decode import PartitionCells
     from checksum.compare.findings import ReadAgain, Single
-    from checksum.compare.joining import Known
-    from checksum.digest.cell_rows import CellRow
+    from checksum.compare.flow_findings import FlowFindings
     from checksum.plan.shape import Plan
 
 OTHERS_DIFFER = "several records of one cell differ, and the digests do not show which"
 BOTH_WAYS = "records are missing and others are too many, and the digests do not show which belong together"
 MOVED = "the same records are at other offsets than the offset syncs say"
-ASTRAY = "a record is missing that may be in another partition, and the digests do not show it"
+MAY_BE_ELSEWHERE = "a record is missing that may be in another partition, and the digests do not show it"
 PINPOINT = "the digests show what is wrong; reading shows at which offsets"
 COMPACTED = "the topic is compacted: the last records of its keys are compared one by one"
 
 
-class _Sorted(NamedTuple):
+class _Classified(NamedTuple):
     """A partition that differs: findings of its order sums, the other singles, and why to read them."""
 
     cells: PartitionCells
@@ -50,39 +50,39 @@ class _Sorted(NamedTuple):
     why: str
 
 
-def named(
+def digest_findings(
     plan: Plan, found: Mapping[tuple[str, int], PartitionCells], source: Mapping[CellKey, CellRow]
-) -> Known:
+) -> FlowFindings:
     """Return what the digests prove, and what to read again; `source` is the source's digest."""
-    partitions = [_sorted(found[where]) for where in sorted(found) if not found[where].matches]
-    astray = _Astray(partitions)
+    partitions = [_classified(found[where]) for where in sorted(found) if not found[where].matches]
+    others = _OtherPartitions(partitions)
     findings = [pair for one in partitions for pair in one.pairs]
     read_again = []
     for one in partitions:
-        why = one.why or (ASTRAY if any(map(astray.may_hold, one.rest)) else "")
+        why = one.why or (MAY_BE_ELSEWHERE if any(map(others.may_hold, one.rest)) else "")
         if one.cells.planned.topic.compacted:
             read_again.append(whole(one.cells, COMPACTED))
         elif why:
             read_again += blocks_to_read(one.cells, one.rest, one.pairs, why)
         else:
-            findings += [_alone(single, source) for single in one.rest]
-    return known(plan, source, findings, read_again)
+            findings += [_single_finding(single, source) for single in one.rest]
+    return flow_findings(plan, source, findings, read_again)
 
 
 def to_pinpoint(found: Mapping[tuple[str, int], PartitionCells]) -> list[ReadAgain]:
     """Return what to read of partitions that are decided, for exact offsets and the altered parts."""
     blocks = []
     for where in sorted(found):
-        one = _sorted(found[where])
+        one = _classified(found[where])
         if one.cells.singles and not one.why:
             blocks += blocks_to_read(one.cells, one.cells.singles, one.pairs, PINPOINT)
     return blocks
 
 
-class _Astray:
+class _OtherPartitions:
     """Partitions to read again that may hold a record missing elsewhere, or lack an extra one."""
 
-    def __init__(self, partitions: Sequence[_Sorted]) -> None:
+    def __init__(self, partitions: Sequence[_Classified]) -> None:
         self._cells: dict[tuple[int | None, int], set[tuple[str, int]]] = defaultdict(set)
         self._records: dict[tuple[Side, int], set[tuple[str, int]]] = defaultdict(set)
         for cells, _, rest, why in partitions:
@@ -106,16 +106,16 @@ class _Astray:
         return bool(places - {(single.topic, single.partition)})
 
 
-def _sorted(cells: PartitionCells) -> _Sorted:
+def _classified(cells: PartitionCells) -> _Classified:
     if cells.planned.topic.compacted:
-        return _Sorted(cells, [], cells.singles, COMPACTED)
+        return _Classified(cells, [], cells.singles, COMPACTED)
     pairs, rest = _paired(cells.singles)
     why = MOVED if cells.moved else ""
     if len({single.side for single in rest}) > 1:
         why = BOTH_WAYS
     if cells.undecoded:
         why = OTHERS_DIFFER
-    return _Sorted(cells, pairs, rest, why)
+    return _Classified(cells, pairs, rest, why)
 
 
 def _paired(singles: Sequence[Single]) -> tuple[list[Finding], list[Single]]:
@@ -128,13 +128,13 @@ def _paired(singles: Sequence[Single]) -> tuple[list[Finding], list[Single]]:
     used: set[int] = set()
     for both in by_place.values():
         sides = {single.side: single for single in both}
-        if len(sides) == 2 and _one_record(sides[Side.SOURCE], sides[Side.TARGET]):
+        if len(sides) == 2 and _is_one_record(sides[Side.SOURCE], sides[Side.TARGET]):
             pairs.append(_altered(sides[Side.SOURCE], sides[Side.TARGET]))
             used |= {id(single) for single in both}
     return pairs, [single for single in singles if id(single) not in used]
 
 
-def _one_record(lacking: Single, surplus: Single) -> bool:
+def _is_one_record(lacking: Single, surplus: Single) -> bool:
     """Return whether two records at one place are one that was altered."""
     same_time = lacking.timestamp_ms is not None and lacking.timestamp_ms == surplus.timestamp_ms
     return same_time or surplus.others is None
@@ -157,7 +157,7 @@ def _altered(lacking: Single, surplus: Single) -> Finding:
     )
 
 
-def _alone(single: Single, source: Mapping[CellKey, CellRow]) -> Finding:
+def _single_finding(single: Single, source: Mapping[CellKey, CellRow]) -> Finding:
     """Return the finding of a single record, if nothing else in its partition differs."""
     lacks = single.side is Side.SOURCE
     row = source.get(_key(single))
@@ -192,3 +192,32 @@ def _is_only(record: int, row: CellRow) -> bool:
 
 def _key(single: Single) -> CellKey:
     return CellKey(single.topic, single.partition, single.bucket, single.cell)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The result of two digests: `source` is the source's, `cells` are both by partition."""
+
+    plan: Plan
+    source: Mapping[CellKey, CellRow]
+    cells: Mapping[tuple[str, int], PartitionCells]
+    known: FlowFindings
+
+    @property
+    def to_read(self) -> list[ReadAgain]:
+        """Return the blocks to read again: the required ones, and those that give exact offsets."""
+        asked = {(one.topic, one.partition) for one in self.known.read_again}
+        more = [one for one in to_pinpoint(self.cells) if (one.topic, one.partition) not in asked]
+        return [*self.known.read_again, *more]
+
+
+def compared(plan: Plan, source: Iterable[CellRow], target: Iterable[CellRow]) -> Comparison:
+    """Compare the rows of two digests; raises MalformedError for a row that contradicts the plan."""
+    partitions = planned_partitions(plan)
+    sides: dict[Side, dict[CellKey, CellRow]] = {}
+    for side, rows in ((Side.SOURCE, source), (Side.TARGET, target)):
+        sides[side] = joined(rows)
+        for row in sides[side].values():
+            check_row(row, plan, partitions, side)
+    cells = decoded(plan, sides[Side.SOURCE], sides[Side.TARGET])
+    return Comparison(plan, sides[Side.SOURCE], cells, digest_findings(plan, cells, sides[Side.SOURCE]))

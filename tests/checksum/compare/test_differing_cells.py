@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checksum.compare import decode as module
-from checksum.compare.decode import decoded
+from checksum.compare import differing_cells as module
+from checksum.compare.differing_cells import decoded
 from checksum.digest.cell_rows import Side
 from checksum.digest.record_hash import Content, record_hash
 from checksum.plan.shape import OffsetRange

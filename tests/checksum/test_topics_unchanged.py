@@ -37,9 +37,9 @@ def looked_at(written, *, policy, side=Side.SOURCE):
         return clusters.source if alias == "A" else clusters.target
 
     offsets = held.source if side is Side.SOURCE else held.target
-    silent = [("t", 0, offsets.first, offsets.until)]
+    empty_ranges = [("t", 0, offsets.first, offsets.until)]
     try:
-        asyncio.run(check_topics(plan, side, SimpleNamespace(admin=admin, reader=reader), silent))
+        asyncio.run(check_topics(plan, side, SimpleNamespace(admin=admin, reader=reader), empty_ranges))
     except IncompleteDigestError as error:
         return str(error)
     return None
@@ -70,5 +70,5 @@ def test_elsewhere_a_tombstone_is_a_record_as_others_are():
 @pytest.mark.parametrize(("most", "told"), [(2, False), (3, True), (4, True)])
 def test_so_many_records_are_looked_at_and_what_they_do_not_prove_is_not_told(monkeypatch, most, told):
     monkeypatch.setattr(run, "MOST_RECORDS", most)
-    monkeypatch.setattr("checksum.recheck.stretches.CHUNK_RECORDS", 1)
+    monkeypatch.setattr("checksum.recheck.record_chunks.CHUNK_RECORDS", 1)
     assert bool(looked_at(["a", "b", "a-"], policy="compact")) == told

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from checksum.compare.findings import LookupAnswer
 from checksum.plan.shape import OffsetRange
-from checksum.recheck.stretches import CHUNK_RECORDS
+from checksum.recheck.record_chunks import CHUNK_RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,14 +46,14 @@ class _Stretch:
     records: int = 0
 
     @property
-    def is_asked_for(self) -> bool:
+    def is_open(self) -> bool:
         """Return whether one of its questions is open."""
         while self.questions and self.questions[-1].answer is not None:
             self.questions.pop()
         return bool(self.questions)
 
 
-class Sweep:
+class LookupScan:
     """Reads one log; after `most_records` of one stretch, its questions give up."""
 
     def __init__(self, questions: Sequence[Question], *, most_records: int) -> None:
@@ -82,7 +82,7 @@ class Sweep:
         for one in self._waiting:
             if one.offsets.first > self._until + NEAR or self._until - self._at >= CHUNK_RECORDS:
                 break
-            if one.is_asked_for:
+            if one.is_open:
                 self._until = max(self._until, one.offsets.until)
         return OffsetRange(self._at, self._until)
 
@@ -124,8 +124,8 @@ class Sweep:
             if one.offsets.until > self._at and one.records >= self._most_records:
                 for question in one.questions:
                     question.give_up()
-        self._on = [one for one in self._on if one.offsets.until > self._at and one.is_asked_for]
-        while self._waiting and not self._waiting[0].is_asked_for:
+        self._on = [one for one in self._on if one.offsets.until > self._at and one.is_open]
+        while self._waiting and not self._waiting[0].is_open:
             self._waiting.popleft()
 
     def _stretches(self) -> list[_Stretch]:

@@ -20,7 +20,7 @@ MOST_ROWS = 50_000
 _COARSEST = 1 << 16  # buckets in one; with minutes that is a month and a half
 
 
-class Drawn(NamedTuple):
+class BucketRow(NamedTuple):
     """The counts of a partition in a bucket; `unverified`: not all of it was verified."""
 
     topic: str
@@ -31,7 +31,7 @@ class Drawn(NamedTuple):
     unverified: bool = False
 
 
-def drawn_of_cells(plan: Plan, cells: Mapping[Side, Iterable[CellRow]], found: Result) -> list[Drawn]:
+def rows_of_cells(plan: Plan, cells: Mapping[Side, Iterable[CellRow]], found: Result) -> list[BucketRow]:
     """Return the counts of a digest; topics whose buckets are not times are left out."""
     planned = planned_partitions(plan)
     gone: dict[tuple[str, int], list[Unverified]] = defaultdict(list)
@@ -49,10 +49,13 @@ def drawn_of_cells(plan: Plan, cells: Mapping[Side, Iterable[CellRow]], found: R
                     row.first_offset < one.source.until and one.source.first <= row.last_offset
                     for one in gone[row.topic, row.partition]
                 )
-    return [Drawn(*where, here, there, bool(spoiled)) for where, (here, there, spoiled) in counts.items()]
+    return [
+        BucketRow(*where, here, there, bool(unverified))
+        for where, (here, there, unverified) in counts.items()
+    ]
 
 
-def drawn_document(rows: Iterable[Drawn], *, bucket_ms: int) -> dict[str, Any]:
+def rows_document(rows: Iterable[BucketRow], *, bucket_ms: int) -> dict[str, Any]:
     """Return these counts for a document.
 
     Buckets are joined by twos, fours and so on until there are few enough. If there are too many partitions
@@ -84,15 +87,17 @@ def drawn_document(rows: Iterable[Drawn], *, bucket_ms: int) -> dict[str, Any]:
     }
 
 
-def _is_clean(one: Drawn) -> bool:
+def _is_clean(one: BucketRow) -> bool:
     return one.source_records == one.target_records and not one.unverified
 
 
-def _joined(rows: Iterable[Drawn], several: int) -> list[Drawn]:
+def _joined(rows: Iterable[BucketRow], several: int) -> list[BucketRow]:
     sums: dict[tuple[str, int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
     for one in rows:
         found = sums[one.topic, one.partition, one.bucket // several]
         found[0] += one.source_records
         found[1] += one.target_records
         found[2] |= one.unverified
-    return [Drawn(*where, here, there, bool(spoiled)) for where, (here, there, spoiled) in sums.items()]
+    return [
+        BucketRow(*where, here, there, bool(unverified)) for where, (here, there, unverified) in sums.items()
+    ]

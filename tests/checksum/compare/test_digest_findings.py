@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from checksum.compare.digest_findings import (
+    BOTH_WAYS,
+    COMPACTED,
+    MAY_BE_ELSEWHERE,
+    MOVED,
+    OTHERS_DIFFER,
+    digest_findings,
+    to_pinpoint,
+)
 from checksum.compare.findings import Proof, RecordVerdict
-from checksum.compare.naming import ASTRAY, BOTH_WAYS, COMPACTED, MOVED, OTHERS_DIFFER, named, to_pinpoint
 from checksum.digest.record_hash import Content, record_hash
 from checksum.plan.shape import OffsetRange
 from tests.checksum.auditing import audited
@@ -119,7 +127,7 @@ def test_a_loss_is_not_told_while_another_partition_may_hold_the_record():
     strayed = partition(after={10: [content(30), content(400)]}, numbers=range(100, 160))
     audit = audited({"t": [partition(without=[30]), strayed]}, cells=1, bucket_ms=100_000)
     assert audit.known.findings == ()
-    assert [why for why, *_ in asked(audit.known)] == [ASTRAY, OTHERS_DIFFER]
+    assert [why for why, *_ in asked(audit.known)] == [MAY_BE_ELSEWHERE, OTHERS_DIFFER]
     known = audit.read()
     assert [(str(one.verdict), one.partition, one.found_in) for one in known.findings] == [
         ("misrouted", 0, ("t", 1)),
@@ -132,7 +140,7 @@ def test_without_times_a_stray_record_may_be_in_any_segment_of_another_partition
     topics = {"t": [partition(without=[10]), strayed]}
     audit = audited(topics, cells=1, timestamps=False)
     assert audit.known.findings == ()
-    assert [why for why, *_ in asked(audit.known)] == [ASTRAY, OTHERS_DIFFER]
+    assert [why for why, *_ in asked(audit.known)] == [MAY_BE_ELSEWHERE, OTHERS_DIFFER]
 
 
 def test_a_loss_is_not_told_while_a_partition_that_must_be_read_has_the_record_too_many():
@@ -140,7 +148,7 @@ def test_a_loss_is_not_told_while_a_partition_that_must_be_read_has_the_record_t
     strayed = partition(after={10: [content(30)]}, without=[40], numbers=range(100, 160))
     audit = audited({"t": [partition(without=[30]), strayed]}, cells=16, bucket_ms=100_000)
     assert audit.known.findings == ()
-    assert [why for why, *_ in asked(audit.known)] == [ASTRAY, BOTH_WAYS]
+    assert [why for why, *_ in asked(audit.known)] == [MAY_BE_ELSEWHERE, BOTH_WAYS]
     assert [str(one.verdict) for one in audit.read().findings] == ["misrouted", "lost"]
 
 
@@ -155,10 +163,10 @@ def test_a_second_copy_is_told_where_the_source_s_cell_holds_nothing_else():
 def test_a_record_that_may_be_a_second_copy_is_looked_up():
     audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1000)
     (extra,) = audit.known.findings
-    (look_up,) = audit.known.lookups
+    (lookup,) = audit.known.lookups
     assert extra.verdict is V.EXTRA
-    assert look_up.finding is extra
-    assert (look_up.hash, look_up.timestamp_ms, look_up.offsets) == (
+    assert lookup.finding is extra
+    assert (lookup.hash, lookup.timestamp_ms, lookup.offsets) == (
         record_hash(content(30)),
         1030,
         at(0, 60),
@@ -213,7 +221,7 @@ def test_a_compacted_topic_is_read_whole_where_it_differs():
     audit = audited({"t": [partition(without=[30]), partition()]}, cells=64, bucket_ms=1000)
     for cells in audit.cells.values():
         object.__setattr__(cells.planned.topic, "compacted", True)
-    known = named(audit.plan, audit.cells, audit.source)
+    known = digest_findings(audit.plan, audit.cells, audit.source)
     assert known.findings == ()
     assert asked(known) == [(COMPACTED, at(0, 60), at(500, 559))]
 

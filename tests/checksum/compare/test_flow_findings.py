@@ -7,12 +7,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checksum.compare.digest_findings import to_pinpoint
 from checksum.compare.findings import Finding, Proof, ReadAgain, RecordVerdict
-from checksum.compare.joining import Known, across, after_reading
-from checksum.compare.naming import to_pinpoint
+from checksum.compare.flow_findings import FlowFindings, after_reading, join_moved
 from checksum.plan.shape import OffsetRange
 from tests.checksum.auditing import audited
-from tests.checksum.compare.test_naming import content, partition
+from tests.checksum.compare.test_digest_findings import content, partition
 from tests.checksum.pretend_logs import Partition, plan_of
 
 V = RecordVerdict
@@ -41,23 +41,23 @@ def told(findings):
 
 
 def test_the_same_record_elsewhere_is_misrouted():
-    (one,) = across([lost(1), extra(1)])
+    (one,) = join_moved([lost(1), extra(1)])
     assert one == replace(
         lost(1), verdict=V.MISROUTED, target=OffsetRange(7, 8), found_in=("t", 1), proof=Proof.READING
     )
 
 
 def test_the_same_record_elsewhere_in_its_partition_is_reordered():
-    (one,) = across([lost(1), extra(1, where=("t", 0))])
+    (one,) = join_moved([lost(1), extra(1, where=("t", 0))])
     assert (one.verdict, one.source, one.target) == (V.REORDERED, OffsetRange(5, 6), OffsetRange(7, 8))
 
 
 def test_as_many_as_there_are_of_both_went_astray():
-    assert told(across([lost(1, records=3), extra(1)])) == [
+    assert told(join_moved([lost(1, records=3), extra(1)])) == [
         ("misrouted", 1, ("t", 0), ("t", 1), 1),
         ("lost", 1, ("t", 0), None, 2),
     ]
-    assert told(across([lost(1), extra(1), extra(1, at=9)])) == [
+    assert told(join_moved([lost(1), extra(1), extra(1, at=9)])) == [
         ("misrouted", 1, ("t", 0), ("t", 1), 1),
         ("extra", 1, ("t", 1), None, 1),
     ]
@@ -65,31 +65,31 @@ def test_as_many_as_there_are_of_both_went_astray():
 
 def test_where_it_is_anyone_s_guess_which_went_where_nothing_is_joined():
     findings = [lost(1), lost(1, where=("t", 2)), extra(1)]
-    assert {str(one.verdict) for one in across(findings)} == {"lost", "extra"}
+    assert {str(one.verdict) for one in join_moved(findings)} == {"lost", "extra"}
     findings = [lost(1), extra(1), extra(1, where=("u", 0))]
-    assert {str(one.verdict) for one in across(findings)} == {"lost", "extra"}
+    assert {str(one.verdict) for one in join_moved(findings)} == {"lost", "extra"}
 
 
 def test_records_that_took_each_other_s_place_were_not_altered():
     both = [altered(1, 2), altered(2, 1, where=("t", 1))]
-    assert told(across(both)) == [
+    assert told(join_moved(both)) == [
         ("misrouted", 1, ("t", 0), ("t", 1), 1),
         ("misrouted", 2, ("t", 1), ("t", 0), 1),
     ]
     # One half is known elsewhere: the other is what it is.
-    found = across([altered(1, 2), extra(1)])
+    found = join_moved([altered(1, 2), extra(1)])
     assert told(found) == [("misrouted", 1, ("t", 0), ("t", 1), 1), ("extra", 2, ("t", 0), None, 1)]
     assert found[1].timestamp_ms == 2000
-    assert across([altered(1, 2), altered(3, 4)]) == [altered(1, 2), altered(3, 4)]
+    assert join_moved([altered(1, 2), altered(3, 4)]) == [altered(1, 2), altered(3, 4)]
 
 
 def test_both_places_of_a_record_that_left_its_block_are_joined():
     here = replace(lost(1), verdict=V.REORDERED)
     there = replace(extra(1, where=("t", 0)), verdict=V.REORDERED)
-    (one,) = across([there, here])
+    (one,) = join_moved([there, here])
     assert (one.verdict, one.source, one.target) == (V.REORDERED, OffsetRange(5, 6), OffsetRange(7, 8))
-    assert across([here]) == [here]
-    assert len(across([here, here, there])) == 2
+    assert join_moved([here]) == [here]
+    assert len(join_moved([here, here, there])) == 2
 
 
 def test_what_was_joined_by_digests_is_joined_anew_after_one_half_was_read():
@@ -140,7 +140,7 @@ def test_reading_takes_back_what_meets_a_block_of_its_partition(findings, blocks
     ]
     asked = [ReadAgain(*place, source, target, "why") for place, source, target, _ in blocks]
     read = [block for block, (*_, is_read) in zip(asked, blocks, strict=True) if is_read]
-    known = after_reading(Known(tuple(told), tuple(asked)), read, [], plan, {})
+    known = after_reading(FlowFindings(tuple(told), tuple(asked)), read, [], plan, {})
     assert set(known.findings) == {one for one in told if not any(_stands_in(one, block) for block in read)}
     assert list(known.read_again) == [block for block in asked if block not in read]
 
@@ -174,7 +174,7 @@ def test_many_findings_and_blocks_are_not_compared_each_with_each():
     told = [replace(lost(at, where=("t", 0)), source=held[at]) for at in range(count)]
     behind = [OffsetRange(Counting(one.first + 10**5), Counting(one.until + 10**5)) for one in held]
     known = after_reading(
-        Known(tuple(told)), [ReadAgain("t", 0, one, one, "why") for one in behind], [], plan, {}
+        FlowFindings(tuple(told)), [ReadAgain("t", 0, one, one, "why") for one in behind], [], plan, {}
     )
     assert len(known.findings) == count
     assert Counting.compared < 100 * count

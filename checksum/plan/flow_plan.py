@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from checksum.anchors.sync_topic import read_sync_topic
 from checksum.inventory.connections import both_sides
-from checksum.inventory.inventory import Known, make_plan
-from checksum.plan.building import TYPED, chosen_topics
+from checksum.inventory.inventory import EarlierState, make_plan
+from checksum.plan.building import COMMAND_LINE, chosen_topics
 from checksum.plan.facts import Verified
 from fleet.errors import ConfigurationError, MirrorwatchError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from checksum.anchors.sync_topic import SyncPairs
     from checksum.history.entries import Place, VerifiedTo
     from checksum.inventory.connections import BothSides, Connects
-    from checksum.inventory.waiting import Patience
+    from checksum.inventory.waiting import WaitPolicy
     from checksum.plan.building import NamedIn, PlanRules
     from checksum.plan.shape import Plan
     from fleet.verdicts.flow import Flow
@@ -72,14 +72,14 @@ async def plan_flow(
     equal_offsets: bool,
     clock: Clock,
     before: Before | None = None,
-    named_in: NamedIn = TYPED,
-    patience: Patience | None = None,
+    named_in: NamedIn = COMMAND_LINE,
+    wait_policy: WaitPolicy | None = None,
 ) -> FlowPlan:
     """Return the plan of a flow; `patterns` None: all replicated topics; `named_in` is their origin.
 
-    `patience` is how long to wait for MirrorMaker. None: no wait, and nothing after its newest offset sync is
-    due. Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError if a
-    cluster does not answer or a permission is missing.
+    `wait_policy` is how long to wait for MirrorMaker. None: no wait, and nothing after its newest offset sync
+    is due. Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError if
+    a cluster does not answer or a permission is missing.
     """
     before = before or Before()
     verified = {
@@ -87,10 +87,10 @@ async def plan_flow(
         for place, one in before.verified.items()
     }
     async with both_sides(flow, connects) as sides:
-        known = Known(lambda _topic, _partition: (), verified, equal_offsets=True)
+        known = EarlierState(lambda _topic, _partition: (), verified, equal_offsets=True)
         if not equal_offsets:
             pairs = await _pairs(flow, sides, connects, clock, before)
-            known = Known(pairs.of, verified, more=pairs.more if pairs.writes else None)
+            known = EarlierState(pairs.of, verified, more=pairs.more if pairs.writes else None)
         plan = await make_plan(
             flow,
             sides.source,
@@ -100,16 +100,16 @@ async def plan_flow(
             rules=rules,
             now_ms=int(clock.wall_s() * 1000),
             named_in=named_in,
-            patience=patience,
+            wait_policy=wait_policy,
         )
         seen = await sides.source.admin.list_topics()
         chosen = chosen_topics(flow, seen, patterns, named_in=named_in)
-    told = {one.topic for one in plan.topics} | {one.topic for one in plan.left_out if not one.later}
-    return FlowPlan(plan, tuple(name for name in chosen if name not in told))
+    planned = {one.topic for one in plan.topics} | {one.topic for one in plan.left_out if not one.later}
+    return FlowPlan(plan, tuple(name for name in chosen if name not in planned))
 
 
 async def patterns_by_flow(
-    flows: Sequence[Flow], connects: Connects, patterns: Sequence[str], *, named_in: NamedIn = TYPED
+    flows: Sequence[Flow], connects: Connects, patterns: Sequence[str], *, named_in: NamedIn = COMMAND_LINE
 ) -> dict[str, list[str] | MirrorwatchError]:
     """Return by flow the patterns that match its replicated topics, or the error of its cluster.
 

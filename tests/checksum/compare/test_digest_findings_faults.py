@@ -7,10 +7,10 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checksum.compare.digest_findings import MOVED
 from checksum.compare.findings import LookupAnswer as Answer
 from checksum.compare.findings import RecordVerdict
-from checksum.compare.joining import answered
-from checksum.compare.naming import MOVED
+from checksum.compare.flow_findings import with_answers
 from checksum.digest.cell_rows import Side, check_row, planned_partitions
 from checksum.digest.record_hash import record_hash
 from tests.checksum.auditing import audited
@@ -108,8 +108,8 @@ def original_at(log, offset):
     return held
 
 
-def answer(look_up, truth: Truth):
-    return Answer.COMMITTED if truth.source[look_up.topic, look_up.partition][look_up.hash] else Answer.NO
+def answer(lookup, truth: Truth):
+    return Answer.COMMITTED if truth.source[lookup.topic, lookup.partition][lookup.hash] else Answer.NO
 
 
 SHAPES = {
@@ -141,7 +141,7 @@ def test_whatever_the_mirror_did_no_finding_is_false_and_no_difference_is_passed
     # What was asked for is read, and then every record is accounted for.
     known = audit.read()
     assert known.read_again == ()
-    findings = answered(known, [(one, answer(one, truth)) for one in known.lookups]).findings
+    findings = with_answers(known, [(one, answer(one, truth)) for one in known.lookups]).findings
     for where in truth.source:
         assert accounted(findings, where) == (truth.lacking(where), truth.surplus(where))
     made = {one.target_hash for one in findings if one.verdict is V.ALTERED}

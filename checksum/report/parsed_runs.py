@@ -1,4 +1,4 @@
-"""A document as the page reads it: known keys with the right types, whatever was posted. Pure.
+"""The runs of a document: known keys with the right types, whatever was posted. Pure.
 
 A service keeps documents as they were posted. Missing or invalid values become empty ones, so that the page
 needs no special cases.

@@ -1,4 +1,4 @@
-"""Results of partitions -> results of the flow: misrouted records, and records to look up. Pure."""
+"""Findings of partitions -> findings of the flow: misrouted records, and records to look up. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class FlowFindings:
     """The findings of a flow, blocks to read again, and records to look up on the source."""
 
     findings: tuple[Finding, ...]
@@ -28,28 +28,28 @@ class Known:
     lookups: tuple[Lookup, ...] = ()
 
 
-def known(
+def flow_findings(
     plan: Plan,
     source: Mapping[CellKey, CellRow],
     findings: Iterable[Finding],
     read_again: Iterable[ReadAgain] = (),
-) -> Known:
+) -> FlowFindings:
     """Join the findings of partitions; `source` is the source's digest."""
-    joined = across(findings)
+    joined = join_moved(findings)
     partitions = planned_partitions(plan)
     lookups = [
         _lookup(one, plan, partitions[one.topic, one.partition], source)
         for one in joined
         if one.verdict is RecordVerdict.EXTRA
     ]
-    return Known(tuple(joined), tuple(read_again), tuple(lookups))
+    return FlowFindings(tuple(joined), tuple(read_again), tuple(lookups))
 
 
-def across(findings: Iterable[Finding]) -> list[Finding]:
+def join_moved(findings: Iterable[Finding]) -> list[Finding]:
     """Join a record missing in one place with the same record extra in another: misrouted, or reordered.
 
     If an altered record equals one that is missing elsewhere, both were misrouted. If several places lack it
-    or have it, nobody knows which went where, and all findings stay.
+    or have it, it is unknown which went where, and all findings stay.
     """
     lost: dict[int, list[Finding]] = defaultdict(list)
     extra: dict[int, list[Finding]] = defaultdict(list)
@@ -114,24 +114,24 @@ def _split(findings: Sequence[Finding]) -> list[Finding]:
     surplus |= {one.target_hash for one in findings if one.target_hash is not None}
     found: list[Finding] = []
     for one in findings:
-        astray = one.hash in surplus or one.target_hash in lacking
-        found += _halves(one) if one.verdict is RecordVerdict.ALTERED and astray else [one]
+        is_elsewhere = one.hash in surplus or one.target_hash in lacking
+        found += _halves(one) if one.verdict is RecordVerdict.ALTERED and is_elsewhere else [one]
     return found
 
 
 def after_reading(
-    before: Known,
+    before: FlowFindings,
     read: Sequence[ReadAgain],
     findings: Iterable[Finding],
     plan: Plan,
     source: Mapping[CellKey, CellRow],
-) -> Known:
+) -> FlowFindings:
     """Replace what the digests showed of some blocks by what reading them showed.
 
     `findings` are of all these blocks, each read completely on both sides. Misrouted records are split first,
     because one half may have been read.
     """
-    apart = [half for finding in before.findings for half in _apart(finding)]
+    apart = [half for finding in before.findings for half in _unjoined(finding)]
     by_place: dict[tuple[str, int], list[ReadAgain]] = defaultdict(list)
     for block in read:
         by_place[block.topic, block.partition].append(block)
@@ -143,18 +143,18 @@ def after_reading(
     ]
     gone = set(read)
     rest = [block for block in before.read_again if block not in gone]
-    return known(plan, source, [*kept, *findings], rest)
+    return flow_findings(plan, source, [*kept, *findings], rest)
 
 
-def answered(before: Known, answers: Iterable[tuple[Lookup, LookupAnswer]]) -> Known:
+def with_answers(before: FlowFindings, answers: Iterable[tuple[Lookup, LookupAnswer]]) -> FlowFindings:
     """Apply the answers about extra records."""
-    by_finding = {id(look_up.finding): (look_up, settled(look_up.finding, held)) for look_up, held in answers}
+    by_finding = {id(lookup.finding): (lookup, with_answer(lookup.finding, held)) for lookup, held in answers}
     findings = [by_finding[id(one)][1] if id(one) in by_finding else one for one in before.findings]
     left = tuple(one for one in before.lookups if id(one.finding) not in by_finding)
     return replace(before, findings=tuple(findings), lookups=left)
 
 
-def settled(finding: Finding, held: LookupAnswer) -> Finding:
+def with_answer(finding: Finding, held: LookupAnswer) -> Finding:
     """Return the finding about an extra record, given the answer."""
     match held:
         case LookupAnswer.COMMITTED:
@@ -182,7 +182,7 @@ def _joined(lost: Finding, extra: Finding) -> Finding:
     )
 
 
-def _apart(finding: Finding) -> list[Finding]:
+def _unjoined(finding: Finding) -> list[Finding]:
     """Return the two halves of a misrouted record; other findings as they are."""
     return _halves(finding) if finding.verdict is RecordVerdict.MISROUTED else [finding]
 
@@ -202,15 +202,15 @@ class _Blocks:
     """Blocks of one partition; a finding belongs to one if it may be in it."""
 
     def __init__(self, blocks: Sequence[ReadAgain]) -> None:
-        self._source = _Stretches(block.source for block in blocks)
-        self._target = _Stretches(block.target for block in blocks)
+        self._source = _Ranges(block.source for block in blocks)
+        self._target = _Ranges(block.target for block in blocks)
 
     def hold(self, finding: Finding) -> bool:
         """Return whether a finding of the partition belongs to one of them."""
         return self._source.meet(finding.source) or self._target.meet(finding.target)
 
 
-class _Stretches:
+class _Ranges:
     """Stretches of one log, in order, with the furthest end so far."""
 
     def __init__(self, stretches: Iterable[OffsetRange]) -> None:
