@@ -85,7 +85,7 @@ def own_document(path: Path, content: bytes, known: Iterable[str]) -> Document:
         own = re.compile(rb"^[\"']?(?:" + "|".join(names).encode() + rb")[\"']?[ \t]*:", re.MULTILINE)
         if place != str(path) or own.search(content) or not _is_text(content):
             raise
-        raise _unknown(path, f"as YAML, line {line}: {error.problems[0].sentence}") from error
+        raise _unknown(path, f"line {line}: {error.problems[0].sentence}") from error
     if any(difflib.get_close_matches(key, names, n=1, cutoff=0.8) for key in document.data):
         return document
     raise _unknown(path, f"keys: {some_of(list(document.data), 5)[:200]}" if document.data else "no keys")

@@ -82,7 +82,7 @@ async def _asked(method: str, url: str, headers: Mapping[str, str], timeout_s: f
         code = error.os_error.errno
         reason = os.strerror(code) if code and code > 0 else str(error.os_error)
         raise UnavailableError(
-            f"{url} cannot be reached ({reason}); is it running and reachable from here?"
+            f"{url} cannot be reached ({reason}); check that it runs and is reachable from this host"
         ) from error
     except TimeoutError as error:
         raise UnavailableError(f"{url} did not answer within {timeout_s:g} s: try again") from error

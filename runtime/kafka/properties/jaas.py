@@ -53,7 +53,7 @@ def login_module(text: str) -> LoginModule:
     `null` out of a stray character.
     """
     if len(text) > _MAX_CHARS:
-        raise JaasError(f"is longer than {_MAX_CHARS} characters")
+        raise JaasError(f"longer than {_MAX_CHARS} characters; check the value")
     tokens = _tokens(text)
     modules = []
     position = 0
@@ -61,11 +61,10 @@ def login_module(text: str) -> LoginModule:
         module, position = _module(tokens, position)
         modules.append(module)
     if not modules:
-        raise JaasError("names no login module")
+        raise JaasError("missing login module")
     if len(modules) > 1:
         raise JaasError(
-            f"holds {len(modules)} login modules, and a client takes one: was there a semicolon inside a "
-            "value? Then put the value in double quotes"
+            f"must have one login module, not {len(modules)}; put a value with a semicolon in double quotes"
         )
     return modules[0]
 
@@ -73,22 +72,20 @@ def login_module(text: str) -> LoginModule:
 def _module(tokens: list[_Token], position: int) -> tuple[LoginModule, int]:
     name = tokens[position]
     if not name.is_text:
-        raise JaasError("does not start with the class name of a login module")
+        raise JaasError("must start with the class name of a login module")
     position += 1
     if position == len(tokens):
-        raise JaasError("lacks the control flag after the login module; write `required` there")
+        raise JaasError("missing control flag after the login module; write `required` there")
     flag = tokens[position]
     if not flag.is_text or flag.text.upper() not in _FLAGS:
-        raise JaasError(
-            "has something else in place of the control flag; write `required` after the login module"
-        )
+        raise JaasError("invalid control flag; write `required` after the login module")
     position += 1
     options: dict[str, str] = {}
     while position < len(tokens) and tokens[position].kind != ";":
         option = tokens[position].text if tokens[position].is_text else ""
         if not option:
             raise JaasError(
-                "has an extra character between its options; put every value in double quotes, for example "
+                "invalid character between the options; put every value in double quotes, for example "
                 'password="..."'
             )
         if (
@@ -97,9 +94,8 @@ def _module(tokens: list[_Token], position: int) -> tuple[LoginModule, int]:
             or not tokens[position + 2].is_text
         ):
             raise JaasError(
-                f"has an unreadable value for option number {len(options) + 1}: write "
-                'option="value" '
-                "in double quotes (a bare number is not read as a value)"
+                f'invalid value of option number {len(options) + 1}; write option="value" in double quotes'
+                " (a bare number is not a value)"
             )
         options[option] = tokens[position + 2].text
         position += 3
@@ -184,14 +180,14 @@ def _quoted(text: str, position: int) -> tuple[_Token, int]:
             position += 1
         out.append(char)
     if position >= len(text):
-        raise JaasError("has an unclosed quote")
+        raise JaasError("unclosed quote; close it")
     # A line break closes a quote as well; it is white space, so stepping over it changes nothing.
     return _Token("quoted", "".join(out)), position + 1
 
 
 def _escaped(text: str, position: int) -> tuple[str, int]:
     if position >= len(text):
-        raise JaasError("ends in the middle of an escape")
+        raise JaasError("incomplete escape at the end; complete or remove it")
     char = text[position]
     if "0" <= char <= "7":
         # One to three octal digits, three only up to \377.

@@ -275,7 +275,7 @@ def test_nobody_there_is_told_with_file_and_key(tmp_path):
         read_at(tmp_path, url, "connect:\n  url: URL\n")
     assert str(refusal.value).removeprefix(f"{tmp_path}/") == (
         f"mirrorwatch.yaml:2: connect.url: {url}/ cannot be reached (Connection refused);"
-        " is it running and reachable from here?"
+        " check that it runs and is reachable from this host"
     )
 
 

@@ -96,7 +96,7 @@ async def test_no_one_there():
         with pytest.raises(UnavailableError) as refusal:
             await get(url)
     assert str(refusal.value) == (
-        f"{url} cannot be reached (Connection refused); is it running and reachable from here?"
+        f"{url} cannot be reached (Connection refused); check that it runs and is reachable from this host"
     )
 
 

@@ -30,16 +30,16 @@ def test_reads_what_the_java_client_reads(case):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "names no login module"),
-        ("x.Y", "lacks the control flag after the login module"),
-        (f'x.Y password="{_SECRET}";', "has something else in place of the control flag"),
+        ("", "missing login module"),
+        ("x.Y", "missing control flag after the login module"),
+        (f'x.Y password="{_SECRET}";', "invalid control flag"),
         (f'x.Y required password="{_SECRET}"', "does not end with a semicolon"),
         (f"x.Y required password={_SECRET}/x;", "does not end with a semicolon"),
-        (f'x.Y required password="{_SECRET};', "has an unclosed quote"),
-        ("x.Y required password=12345;", "a bare number is not read as a value"),
-        (f"x.Y required password={_SECRET}==;", "extra character"),
-        (f'x.Y required a=b; {_SECRET} required c="d";', "holds 2 login modules"),
-        ("x.Y required " + "a=b " * 20000 + ";", "is longer than"),
+        (f'x.Y required password="{_SECRET};', "unclosed quote"),
+        ("x.Y required password=12345;", "a bare number is not a value"),
+        (f"x.Y required password={_SECRET}==;", "invalid character between the options"),
+        (f'x.Y required a=b; {_SECRET} required c="d";', "must have one login module, not 2"),
+        ("x.Y required " + "a=b " * 20000 + ";", "longer than"),
     ],
 )
 def test_says_what_is_wrong_without_the_secret(text, said):
