@@ -104,9 +104,9 @@ def print_commands(
 
     Connects to no cluster: the permissions may not exist yet.
     """
-    said = Sheet(errors, Redactor(config.secrets))
+    remarks = Sheet(errors, Redactor(config.secrets))
     for warning in config.worth_reading:
-        said.verbatim(str(warning))
+        remarks.verbatim(str(warning))
     sheet = Sheet(console, Redactor(config.secrets))
     for line in commands(config, principal=principal, command_config=command_config, parts=parts):
         sheet.verbatim(line)
@@ -146,8 +146,8 @@ def _misconfigured(config: Configuration, results: Mapping[str, ClusterCheck]) -
     """Return the conclusion if a Kafka client does not accept its settings, else None."""
     if not any(result.misconfigured for result in results.values()):
         return None
-    said = f"FAILED: {_several(_failed(results))} cannot be used as configured; see Connections."
-    return _Conclusion(BAD_CONFIGURATION, (*missing_topics(config, results), said))
+    sentence = f"FAILED: {_several(_failed(results))} cannot be used as configured; see Connections."
+    return _Conclusion(BAD_CONFIGURATION, (*missing_topics(config, results), sentence))
 
 
 def _failed(results: Mapping[str, ClusterCheck]) -> list[str]:
@@ -169,43 +169,43 @@ def _conclusion(
     unread = [alias for alias, result in results.items() if result.unread]
     breaking = sum(1 for one in wrong if one.breaks)
     undeliberate = _undeliberate(bare)
-    said = list(missing)
+    sentences = list(missing)
     if failed:
-        said.append(
+        sentences.append(
             f"FAILED: {_several(failed)} cannot be reached or refused a request; see Connections. The rest"
             " is checked."
         )
     if cut_off:
-        said.append(f"Incomplete: not all topics of {_several(cut_off)} are checked.")
+        sentences.append(f"Incomplete: not all topics of {_several(cut_off)} are checked.")
     if missing:
-        said.append(f"Incomplete: create {counted(len(missing), 'topic')} before run.")
+        sentences.append(f"Incomplete: create {counted(len(missing), 'topic')} before run.")
     if unread:
-        said.append(f"Incomplete: settings of topics on {_several(unread)} cannot be read.")
+        sentences.append(f"Incomplete: settings of topics on {_several(unread)} cannot be read.")
     if undeliberate:
-        said.append(f"{'FAILED: no' if strict else 'No'} canary on {_flows(undeliberate)}.")
+        sentences.append(f"{'FAILED: no' if strict else 'No'} canary on {_flows(undeliberate)}.")
     if breaking:
         which = "1 topic setting breaks" if breaking == 1 else f"{breaking} topic settings break"
-        said.append(f"FAILED: {which} the canary; see Topics to fix.")
+        sentences.append(f"FAILED: {which} the canary; see Topics to fix.")
     if breaking or (strict and undeliberate):
-        return _Conclusion(FINDING, tuple(said))
+        return _Conclusion(FINDING, tuple(sentences))
     if missing or cut_off or unread:
-        return _Conclusion(INCOMPLETE, tuple(said))
+        return _Conclusion(INCOMPLETE, tuple(sentences))
     if failed:
-        return _Conclusion(UNAVAILABLE, tuple(said))
-    return _Conclusion(OK, (*said, _valid(config, bare, connect=connect, mind=len(wrong))))
+        return _Conclusion(UNAVAILABLE, tuple(sentences))
+    return _Conclusion(OK, (*sentences, _valid(config, bare, connect=connect, mind=len(wrong))))
 
 
 def _valid(config: Configuration, bare: Sequence[NoCanary], *, connect: bool, mind: int) -> str:
     """Return the last sentence; it starts with OK only if every flow has a canary."""
-    said = "The configuration is valid"
-    said += ", and every cluster answered." if connect else ". No cluster was queried."
+    sentence = "The configuration is valid"
+    sentence += ", and every cluster answered." if connect else ". No cluster was queried."
     if not bare:
-        said = f"OK: {said[0].lower()}{said[1:]}"
+        sentence = f"OK: {sentence[0].lower()}{sentence[1:]}"
     elif bare[0].deliberate:
-        said += " There is no canary, as configured (canary.mode: off)."
+        sentence += " There is no canary, as configured (canary.mode: off)."
     notes = [counted(len(config.warnings), "warning")] if config.warnings else []
     notes += [counted(mind, "remark") + " about topics"] if mind else []
-    return f"{said} See {' and '.join(notes)} above." if notes else said
+    return f"{sentence} See {' and '.join(notes)} above." if notes else sentence
 
 
 def _undeliberate(bare: Sequence[NoCanary]) -> list[str]:

@@ -46,13 +46,13 @@ def print_canary(sheet: Sheet, config: Configuration, results: Mapping[str, Clus
     if interval_s > canary.interval:
         partitions = sum(cost.partitions for cost in found)
         sheet.say(f"{rate_sentence(canary.interval, canary.max_rate, interval_s, partitions)}.", hang=4)
-    carried: list[Hop] = []
+    all_hops: list[Hop] = []
     for cost in found:
         further = hops(config.topology, cost.source, canary.topic)
-        carried += _first_hops(config, cost.source) if further is None else further
+        all_hops += _first_hops(config, cost.source) if further is None else further
         _print_source(sheet, config, cost, further)
     if found:
-        _print_sums(sheet, config, found, carried)
+        _print_sums(sheet, config, found, all_hops)
     _print_control(sheet, config)
     for flow in config.canary_flows:
         if not flow.off:
@@ -145,11 +145,11 @@ def _partitions(config: Configuration, cost: SourceCost) -> str:
 
 
 def _print_sums(
-    sheet: Sheet, config: Configuration, found: tuple[SourceCost, ...], carried: Sequence[Hop]
+    sheet: Sheet, config: Configuration, found: tuple[SourceCost, ...], all_hops: Sequence[Hop]
 ) -> None:
-    links = link_costs(found, carried)
+    links = link_costs(found, all_hops)
     _print_links(sheet, links)
-    _print_clusters(sheet, cluster_costs(found, carried))
+    _print_clusters(sheet, cluster_costs(found, all_hops))
     size = probe_bytes(config.canary.topic, max(cost.partitions for cost in found))
     sheet.say(
         f"In all: {_rate(sum(cost.records_per_s for cost in found))} produced,"
@@ -171,7 +171,7 @@ def _print_links(sheet: Sheet, links: Sequence[LinkCost]) -> None:
         (
             f" {link.link}",
             f"{link.records_per_s:.3g}",
-            f"{link.carried_on_per_s:.3g}",
+            f"{link.forwarded_per_s:.3g}",
             bytes_text(link.bytes_per_day),
         )
         for link in links

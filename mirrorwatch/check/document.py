@@ -189,7 +189,7 @@ def _replicated(
         "not_on_target_yet": None if found.absent is None else [remote for _, remote in found.absent],
         "not_replicated": [{"why": why, "topics": list(names)} for why, names in found.filtered],
         "internal": found.own,
-        "from_target": found.copies,
+        "from_target": found.from_target,
         "never_replicated": list(found.traps),
         "depends_on_version": list(found.unsure),
     }
@@ -201,7 +201,7 @@ def _canary(config: Configuration, results: Mapping[str, ClusterCheck]) -> dict[
     if canary.mode is CanaryMode.OFF or not config.canary_flows:
         return found
     costs = canary_costs(config, results)
-    carried = [hop for cost in costs for hop in hops(config.topology, cost.source, canary.topic) or ()]
+    all_hops = [hop for cost in costs for hop in hops(config.topology, cost.source, canary.topic) or ()]
     return found | {
         "interval_seconds": costs[0].interval_s if costs else canary.interval,
         "probe_bytes": probe_bytes(canary.topic, max((cost.partitions for cost in costs), default=1)),
@@ -221,10 +221,10 @@ def _canary(config: Configuration, results: Mapping[str, ClusterCheck]) -> dict[
             {
                 "flow": link.link,
                 "records_per_second": link.records_per_s,
-                "forwarded_records_per_second": link.carried_on_per_s,
+                "forwarded_records_per_second": link.forwarded_per_s,
                 "bytes_per_day": link.bytes_per_day,
             }
-            for link in link_costs(costs, carried)
+            for link in link_costs(costs, all_hops)
         ],
         "written": [
             {
@@ -233,7 +233,7 @@ def _canary(config: Configuration, results: Mapping[str, ClusterCheck]) -> dict[
                 "kept_bytes": one.kept_bytes,
                 "most_kept_bytes": one.most_kept_bytes,
             }
-            for one in cluster_costs(costs, carried)
+            for one in cluster_costs(costs, all_hops)
         ],
         "control": {
             "topic": CONTROL_TOPIC,

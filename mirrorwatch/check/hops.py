@@ -38,7 +38,7 @@ class LinkCost:
 
     link: str
     records_per_s: float
-    carried_on_per_s: float
+    forwarded_per_s: float
     bytes_per_day: float
 
 
@@ -63,29 +63,29 @@ def hops(topology: Topology, source: str, topic: str) -> tuple[Hop, ...] | None:
     )
 
 
-def link_costs(costs: Iterable[SourceCost], carried: Iterable[Hop]) -> tuple[LinkCost, ...]:
+def link_costs(costs: Iterable[SourceCost], all_hops: Iterable[Hop]) -> tuple[LinkCost, ...]:
     """Return the cost of each link, in the order of the hops."""
     by_source = {cost.source: cost for cost in costs}
     found: dict[str, LinkCost] = {}
-    for hop in carried:
+    for hop in all_hops:
         cost = by_source[hop.source]
         before = found.get(hop.link, LinkCost(hop.link, 0.0, 0.0, 0.0))
         further = cost.records_per_s if len(hop.path) > 2 else 0.0
         found[hop.link] = LinkCost(
             hop.link,
             before.records_per_s + cost.records_per_s,
-            before.carried_on_per_s + further,
+            before.forwarded_per_s + further,
             before.bytes_per_day + cost.bytes_per_day,
         )
     return tuple(found.values())
 
 
-def cluster_costs(costs: Iterable[SourceCost], carried: Iterable[Hop]) -> tuple[ClusterCost, ...]:
+def cluster_costs(costs: Iterable[SourceCost], all_hops: Iterable[Hop]) -> tuple[ClusterCost, ...]:
     """Return what each cluster writes and keeps: its own probes and replicated ones."""
     by_source = {cost.source: cost for cost in costs}
     found: dict[str, ClusterCost] = {}
     written = [(cost.source, cost) for cost in by_source.values()]
-    written += [(hop.cluster, by_source[hop.source]) for hop in carried]
+    written += [(hop.cluster, by_source[hop.source]) for hop in all_hops]
     for cluster, cost in written:
         before = found.get(cluster, ClusterCost(cluster, 0.0, 0.0, 0.0))
         found[cluster] = ClusterCost(

@@ -30,7 +30,7 @@ class Mirrored:
 
     `replicated` are (name on the source, name on the target); `absent` those that the target does not have
     yet, None if unknown. `filtered` are topics by reason. `own` counts topics of Kafka and MirrorMaker,
-    `copies` those replicated from the target, which never go back. `traps`, and `unsure` (depends on
+    `from_target` those replicated from the target, which never go back. `traps`, and `unsure` (depends on
     MirrorMaker's version), have a sentence each.
     """
 
@@ -40,7 +40,7 @@ class Mirrored:
     absent: tuple[tuple[str, str], ...] | None
     filtered: tuple[tuple[str, tuple[str, ...]], ...]
     own: int
-    copies: int
+    from_target: int
     traps: tuple[str, ...]
     unsure: tuple[str, ...]
 
@@ -58,7 +58,7 @@ def sort_out(
     filtered: dict[str, list[str]] = {}
     traps: list[str] = []
     unsure: list[str] = []
-    own = copies = 0
+    own = from_target = 0
     for topic in here:
         decision = flow.decide(topic)
         match decision.rule:
@@ -75,7 +75,7 @@ def sort_out(
             case "cycle":
                 why = _not_replicated(flow, topology, topic, known)
                 if why is None:
-                    copies += 1
+                    from_target += 1
                 else:
                     traps.append(f"{decision.sentence} {why}")
             case _:
@@ -88,7 +88,7 @@ def sort_out(
         absent=absent,
         filtered=tuple((why, tuple(names)) for why, names in filtered.items()),
         own=own,
-        copies=copies,
+        from_target=from_target,
         traps=tuple(traps),
         unsure=tuple(unsure),
     )

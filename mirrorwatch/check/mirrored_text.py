@@ -56,8 +56,8 @@ def _print_flow(sheet: Sheet, found: Mirrored) -> None:
         sheet.names(names, indent=6)
     if found.own:
         sheet.say(f"Internal, never mirrored: {found.own:,} of Kafka, MirrorMaker or Mirrorwatch.", indent=4)
-    if found.copies:
-        sheet.say(f"Replicated from {flow.target}, never mirrored back: {found.copies:,}.", indent=4)
+    if found.from_target:
+        sheet.say(f"Replicated from {flow.target}, never mirrored back: {found.from_target:,}.", indent=4)
     _print_sentences(sheet, "Never mirrored, whatever the filter", found.traps)
     _print_sentences(sheet, "Depends on MirrorMaker's version (set mirror_version)", found.unsure)
 

@@ -154,21 +154,21 @@ def _unneeded(config: Configuration) -> str:
 def _granted(config: Configuration, needed: Iterable[Permission]) -> str:
     """Write what permissions imply, and why they are needed."""
     operations = {operation for permission in needed for operation in permission.operations}
-    said = f"No permission on {_unneeded(config)} is needed"
+    text = f"No permission on {_unneeded(config)} is needed"
     if "Write" in operations:
-        said = f"Read and Write imply Describe. {said}"
-        said += " (brokers before 3.0 also require IdempotentWrite on the cluster of a source)"
+        text = f"Read and Write imply Describe. {text}"
+        text += " (brokers before 3.0 also require IdempotentWrite on the cluster of a source)"
     elif "Read" in operations:
-        said = f"Read implies Describe. {said}"
-    said += "."
+        text = f"Read implies Describe. {text}"
+    text += "."
     if "Create" in operations:
-        said += " Create is needed only until the topics exist."
+        text += " Create is needed only until the topics exist."
     if "DescribeConfigs" in operations:
-        said += (
+        text += (
             " Without DescribeConfigs, Mirrorwatch cannot see wrong topic settings and never reports the"
             " cause record_rejected."
         )
-    return said
+    return text
 
 
 def _lag_monitor(config: Configuration) -> str:

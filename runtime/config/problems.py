@@ -65,7 +65,7 @@ def problems_of(
 
     `prefix` is the key path of the section, such as `http` or `flows.A->B`; empty for the top.
     `line_of` returns the line of a key path. `secrets` are texts to keep out of every sentence,
-    besides interpolated ones. Problems are in the order of lines, unknown lines last.
+    in addition to interpolated ones. Problems are in the order of lines, unknown lines last.
     """
     start = tuple(prefix.split(".")) if prefix else ()
     found: dict[tuple[int, Problem], None] = {}
@@ -100,7 +100,7 @@ class _Place:
         self.path: tuple[Step, ...] = ()
         self.owner: type[BaseModel] | None = None
         self.annotation: Any = model
-        self.remarks: list[Any] = []  # what stands beside the type in the model
+        self.remarks: list[Any] = []  # the annotations of the type in the model
 
     @property
     def secret(self) -> bool:

@@ -282,7 +282,7 @@ class _Builder:
 
 
 def _is_null(event: yaml.Event) -> bool:
-    """Tell whether it is a scalar that stands without quotes and means that there is no value."""
+    """Return whether it is an unquoted scalar that means null."""
     return isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value in _NULLS
 
 

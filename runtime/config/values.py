@@ -41,7 +41,7 @@ class Reload(StrEnum):
 
 
 def declared(reload: Reload, *, default: str = "") -> dict[str, JsonValue]:
-    """Return what a key declares besides pydantic's own: when a change takes effect.
+    """Return what a key declares in addition to pydantic: when a change takes effect.
 
     `default` is the default in words, for a key that takes it from elsewhere.
     """
@@ -225,7 +225,7 @@ def _types(annotation: Any) -> list[Any]:
 
 
 def _remarks(annotation: Any) -> list[Any]:
-    """Return what stands beside the types in an annotation."""
+    """Return the metadata in an annotation, without its types."""
     own = [
         remark
         for one in getattr(annotation, "__metadata__", ())

@@ -40,7 +40,7 @@ def _user_name(name: str) -> str:
 
 
 def _bcrypt_hash(text: str) -> str:
-    # The last letter of the salt, the 22nd, holds two bits only: with another one nobody could sign in.
+    # The last letter of the salt, the 22nd, has two bits only: with another one no user could sign in.
     found = re.fullmatch(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}", text)
     if found is None:
         raise ValueError("invalid bcrypt hash ($2b$...); create one with 'htpasswd -nBC 10 \"\"'")
@@ -119,7 +119,7 @@ class WebConfig:
     """The part of the file that the HTTP server uses."""
 
     tls: ssl.SSLContext | None = None
-    users: Mapping[str, bytes] | None = None  # bcrypt hashes by name; None asks nobody
+    users: Mapping[str, bytes] | None = None  # bcrypt hashes by name; None requires no user
     tls_settings: TlsConfig | None = None  # what `tls` was made by
 
 
