@@ -31,7 +31,7 @@ def event(at=views.NOW_AT - 60.0, **told):
 def copied_again():
     """Give a flow whose mirror went back by 50 records and copied them again."""
     flow = Answered()
-    flow.look()
+    flow.poll()
     for _ in range(6):
         flow.write(20)
         flow.copy_all()
@@ -49,7 +49,7 @@ def copied_again():
         flow.flow.note_ids("A", {"orders": "one"}, flow.now)
         end, copy = flow.ends["orders", 0], flow.target_ends["A.orders", 0]
         flow.flow.syncs.note("orders", 0, upstream=end - 1, downstream=copy - 1, live=True)
-        flow.look()
+        flow.poll()
     return flow
 
 

@@ -27,7 +27,7 @@ class Scene:
         self.flow = Answered(**more)
         self.book = FlowAnswers(["A->B"])
         self.incarnation = 1
-        self.flow.look()
+        self.flow.poll()
 
     def go(self, seconds, each=None):
         for _ in range(seconds // 10):

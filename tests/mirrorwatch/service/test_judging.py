@@ -208,7 +208,7 @@ def monitor(monkeypatch, tmp_path):
 @pytest.fixture
 def answered():
     mirrored = Answered()
-    mirrored.look()
+    mirrored.poll()
     mirrored.go(60, each=mirrored.copy_all)
     mirrored.flow.note_ids("A", {CANARY: "abc"}, mirrored.now)
     return mirrored

@@ -111,7 +111,7 @@ async def test_the_head_reports_a_bound_as_the_rows_do():
     flow = Mirrored()
     flow.write(1000, copied=False)  # came before the first look
     flow.commit(to=10)
-    flow.look()
+    flow.poll()
     flow.go(30)
     _, body = await Monitor(flow).ask("flow", flow="A->B")
     names = mirror_names(json.loads(body))
@@ -121,7 +121,7 @@ async def test_the_head_reports_a_bound_as_the_rows_do():
 async def test_partitions_that_are_not_well_are_not_called_moving(client, flow):
     assert "Progress" in (await drawn(client, "/flows/A-%3EB/offsets")).text
     flow.write(10, "wide", 7)  # where the mirror has written no offset yet: the flow is well meanwhile
-    flow.look()
+    flow.poll()
     markup = await drawn(client, "/flows/A-%3EB/offsets")
     assert "healthy: A → B" in markup.text
     assert "UNKNOWN wide 7" in markup.text
