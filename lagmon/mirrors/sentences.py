@@ -96,8 +96,8 @@ def well(flow: FlowView, snapshot: FlowSnapshot, used: NDArray[np.intp]) -> str:
             when = f"{flow.order.flow.target} was last polled (every {every}, {age} ago)"
         case _:
             when = f"the mirror last stored its offsets (every {every}, read {age} ago)"
-    said = f"Lag {behind} on {count_text(len(used), 'partition')} when {when}."
-    return f"{said} {flow.note}" if flow.note else said
+    sentence = f"Lag {behind} on {count_text(len(used), 'partition')} when {when}."
+    return f"{sentence} {flow.note}" if flow.note else sentence
 
 
 def known_by(order: MirrorOrder) -> str:
@@ -143,8 +143,8 @@ def perhaps_overtaken(order: MirrorOrder, records: int, partitions: int) -> str:
 
 def failed(states: MirrorStates) -> str:
     """Return which task has failed and what that means, "" if none has."""
-    said = states.sentence(FAILED)
-    return f"{said} Its partitions do not move until it is restarted." if said else ""
+    opening = states.sentence(FAILED)
+    return f"{opening} Its partitions do not move until it is restarted." if opening else ""
 
 
 def assigned(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -> str:
@@ -157,7 +157,7 @@ def assigned(connector: str, tasks: Sequence[int], *, partitions: int, of: int) 
 
 def passed_over(order: MirrorOrder, tasks: int, partitions: int) -> str:
     """Return that the tasks of the stalled partitions replicate others, and what that means."""
-    said = (
+    opening = (
         "That task replicates other partitions, so it does not hang"
         if tasks == 1
         else "Those tasks replicate other partitions, so they do not hang"
@@ -165,10 +165,10 @@ def passed_over(order: MirrorOrder, tasks: int, partitions: int) -> str:
     it, drops = "it" if partitions == 1 else "them", order.flow.handling.drops
     if not drops:
         why = f"the mirror lacks READ on {it}, or cannot reach a leader, or something drops {it} on the way"
-        return f"{said}: {why}."
+        return f"{opening}: {why}."
     return (
-        f"{said}: the mirror applies {', '.join(drops)}, which may drop all records of {it}; or it lacks READ"
-        f" on {it}, or cannot reach a leader. Run mirrorwatch checksum to find out."
+        f"{opening}: the mirror applies {', '.join(drops)}, which may drop all records of {it}; or it lacks"
+        f" READ on {it}, or cannot reach a leader. Run mirrorwatch checksum to find out."
     )
 
 
@@ -229,10 +229,10 @@ def row(flow: FlowView, snapshot: FlowSnapshot, slot: int) -> str:
         return _ahead(flow, snapshot, slot)
     if flow.asks_groups:  # the Admin API has no commit times
         rows = with_members(rows, np.full(len(rows.reason), -1))
-    told = rows.sentence(slot)
-    for said, meant in (*_OF_GROUPS, *(_OF_POLLS if not order.progress.commits else ())):
-        told = told.replace(said, meant)
-    return told
+    sentence = rows.sentence(slot)
+    for phrase, meant in (*_OF_GROUPS, *(_OF_POLLS if not order.progress.commits else ())):
+        sentence = sentence.replace(phrase, meant)
+    return sentence
 
 
 _OF_GROUPS = (

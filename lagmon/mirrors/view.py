@@ -38,7 +38,7 @@ class FlowView(FlowFacts):
         return found
 
     def record_bounds(self, topic: str, partition: int, offsets: int) -> Bounds:
-        """Return the bounds of the record count in so many offsets of a source partition.
+        """Return the bounds of the record count in a number of offsets of a source partition.
 
         Transaction markers and compacted records take offsets too. A marker ends at least one record; the
         record of the first marker may be the last one before these offsets.

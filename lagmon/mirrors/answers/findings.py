@@ -63,7 +63,7 @@ class MirrorFinding:
 
 
 def listed(findings: Iterable[MirrorFinding], *, most: int) -> list[MirrorFinding]:
-    """Return at most so many findings: proved ones before suspicions, and the causes in turn."""
+    """Return at most `most` findings: proved ones before suspicions, and the causes in turn."""
     turns: Counter[tuple[bool, Cause]] = Counter()
     ranked = []
     for one in findings:

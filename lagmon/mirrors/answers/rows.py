@@ -84,7 +84,7 @@ def flow_document(
         "findings": [one.document() for one in listed(snapshot.findings, most=LISTED)],
         "findings_total": len(snapshot.findings),
         "events": [one.document() for one in events],
-        # Whether no other partition may yet be found to have lost records by what is found.
+        # Whether these findings are final: no further partition can turn out to have lost records.
         "findings_settled": not (snapshot.uncounted or snapshot.before_deleted or snapshot.undecided),
         "recreated": [
             {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}

@@ -137,13 +137,15 @@ class RetimedRecords(Detector):
         seen = f"since {instant_text(one.since_ms)} at the latest" if one.holds else "until lately"
         settings = f"{TIMESTAMP_TYPE}={_APPEND}, {seen}"
         if records:
-            said = (
+            sentence = (
                 f"At least {count_text(records, 'record')} of {remote} lost their own timestamps: the target"
             )
-            said += f" stamps them ({settings}), while {topic} has {_CREATE}."
+            sentence += f" stamps them ({settings}), while {topic} has {_CREATE}."
         else:
-            said = f"{remote} stamps records ({settings}), while {topic} has {_CREATE}; no record is known to"
-            said += " have arrived since."
+            sentence = (
+                f"{remote} stamps records ({settings}), while {topic} has {_CREATE}; no record is known to"
+            )
+            sentence += " have arrived since."
         return MirrorFinding(
             code=Cause.RETIMED,
             topic=topic,
@@ -152,7 +154,7 @@ class RetimedRecords(Detector):
             records=records,
             side="target",
             proved=records > 0,
-            sentence=said,
+            sentence=sentence,
         )
 
 

@@ -66,7 +66,7 @@ class Recreation:
 
 @dataclass(slots=True)
 class MirrorTopics:
-    """What is known of the topics of a flow."""
+    """The topics of a flow, by their names and ids on both sides."""
 
     flow: Flow
     # Called with both names of a topic if only the mirror's version decides whether it is replicated.
@@ -151,7 +151,7 @@ class MirrorTopics:
         now_ms: int,
         patience_ms: int,
     ) -> list[Missing]:
-        """Return what is missing.
+        """Return the topics and partitions that are missing on the target or not replicated.
 
         `source` and `target` are partitions by topic; `listed_ms` is when each list was read. `with_offset`
         is the number of partitions of a topic with an offset of the mirror. `waiting` are topic and partition
@@ -172,17 +172,17 @@ class MirrorTopics:
             if count:
                 some = "1 partition" if count == 1 else f"{count} partitions"
                 where = some if with_offset.get(topic) else "any partition"
-                said = f"No offset of the mirror for {where} of {topic}, which has records"
-                found["not_mirrored", topic] = said
+                lack_text = f"No offset of the mirror for {where} of {topic}, which has records"
+                found["not_mirrored", topic] = lack_text
         since = self._lacking_since([key for key in found if key[0] != "not_mirrored"], listed_ms)
         since |= {("not_mirrored", topic): since_ms for topic, since_ms in oldest.items()}
         self.missing_since = since
         missing = []
-        for key, said in found.items():
+        for key, lack_text in found.items():
             if key in since:
                 seen_ms = now_ms if key[0] == "not_mirrored" else listed_ms[1]
                 lasts_ms = max(0, seen_ms - since[key])
-                sentence = f"{said}, {_lasting(lasts_ms, max(0, now_ms - seen_ms))}."
+                sentence = f"{lack_text}, {_lasting(lasts_ms, max(0, now_ms - seen_ms))}."
                 due = lasts_ms > patience_ms or key[1] in lasting
                 missing.append(Missing(*key, sentence, since[key], seen_ms, due))
         return missing
@@ -193,8 +193,8 @@ class MirrorTopics:
         """Return what the target lacks of a topic by the newest lists: the cause, and its sentence."""
         there = target.get(remote)
         if there is None:
-            said = f"Target topic {remote} of {topic} is missing on {self.flow.target}"
-            return "topic_missing", said
+            lack_text = f"Target topic {remote} of {topic} is missing on {self.flow.target}"
+            return "topic_missing", lack_text
         if source.get(topic, 0) <= there:
             return None
         few = f"{remote} on {self.flow.target} has only {there} of the {source[topic]} partitions of {topic}"
@@ -255,10 +255,10 @@ IDS_WITHIN_MS = 60_000  # how long a topic's id is awaited, or for two rounds
 
 
 def ids_every_s(topics: int) -> float:
-    """Return the time between two rounds that read the ids of so many topics."""
+    """Return the time between two rounds that read the ids of this number of topics."""
     return IDS_EVERY_S * max(1.0, topics / FEW)
 
 
 def ids_within_ms(topics: int) -> float:
-    """Return for how long a topic's id is awaited, with at most so many topics in its cluster."""
+    """Return for how long a topic's id is awaited in a cluster with at most this number of topics."""
     return max(IDS_WITHIN_MS, 2000 * ids_every_s(topics))

@@ -55,13 +55,13 @@ class PartitionsSnapshot:
     used: Flags
     rows: Sweep
     lag: Longs  # records; -1: unknown
-    tail: Longs  # records of a quiet tail
+    tail: Longs  # records of an idle tail
     lag_s: NDArray[np.float64]
     lag_kind: NDArray[np.uint8]
     places: Int32s  # on the source, -1 where it has none
     target_places: Int32s
     not_committing: Flags  # idle while the target's end advances
-    known_to: Longs  # the next offset, or the end of the quiet tail after it
+    known_to: Longs  # the next offset, or the end of the idle tail after it
     next_record: Longs  # where its next record may be: the same, or the end of a gap that was read
     deleted: Longs  # records from there on that the source has deleted, unread
     behind_since_ms: Longs  # when the newest offset was first written, or the first record after it
@@ -88,7 +88,7 @@ class MirrorPace:
 
     `configured_ms` is how often its worker is configured to write offsets; it holds while too few are seen.
     `read_to_ms` is up to when they are read; -1: not yet. `committed_only` is whether it skips open
-    transactions. `tails` is whether its offsets stop before a quiet tail. `commits` is whether offsets are
+    transactions. `tails` is whether its offsets stop before an idle tail. `commits` is whether offsets are
     written apart from the records, so that one may continue without the other. `least_ms` is for how long
     nothing counts as stopped or unknown, because Mirrorwatch polls no more often. `floor_ms` is how often a
     worker of these settings writes offsets at most; 0 if unknown. A worker that crashes again and again
@@ -204,7 +204,7 @@ class _Instant:
         return passed_ms, exact
 
     def _next_record(self) -> Longs:
-        """Return where the next record may be after each newest offset, which a quiet tail raises."""
+        """Return where the next record may be after each newest offset, which an idle tail raises."""
         newest: Longs = self.windows.rings.offset[: self.count, -1]
         return np.maximum(newest, self.gap_end)
 

@@ -177,7 +177,7 @@ class MirrorWindows:
             self._steps_back.append(StepBack(topic, partition, peak, back, at_ms))
 
     def forget(self, topic: str, partition: int) -> None:
-        """Forget an offset that has no meaning any more; nothing was removed."""
+        """Forget an offset that no longer has a meaning; nothing was removed."""
         self._removed.pop((topic, partition), None)
         slot = self._slots.pop((topic, partition), None)
         if slot is None:
@@ -225,7 +225,7 @@ class MirrorWindows:
         return {self.name(slot): at_ms for slot, at_ms in self._confirmed_ms.items()}
 
     def keep_newest(self, slot: int, columns: int) -> None:
-        """Keep only so many of a slot's newest offsets: the older ones belong to another log."""
+        """Keep only the newest `columns` offsets of a slot: the older ones belong to another log."""
         rings, first = self.rings, self.rings.length - columns
         for array in (rings.offset, rings.committed_ms, rings.lag):
             array[slot, :first] = -1
@@ -233,7 +233,7 @@ class MirrorWindows:
         rings.live[slot] = min(int(rings.live[slot]), columns)
 
     def settle(self, slots: NDArray[np.integer], ends: Longs) -> None:
-        """Count everything up to these ends as read: a quiet tail, which N passes only with the next record.
+        """Count everything up to these ends as read: an idle tail, which N passes only with the next record.
 
         Not for a mirror that has gone back: what it had passed before is no tail, and may be replicated
         again.

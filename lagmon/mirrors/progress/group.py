@@ -98,7 +98,7 @@ class GroupProgress:
         )
 
     def _find_again(self, rows: Slots, following: Mapping[int, str]) -> None:
-        """Follow partitions whose slot changed; forget those whose group has no offset any more."""
+        """Follow partitions whose slot changed; forget those whose group no longer has an offset."""
         slots = self._lag.slots
         moved = {
             key: held

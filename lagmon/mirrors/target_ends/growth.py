@@ -49,7 +49,7 @@ def distances(flow: FlowFacts, slots: Sequence[int], places: Int32s) -> Floats:
     for column in range(rings.length):
         offsets, times = rings.offset[at, column], rings.committed_ms[at, column]
         rest = flow.windows.rest[at]
-        # A quiet tail counts as read, but the target's end belongs to N.
+        # An idle tail counts as read, but the target's end belongs to N.
         offsets = np.where((rest >= 0) & (offsets == rest), flow.windows.next_offset[at], offsets)
         known = (places >= 0) & (offsets >= 0)
         ends = np.full(len(at), -1, np.int64)

@@ -115,8 +115,8 @@ class MirrorStates:
             return ""
         newest = found[0]
         trace = f": {newest.trace}" if newest.trace else ""
-        said = f"{newest.name} of {self.connector} is {state} {newest.since}{_more(found)}"
-        return f"{said}{trace if trace.endswith('.') else f'{trace}.'}"
+        opening = f"{newest.name} of {self.connector} is {state} {newest.since}{_more(found)}"
+        return f"{opening}{trace if trace.endswith('.') else f'{trace}.'}"
 
     def halted(self) -> Trouble | None:
         """Return what an operator halted: the connector if it is, or the newest such task."""
@@ -129,11 +129,11 @@ class MirrorStates:
         if one is None:
             return ""
         if one.task is None:
-            said = f"The connector {self.connector} is {one.state} {one.since}"
-            return f"{said}: it replicates nothing until it is resumed."
+            opening = f"The connector {self.connector} is {one.state} {one.since}"
+            return f"{opening}: it replicates nothing until it is resumed."
         more = _more(self.in_state(*HALTED))
-        said = f"{one.name} of {self.connector} is {one.state} {one.since}{more}"
-        return f"{said}: its partitions do not move until it is resumed."
+        opening = f"{one.name} of {self.connector} is {one.state} {one.since}{more}"
+        return f"{opening}: its partitions do not move until it is resumed."
 
 
 def _more(found: Sequence[Trouble]) -> str:

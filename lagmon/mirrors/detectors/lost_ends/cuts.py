@@ -117,7 +117,7 @@ class SourceCuts(Detector):
             cut.grows = True
 
     def _is_over(self, flow: FlowView, partitions: PartitionsSnapshot, name: Name, cut: Cut) -> bool:
-        """Return whether a cut is not shown any more; notes that the mirror moves."""
+        """Return whether a cut is no longer shown; notes that the mirror moves."""
         slot, now_ms = flow.windows.slot(*name), partitions.now_ms
         recreated_ms = (flow.topics.recreated_ms.get((name[0], side), -1) for side in ("source", "target"))
         if slot is None or max(recreated_ms) >= cut.complete_ms:

@@ -50,7 +50,7 @@ class RecreatedTopics(Detector):
 
     def note_gone(self, flow: FlowView, topic: str, *, gone_ms: int) -> None:
         """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
-        remote = flow.order.flow.remote_topic(topic)  # it does not belong to the flow any more
+        remote = flow.order.flow.remote_topic(topic)  # it no longer belongs to the flow
         places = {number: (-1, place) for number, place in enumerate(flow.target.places.listed_of(remote))}
         self._gone.pop(topic, None)
         found = mirror_starts.bases(topic, _followed(flow, topic), places, known_ms=gone_ms, is_gone=True)
@@ -109,7 +109,7 @@ class RecreatedTopics(Detector):
                 self._sent_to[topic, partition] = int(flow.windows.next_offset[slot])
 
     def observe(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
-        """Decide what can be decided by now, and forget what is not shown any more."""
+        """Decide what can be decided by now, and forget what is no longer shown."""
         now_ms = partitions.now_ms
         self.ends.note(flow, partitions)
         for topic, recreated in list(self.recreated.items()):

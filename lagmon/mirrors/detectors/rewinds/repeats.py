@@ -51,7 +51,7 @@ class Repeat:
     to_offset: int
     times: int = 1
     records: int = 0  # at least
-    most: int | None = None  # at most; None where that is not known
+    most: int | None = None  # at most; None if unknown
     from_start: bool = False  # it went back to the log start
 
 
@@ -128,7 +128,7 @@ class Repeats(Detector):
         return [*self._past, *(one.repeat for one in self._open.values())]
 
     def restore(self, kept: Iterable[Repeat]) -> None:
-        """Restore what an earlier process found: these numbers do not grow any more."""
+        """Restore what an earlier process found: these numbers no longer grow."""
         self._past.extendleft(reversed(list(kept)))
 
     def forget(self, flow: FlowView, is_gone: Callable[[str], bool]) -> None:  # noqa: ARG002 - needs no facts

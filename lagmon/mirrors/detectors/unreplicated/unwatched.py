@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
 
-LATELY_MS = 300_000  # before an instant: topics with older offsets may not be replicated any more
+LATELY_MS = 300_000  # before an instant: topics with older offsets may no longer be replicated
 _SHOWN = 3
 
 
