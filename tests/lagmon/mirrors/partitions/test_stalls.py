@@ -26,7 +26,7 @@ def seen(one):
     one.starts = {("orders", 0): one.ends["orders", 0] - 50}
     one.poll()
     found = find_stalls(one.flow, one.snapshot().partitions)
-    return bool(found.offset[0]), bool(found.copy[0])
+    return bool(found.offset[0]), bool(found.target[0])
 
 
 def test_a_mirror_that_replicates_nothing_is_stalled_with_its_target(flow):
@@ -70,7 +70,7 @@ def test_nothing_is_stalled_by_what_is_not_read(flow, away):
         flow.flow.read_to_ms = read_to_ms
     found = find_stalls(flow.flow, flow.snapshot().partitions)
     assert not found.offset[0]
-    assert not found.copy[0]
+    assert not found.target[0]
 
 
 def test_where_there_is_no_target_the_offset_shows():
