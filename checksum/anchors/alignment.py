@@ -1,8 +1,8 @@
 """Match offsets of both sides by a row of equal records, without offset syncs. Pure.
 
-A record's timestamp says roughly where its copy is, and a row of equal records says exactly where. One equal
-record proves little (heartbeats and counters look alike). A lost or extra record ends a row, and another one
-starts. If the same records are in two rows, for example duplicates, neither is used.
+A record's timestamp shows roughly where it is on the target, and a row of equal records shows it exactly. One
+equal record proves little (heartbeats and counters look alike). A lost or extra record ends a row, and
+another one starts. If the same records are in two rows, for example duplicates, neither is used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The cuts and runs of a partition, and the delta between target and source offsets. Pure.
 
 *Cuts* are pairs of offsets that belong together: both ends of the ranges, and the segments between them.
-Records between two cuts on one side have their copies between the same two on the other, so a *block* between
-cuts can be compared by itself. Within a run the delta is exact; between two cuts it lies between the deltas
-at them, if MirrorMaker only lost or only repeated records there.
+Records between two cuts of the source are replicated between the same two cuts of the target, so a *block*
+between cuts can be compared by itself. Within a run the delta is exact; between two cuts it lies between the
+deltas at them, if MirrorMaker only lost or only repeated records there.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ was re-created or truncated. The others are used only after the records at a pai
 If MirrorMaker started again at an earlier source offset, downstream continued. Earlier pairs are still exact,
 but not all of them can be a cut:
 
-- as an *end*, a pair before which MirrorMaker had already replicated later records would leave those copies
-  before the cut: they would look foreign;
-- as a *beginning*, a pair after which MirrorMaker started again earlier would leave copies of earlier records
-  in the range.
+- as an *end*, a pair before which MirrorMaker had already replicated later records would leave those
+  before the target's cut: they would look foreign;
+- as a *beginning*, a pair after which MirrorMaker started again earlier would leave earlier records in
+  the target's range.
 
 A *chain* is a row of pairs with rising offsets and one delta (downstream - upstream). Between two pairs of a
 chain no record was skipped or added: MirrorMaker writes a pair right after a gap of the source's offsets
@@ -53,7 +53,7 @@ class Usable:
     """The usable pairs of one partition, in MirrorMaker's order, and how many are not usable, and why.
 
     `recreated_after` is the target offset of the last pair of another source topic and this target, or None:
-    the copies of this source topic follow it.
+    the records of this source topic follow it.
     """
 
     pairs: tuple[Pair, ...]
@@ -113,7 +113,7 @@ def ends(pairs: Sequence[Pair], *, source_end: int, repeats: bool = True) -> lis
     """Return the pairs that can be an end: before them, MirrorMaker had replicated no later record.
 
     Nothing after the source's log end was replicated. `repeats` is false if duplicates are not visible
-    because the first copy's transaction was aborted.
+    because the transaction of the first one was aborted.
     """
     found: list[Pair] = []
     for pair, furthest in with_furthest(pairs, repeats=repeats):

@@ -1,4 +1,4 @@
-"""Compare the two records of a pair, the original and its copy. Pure.
+"""Compare the two records of a pair, the original and the replicated one. Pure.
 
 A pair is verified by its two records. Records that are equal except for what a transform changed still prove
 that the offsets belong together: a mirror that alters every record must not look like one without pairs.

@@ -81,7 +81,7 @@ class _Checks:
     lenient: bool = False
     known: dict[Pair, Agreement] = field(default_factory=dict)  # keys have no topic ids
     _alike: set[bytes] = field(default_factory=set)
-    _older: set[Pair] = field(default_factory=set)  # the copy is older than the original
+    _older: set[Pair] = field(default_factory=set)  # the target's record is older than the source's
 
     def at(self, pair: Pair) -> Generator[Pair, Records, Agreement]:
         """Read a pair, unless it is known or the limit is reached."""
@@ -99,7 +99,7 @@ class _Checks:
         return self.known[pair]
 
     def is_older(self, pair: Pair) -> bool:
-        """Return whether the copy at a pair is older than the original, if MirrorMaker keeps timestamps."""
+        """Return whether the target's record is older than the source's, if MirrorMaker keeps timestamps."""
         return self.timestamps and Pair(*pair[:2]) in self._older
 
     def is_valid(self, found: Agreement) -> bool:
@@ -140,7 +140,7 @@ def _first_valid(checks: _Checks, candidates: Sequence[Pair]) -> Generator[Pair,
 def _foreign_before(
     checks: _Checks, candidates: Sequence[Pair], beginning: Pair | None
 ) -> Generator[Pair, Records, tuple[Pair, ...]]:
-    """Return the pairs right before the beginning if none holds a record and its copy, else none.
+    """Return the pairs right before the beginning if none holds the same record on both sides, else none.
 
     One pair alone may disagree because its record was altered. Keys of a re-created topic are often the same;
     then the target's records are older than the source's.

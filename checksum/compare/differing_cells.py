@@ -183,9 +183,9 @@ def _single(cell: Differing, plan: Plan, *, timestamps: bool) -> Single | None:
 def _likely(single: Single, cell: Differing, held: PartitionPlan, distances: Distances) -> OffsetRange:
     """Return where a single record likely is, from the sums of offsets and the deltas around.
 
-    With s the source's offsets and t their copies', t = s + d and d within a bracket: one side's sum minus
-    that of the n common records of the other is the record's offset, with an error of n times the bracket's
-    width.
+    With s the source offset of a record and t its target offset, t = s + d and d within a bracket: one side's
+    sum minus that of the n common records of the other is the record's offset, with an error of n times the
+    bracket's width.
     """
     if single.copies > 1 or cell.source is None or cell.target is None:
         return single.offsets

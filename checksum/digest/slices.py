@@ -59,9 +59,9 @@ class PacedSlices:
         self._whole = whole
         self._clock = clock
         self._pause = pause
-        self._dues = RatePacer(max_rate, now_s=self._now_s())
+        self._pacer = RatePacer(max_rate, now_s=self._now_s())
         if max_rate is not None:
-            self._dues.pay(ahead_bytes(max_rate, places=len({one.place for one in left})))
+            self._pacer.pay(ahead_bytes(max_rate, places=len({one.place for one in left})))
 
     def next(self) -> list[Stretch]:
         """Take the next slice from what is left, and wait until it may be read; empty at the end."""
@@ -73,17 +73,17 @@ class PacedSlices:
         """Wait until these may be read in addition to slices, without counting what they read."""
         expected = expected_bytes(pieces, self._sizes)
         self._wait(expected)
-        self._dues.pay(expected)
+        self._pacer.pay(expected)
 
     def read(self, counts: Mapping[int, tuple[int, int]]) -> None:
         """Record the records and bytes that a slice read of each place."""
         for number, (records, size_bytes) in counts.items():
             size = size_bytes + OVERHEAD_BYTES * records
             self._sizes[number] = corrected(self._sizes[number], records=records, size_bytes=size)
-            self._dues.pay(size)
+            self._pacer.pay(size)
 
     def _wait(self, bytes_ahead: float) -> None:
-        self._pause(self._dues.wait_s(bytes_ahead, now_s=self._now_s()))
+        self._pause(self._pacer.wait_s(bytes_ahead, now_s=self._now_s()))
 
     def _now_s(self) -> float:
         return self._clock.monotonic_ns() / 1e9

@@ -54,7 +54,7 @@ class PlannedTopic:
 
 
 def planned_topic(original: TopicDescription, copy: TopicDescription) -> PlannedTopic:
-    """Return the planned topic for a topic and its copy."""
+    """Return the planned topic for a topic of the source and its target topic."""
     both = tuple(range(min(original.partitions, copy.partitions)))
     return PlannedTopic(original.name, copy.name, original.known_id, copy.known_id, both)
 

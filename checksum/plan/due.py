@@ -29,8 +29,8 @@ class Due:
     """What was seen of one partition while its plan waited for MirrorMaker.
 
     `source_until` and `target_until` are the earlier log end offsets, the target's read first: nothing before
-    `target_until` is a copy of a record at or after `source_until`. `passed`: MirrorMaker's newest offset
-    sync is at or past the last due record. `others`: it wrote offset syncs of other partitions.
+    `target_until` was replicated from an offset at or after `source_until`. `passed`: MirrorMaker's newest
+    offset sync is at or past the last due record. `others`: it wrote offset syncs of other partitions.
     """
 
     source_until: int

@@ -34,7 +34,7 @@ def write_plan(path: Path, plan: Plan) -> str:
     found = plan_id(plan)
     document = {"kind": KIND, "version": VERSION, "id": found, "plan": to_document(plan)}
     try:
-        # Whoever copies it to the other site must be able to read it.
+        # The user that copies it to the other site must be able to read it.
         with written_whole(path, mode=0o644) as file:
             json.dump(document, file, separators=(",", ":"))
             file.write("\n")

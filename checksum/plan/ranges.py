@@ -11,14 +11,14 @@ Both ranges start and end at verified pairs, with these exceptions for the start
   retention deleted records or MirrorMaker did not start there, the first pair that both logs hold: otherwise
   every key that one side lost before its log start would look lost;
 - a re-created source topic in which MirrorMaker started later: all earlier offsets of the source are
-  compared. Copies of them can only follow the last record of the old topic;
+  compared. On the target they can only follow the last record of the old topic;
 - a mirror that keeps offsets: pairs only prove that it does.
 
 If MirrorMaker continued without due records (checksum/plan/due.py), the ranges end after these: no pair shows
-where their copies are, since there are none. The target is then compared up to its log end offset, which has
-not moved since before the source's was read.
+where they are on the target, since they are not there. The target is then compared up to its log end offset,
+which has not moved since before the source's was read.
 
-After the source's last record, the target cannot hold newer copies: if the ranges reach it, the target is
+After the source's last record, the target cannot hold newer records: if the ranges reach it, the target is
 compared up to its own log end offset, which must be read before the source's.
 
 Every offset of the source from the end of the last run (or its log start) to its log end is either compared
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from checksum.plan.due import Due
     from checksum.plan.facts import PartitionFacts, Verified
 
-MOST_SEARCHED_BACK = 250_000  # offsets of the target that are searched for copies before a range
+MOST_SEARCHED_BACK = 250_000  # offsets of the target that are searched for replicated records before a range
 _ORIGIN = Pair(0, 0)
 
 
@@ -248,7 +248,7 @@ def _recreated(facts: PartitionFacts, anchors: Anchors) -> tuple[int, int] | Non
     """Return where MirrorMaker started in a re-created source topic, or None.
 
     That is the source offset of the new topic's first pair, and the first target offset that may hold its
-    copies. None if the target has too many offsets between the old topic's last pair and that one to read
+    records. None if the target has too many offsets between the old topic's last pair and that one to read
     them all.
     """
     first, logs = anchors.beginning, facts.logs

@@ -44,7 +44,7 @@ class OffsetRange:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Source offsets [first, until) whose copies have the target offset source + delta."""
+    """Source offsets [first, until); the target offset of each record is the source offset + delta."""
 
     first: int
     until: int
@@ -63,7 +63,7 @@ class PartitionPlan:
     `recreated`, if the source topic was re-created: (source, target) offsets. MirrorMaker skipped the
     source's records before the first, except those that it replicated at or after the second, before the
     target's range. `left_behind` is the source offset from which MirrorMaker replicated nothing though it was
-    due; late copies would follow the target's range.
+    due; late records would follow the target's range.
     """
 
     partition: int

@@ -2,7 +2,7 @@
 
 recheck            read differences again, twice, and keep what both checks find
 block_ranges       the blocks of offsets to read again on both sides
-record_chunks      read stretches of a partition by a consumer, and hash the records as the digest does
+record_chunks      read ranges of offsets by a consumer, and hash the records as the digest does
 block_differences  records of a block -> a verdict for each
 sequence_order     the longest common subsequence of two sides
 lookups            whether the source holds extra records of the target

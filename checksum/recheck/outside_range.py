@@ -1,6 +1,6 @@
 """Lost records that the target has just outside its range. Blocking; call it on a thread.
 
-A target range has two ends beyond which copies may exist (plan/shape.py):
+A target range has two ends beyond which the records may be (plan/shape.py):
 
 - its start, if the source topic was re-created: MirrorMaker may have replicated some of the new topic before;
 - its end, if MirrorMaker continued without due records: it may have replicated them after the plan was made.
@@ -41,10 +41,10 @@ def without_found_outside(findings: Iterable[Finding], plan: Plan, target: Reade
         asked = before_recreation(one, held) or may_be_left_behind(one, held)
         (outside[place] if asked and one.verdict is RecordVerdict.LOST else kept).append(one)
     for place, lost in outside.items():
-        copies = _count_outside(partitions[place], {one.hash for one in lost}, plan, target)
+        outside_counts = _count_outside(partitions[place], {one.hash for one in lost}, plan, target)
         for one in lost:
-            found = min(one.records, copies[one.hash])
-            copies[one.hash] -= found
+            found = min(one.records, outside_counts[one.hash])
+            outside_counts[one.hash] -= found
             if found < one.records:
                 kept.append(replace(one, records=one.records - found))
     return kept

@@ -1,4 +1,4 @@
-"""Read stretches of a partition by a consumer, and hash the records as the digest does.
+"""Read ranges of offsets of a partition by a consumer, and hash the records as the digest does.
 
 Blocking; call it on a thread. Each request to the client is limited (runtime/kafka/picking.py), so a stretch
 comes in chunks.

@@ -132,7 +132,7 @@ def _within_bounds(session: Session, one: Planned, *, alone: bool) -> Planned:
     if one.plan is None:
         return one
     try:
-        session.refuse_beyond(one.plan)
+        session.check_max_bytes(one.plan)
     except ConfigurationError as error:
         if alone:
             raise

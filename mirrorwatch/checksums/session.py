@@ -120,7 +120,7 @@ class Session:
             found, patterns, COMMAND_LINE if topics else NamedIn(str(self.config.path), "checksum.topics")
         )
 
-    def refuse_beyond(self, plan: Plan) -> None:
+    def check_max_bytes(self, plan: Plan) -> None:
         """Raise ConfigurationError if a side would read more than `checksum.max_bytes`."""
         check_max_bytes(plan, max_bytes=self.settings.max_bytes, file=str(self.config.path))
 

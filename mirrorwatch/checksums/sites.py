@@ -34,7 +34,7 @@ def digest_side(session: Session, plan_file: Path, side: str, folder: str, *, sp
     """Digest one side of a plan into a folder, and return the exit status."""
     plan, identity = read_plan(plan_file)
     session.flow_of(plan, plan_file)
-    session.refuse_beyond(plan)
+    session.check_max_bytes(plan)
     which = Side(side)
     print_plan(session, plan)
     run_to_end(check_topics(plan, which, session.connects))

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from checksum.history import documents as book_documents
+from checksum.history import documents as history_documents
 from checksum.history.documents import packed, unpacked
 from fleet.errors import MalformedError
 from tests.checksum.pretend_runs import document
@@ -24,14 +24,14 @@ def test_a_document_comes_back_as_it_was():
 
 
 def test_one_that_is_too_large_is_kept_without_its_long_tables(monkeypatch):
-    monkeypatch.setattr(book_documents, "MOST_BYTES", 5000)
+    monkeypatch.setattr(history_documents, "MOST_BYTES", 5000)
     found = unpacked(packed(LONG))
     assert (found["partitions"], found["counts"]) == (
         {"count": 200, "shown": []},
         {"count": 200, "bucket_ms": 7, "shown": []},
     )
     assert {**found, "partitions": None, "counts": None} == {**LONG, "partitions": None, "counts": None}
-    monkeypatch.setattr(book_documents, "MOST_BYTES", 50)
+    monkeypatch.setattr(history_documents, "MOST_BYTES", 50)
     with pytest.raises(
         MalformedError, match=r"A run's document of [\d,]+ bytes is larger than the store allows"
     ):
@@ -50,7 +50,7 @@ def test_one_that_is_too_large_is_kept_without_its_long_tables(monkeypatch):
     ],
 )
 def test_what_is_no_document_is_told(content, monkeypatch):
-    monkeypatch.setattr(book_documents, "MOST_BYTES", 5000)
+    monkeypatch.setattr(history_documents, "MOST_BYTES", 5000)
     with pytest.raises(MalformedError, match="The document of a checksum run in the store"):
         unpacked(content)
 
@@ -58,7 +58,7 @@ def test_what_is_no_document_is_told(content, monkeypatch):
 @pytest.mark.parametrize("nest", [lambda inside: [inside], lambda inside: {"a": inside}])
 def test_one_that_is_nested_deeper_than_it_could_be_read_again_is_refused(nest):
     inside = 1
-    for _ in range(book_documents.MOST_DEPTH - 1):
+    for _ in range(history_documents.MOST_DEPTH - 1):
         inside = nest(inside)
     assert unpacked(packed({"x": inside})) == {"x": inside}
     for _ in range(5000):

@@ -160,10 +160,10 @@ async def test_flows_that_are_on_are_known(history):
 async def test_of_two_that_begin_at_once_one_does(address, history):
     other = Store(address, migrations=MIGRATIONS)
     await other.open()
-    books = [history, ChecksumHistory(other)]
+    histories = [history, ChecksumHistory(other)]
     for number in range(20):
         answers = await asyncio.gather(
-            *(begun(one, flow=f"A->{number}") for one in books), return_exceptions=True
+            *(begun(one, flow=f"A->{number}") for one in histories), return_exceptions=True
         )
         assert sorted(isinstance(one, UnavailableError) for one in answers) == [False, True]
     await other.close()

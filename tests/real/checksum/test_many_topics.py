@@ -37,7 +37,7 @@ MADE_S, STARTED_S, RUN_S = 120.0, 120.0, 900.0
 PLANS_S = 3.0  # after which a command is at planning
 SOON_S = 10.0  # in which a command that is interrupted ends
 MOST_LINES = 120  # that somebody reads
-FINE, FINDING, INTERRUPTED = 0, 1, 130
+OK, FINDING, INTERRUPTED = 0, 1, 130
 
 
 @dataclass
@@ -218,7 +218,7 @@ def test_a_plan_of_all_holds_every_topic_with_records_and_is_short_to_read(many,
     plan = tmp_path / "plan.json"
     with Typed(many, tmp_path, "plan", "--all", "--out", str(plan)) as command:
         status, said = command.ended()
-    assert status == FINE, said
+    assert status == OK, said
     found, _ = read_plan(plan)
     assert [one.topic for one in found.topics] == many.comparable
     assert len(many.comparable) == HELD + 1
