@@ -28,7 +28,7 @@ def ask_flows(
 ) -> tuple[list[FlowFailover], float]:
     """Return the groups of the flows of a configuration, or of one, and when they were read.
 
-    Raises ConfigurationError for an unknown flow, MirrorwatchError if a target does not answer.
+    Raises ConfigurationError for an unknown flow or group, MirrorwatchError if a target does not answer.
     """
     flows = [one for one in config.topology.flows if flow in (None, one.name)]
     if not flows:
@@ -45,6 +45,11 @@ def ask_flows(
             read_flow(one, config.lag_sources[one.name], readers, kept=kept.get(one.name, {}), group=group)
             for one in flows
         ]
+    if group is not None and not any(one.groups for one in found):
+        sentence = (
+            f"unknown group '{group}'; no flow has a group of this name with offsets of a replicated topic"
+        )
+        raise ConfigurationError([Problem("--group", "", sentence)])
     return found, clock.wall_s()
 
 

@@ -79,6 +79,16 @@ orders-0   ready          150        101    49           0      up to 20
     )
 
 
+def test_no_group():
+    assert (
+        printed(replace(FOUND, groups=(), excluded=()))
+        == """\
+A->B: 0 of 0 groups ready to fail over to B
+  No consumer group of A has committed offsets of a replicated topic.
+"""
+    )
+
+
 def test_document():
     document = json.loads(json.dumps(failover_document([FOUND], now_at=1_795_000_000.5)))
     assert document["at"] == "2026-11-18T11:06:40.500Z"

@@ -72,6 +72,12 @@ class Reader:
                 self._consumer.commit(asynchronous=False)
         self._consumer.close()
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.end()
+
     def end(self):
         self._ending.set()
         self._thread.join(60)
@@ -119,12 +125,13 @@ def failed_over(pair, group, topic, *, protocol):
     remote = f"A.{topic}"
     here, there = log(pair.a.client_properties(), topic), log(pair.b.client_properties(), remote)
     start = committed(pair.a.client_properties(), group, topic)
-    reader = Reader(pair.b.client_properties(), group, remote, protocol=protocol)
     ends = topics.log_ends(pair.b.client_properties(), remote)
-    eventually(
-        lambda: all(_reached(reader.read, number, end) for number, end in enumerate(ends)), 60, what="the end"
-    )
-    reader.end()
+    with Reader(pair.b.client_properties(), group, remote, protocol=protocol) as reader:
+        eventually(
+            lambda: all(_reached(reader.read, number, end) for number, end in enumerate(ends)),
+            60,
+            what="the end",
+        )
     offsets = {value: (partition, offset) for partition, offset, value in here}
     read = Counter(value for _, _, value in reader.read)
     done = {value for value, (partition, offset) in offsets.items() if offset < start.get(partition, 0)}

@@ -62,14 +62,12 @@ SITUATIONS = {"healthy": keep_up, "lagging": lag, "restarted": restart}
 def test_a_group_reads_on_the_target_what_was_predicted(stage, tmp_path, situation, protocol):
     pair, running, topic, group = stage
     source, target = pair.a.client_properties(), pair.b.client_properties()
-    with traffic(source, topic):
-        reader = Reader(source, group, topic, protocol=protocol)
+    with traffic(source, topic), Reader(source, group, topic, protocol=protocol) as reader:
         eventually(lambda: len(reader.read) > 500, 60, what="reading")
         eventually(
             lambda: len(committed(target, group, f"A.{topic}")) == PARTITIONS, 90, what="synced offsets"
         )
         SITUATIONS[situation](running)
-        reader.end()
     running.kill()
     found = predicted(configured(tmp_path, running), group, status=0)
     truth = failed_over(pair, group, topic, protocol=protocol)
