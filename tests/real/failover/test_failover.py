@@ -57,8 +57,17 @@ def restart(running):
 SITUATIONS = {"healthy": keep_up, "lagging": lag, "restarted": restart}
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
-@pytest.mark.parametrize("situation", [*SITUATIONS])
+@pytest.mark.parametrize(
+    ("situation", "protocol"),
+    [
+        ("healthy", "consumer"),
+        ("lagging", "classic"),
+        ("restarted", "consumer"),
+        pytest.param("healthy", "classic", marks=pytest.mark.long),
+        pytest.param("lagging", "consumer", marks=pytest.mark.long),
+        pytest.param("restarted", "classic", marks=pytest.mark.long),
+    ],
+)
 def test_a_group_reads_on_the_target_what_was_predicted(stage, tmp_path, situation, protocol):
     pair, running, topic, group = stage
     source, target = pair.a.client_properties(), pair.b.client_properties()
