@@ -9,6 +9,7 @@ exclude        `mirrorwatch exclude`
 failover       `mirrorwatch failover`
 objectives     `mirrorwatch objectives`
 render         `mirrorwatch render`
+offsets        `mirrorwatch offsets translate|export|apply`
 report         `mirrorwatch report`
 status         `mirrorwatch status`
 status_answer  the documents that `mirrorwatch status` reads

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BAD_CONFIGURATION = 2
 UNAVAILABLE = 4
 FAULT = 70  # a bug of Mirrorwatch (EX_SOFTWARE in sysexits.h)
-LATER_COMMANDS = ("drill", "offsets")
+LATER_COMMANDS = ("drill",)
 _SECRETS = "mirrorwatch.secrets"
 _REFUSAL = "mirrorwatch.refusal"
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -23,6 +23,7 @@ from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, configure_
 from mirrorwatch.cli.exclude import exclude
 from mirrorwatch.cli.failover import failover
 from mirrorwatch.cli.objectives import objectives
+from mirrorwatch.cli.offsets import offsets
 from mirrorwatch.cli.render import render
 from mirrorwatch.cli.report import report
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
@@ -318,6 +319,7 @@ cli.add_command(objectives)
 cli.add_command(render)
 cli.add_command(report)
 cli.add_command(failover)
+cli.add_command(offsets)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -8,15 +8,19 @@ from collections import deque
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+
 from fleet.errors import RefusedError, UnavailableError
 from runtime.kafka.admin import ClusterAdmin
+from runtime.kafka.admin_client import make_admin_client
 from runtime.kafka.bulk import Bulk
+from runtime.kafka.failures import Symptoms, explain
 from runtime.kafka.group_asker import GroupAsker
 from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold
 from runtime.kafka.positions import Positions, Which
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from runtime.kafka.group_offsets import Told
     from runtime.kafka.properties.client_settings import ClientSettings
@@ -66,6 +70,11 @@ class ClusterReader:
         """Close the clients."""
         self._opened.close()
 
+    @property
+    def cluster_id(self) -> str:
+        """Return the id that the cluster has given itself; "" until its topics are read."""
+        return self._positions.cluster_id
+
     def topics(self) -> dict[str, int]:
         """Return the number of partitions of each topic."""
         return {name: len(listed.leaders) for name, listed in self._positions.topics().items()}
@@ -95,6 +104,29 @@ class ClusterReader:
                 one = self._next(OffsetsTold)
                 found[one.group] = {(topic, number): offset for topic, number, offset in one.offsets}
         return found
+
+    def commit(self, group: str, offsets: Mapping[Place, int]) -> dict[Place, str]:
+        """Commit offsets of a group without members; return what was not committed, with the reason."""
+        symptoms = Symptoms()
+        client = make_admin_client(
+            self._settings, cluster=self.alias, name=f"{self.alias}-failover", symptoms=symptoms
+        )
+        places = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
+        wanted = ConsumerGroupTopicPartitions(group, places)
+        (future,) = client.alter_consumer_group_offsets([wanted], request_timeout=ANSWER_S).values()
+        doing = f"committing offsets of {group}"
+        try:
+            answered = future.result(ANSWER_S + 5).topic_partitions
+        except KafkaException as error:
+            why = explain(error.args[0], cluster=self.alias, doing=doing, symptoms=symptoms)
+            raise why from error
+        return {
+            (one.topic, one.partition): str(
+                explain(one.error, cluster=self.alias, doing=doing, symptoms=symptoms)
+            )
+            for one in answered
+            if one.error is not None
+        }
 
     def compacted(self, topics: Collection[str]) -> frozenset[str]:
         """Return those of these topics that are compacted, or all if it has no permission to read that."""

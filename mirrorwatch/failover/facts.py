@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import LagSource
     from mirrorwatch.failover.cluster import ClusterReader, Place, TopicRecord
 
-_RUNNING = frozenset(
+RUNNING = frozenset(  # states of a group with members
     {"stable", "preparing_rebalancing", "completing_rebalancing", "assigning", "reconciling"}
 )
 
@@ -40,6 +40,8 @@ class FlowFailover:
     running_on_target: frozenset[str] = frozenset()
     excluded: tuple[str, ...] = ()
     source_problem: str = ""
+    source_cluster_id: str = ""
+    target_cluster_id: str = ""
 
     def is_ready(self, group: GroupReadiness) -> bool:
         """Return whether a group can start on the target, and does not run there already."""
@@ -158,9 +160,11 @@ def read_flow(
     return FlowFailover(
         flow=flow,
         groups=found.judged(flow),
-        running_on_target=frozenset(name for name in places if states.get(name) in _RUNNING),
+        running_on_target=frozenset(name for name in places if states.get(name) in RUNNING),
         excluded=tuple(sorted({*names} - {*accepted})),
         source_problem=problem,
+        source_cluster_id=source.cluster_id,
+        target_cluster_id=target.cluster_id,
     )
 
 

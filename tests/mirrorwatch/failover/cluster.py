@@ -29,6 +29,7 @@ class FakeCluster:
     compact: frozenset[str] = frozenset()
     records: dict[str, list[tuple[bytes, bytes | None]]] = field(default_factory=dict)
     away: bool = False
+    cluster_id: str = ""
 
     def topics(self):
         if self.away:

@@ -110,12 +110,18 @@ def committed(client, group, topic, partitions=PARTITIONS):
         consumer.close()
 
 
+def mirrorwatch(*arguments, status=None):
+    """Return what a command writes; it is expected to end with this status, if one is given."""
+    command = [sys.executable, "-m", "mirrorwatch", *map(str, arguments)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert status in (None, ended.returncode), (ended.returncode, ended.stdout + ended.stderr)
+    return ended.stdout + ended.stderr
+
+
 def predicted(config, group, *, status):
     """Return what `mirrorwatch failover` says of a group, which is expected to end with this status."""
-    command = [sys.executable, "-m", "mirrorwatch", "failover", str(config), "--group", group, "--json"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert ended.returncode == status, ended.stdout + ended.stderr
-    (flow,) = json.loads(ended.stdout)["flows"]
+    said = mirrorwatch("failover", config, "--group", group, "--json", status=status)
+    (flow,) = json.loads(said)["flows"]
     (found,) = flow["groups"]
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import yaml
 
@@ -13,6 +15,7 @@ from tests.real.failover.stage import (
     committed,
     failed_over,
     holds,
+    mirrorwatch,
     predicted,
     traffic,
     wait_s,
@@ -90,3 +93,39 @@ def test_a_group_reads_on_the_target_what_was_predicted(stage, tmp_path, situati
     )
     if situation == "lagging":
         assert truth["at_risk"] > 0
+
+
+def test_exported_offsets_are_applied_and_undone(stage, tmp_path):
+    pair, running, topic, group = stage
+    source, target = pair.a.client_properties(), pair.b.client_properties()
+    config, file = configured(tmp_path, running), tmp_path / "offsets.json"
+    with traffic(source, topic), Reader(source, group, topic, protocol="classic") as reader:
+        eventually(lambda: len(reader.read) > 500, 60, what="reading")
+        eventually(
+            lambda: len(committed(target, group, f"A.{topic}")) == PARTITIONS, 90, what="synced offsets"
+        )
+        lag(running)
+    running.kill()
+    before = committed(target, group, f"A.{topic}")
+    which = ("--flow", "A->B", "--group", group)
+    print(mirrorwatch("offsets", "translate", config, *which, status=0))
+    mirrorwatch("offsets", "export", config, *which, "--out", file, status=0)
+    assert "exists already" in mirrorwatch("offsets", "export", config, *which, "--out", file, status=2)
+    with Reader(target, group, f"A.{topic}", protocol="classic"):
+        eventually(
+            lambda: "has members on B" in mirrorwatch("offsets", "apply", config, file, "--execute"),
+            30,
+            what="refusal",
+        )
+    changed = mirrorwatch("offsets", "apply", config, file, "--execute", status=2)
+    assert "export the offsets again" in changed  # the member read and committed
+    file.unlink()
+    mirrorwatch("offsets", "export", config, *which, "--out", file, status=0)
+    found = json.loads(file.read_text())["positions"]
+    assert "Nothing was changed" in mirrorwatch("offsets", "apply", config, file, status=1)
+    mirrorwatch("offsets", "apply", config, file, "--execute", status=0)
+    assert committed(target, group, f"A.{topic}") == {one["partition"]: one["offset"] for one in found}
+    (undo,) = tmp_path.glob("offsets.json.replaced-*")
+    mirrorwatch("offsets", "apply", config, undo, "--execute", status=0)
+    assert committed(target, group, f"A.{topic}") == {one["partition"]: one["current"] for one in found}
+    assert before.keys() == {one["partition"] for one in found}

@@ -1,0 +1,131 @@
+"""The file of exported offsets, and what speaks against applying it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from fleet.errors import ConfigurationError
+from lagmon.failover.readiness import judge_group
+from mirrorwatch.failover.applying import planned, replaced
+from mirrorwatch.failover.facts import FlowFailover
+from mirrorwatch.failover.offsets_file import exported, read_offsets, write_offsets
+from tests.lagmon.failover.test_readiness import FACTS
+from tests.mirrorwatch.failover.cluster import FakeCluster
+from tests.mirrorwatch.failover.test_facts import FLOW
+
+FOUND = FlowFailover(
+    flow=FLOW,
+    groups=(
+        judge_group(
+            "billing",
+            [
+                FACTS,
+                replace(FACTS, partition=1, target_committed=None),
+                replace(FACTS, partition=2, target_end=None),
+            ],
+        ),
+    ),
+    source_cluster_id="source-id",
+    target_cluster_id="target-id",
+)
+
+
+@pytest.fixture
+def target():
+    return FakeCluster(
+        "B",
+        sizes={"A.orders": 2},
+        states={"billing": "empty"},
+        commits={"billing": {("A.orders", 0): 101}},
+        ends={("A.orders", 0): 240, ("A.orders", 1): 240},
+        cluster_id="target-id",
+    )
+
+
+@pytest.fixture
+def file():
+    found, unknown = exported(FOUND, now_ms=1_795_000_000_000)
+    assert unknown == ("orders-2",)
+    return found
+
+
+def test_the_file_is_read_as_it_was_written(tmp_path, file):
+    path = tmp_path / "offsets.json"
+    write_offsets(path, file)
+    assert read_offsets(path) == file
+    assert json.loads(path.read_text())["positions"][0] == {
+        "topic": "A.orders",
+        "partition": 0,
+        "offset": 150,
+        "current": 101,
+        "basis": "exact",
+        "source_topic": "orders",
+        "source_offset": 150,
+    }
+    with pytest.raises(ConfigurationError, match="exists already"):
+        write_offsets(path, file)
+
+
+def test_a_plan_and_what_undoes_it(target, file):
+    plan = planned(file, target, path="f")
+    assert [(one.partition, one.current, one.offset) for one in plan.changes] == [
+        (0, 101, 150),
+        (1, None, 150),
+    ]
+    undo = replaced(plan, at="now")
+    assert [(one.partition, one.current, one.offset) for one in undo.positions] == [(0, 150, 101)]
+    target.commits["billing"] = {("A.orders", 0): 150, ("A.orders", 1): 150}
+    back = planned(undo, target, path="f")
+    assert [(one.partition, one.offset) for one in back.changes] == [(0, 101)]
+
+
+def test_nothing_to_do(target, file):
+    target.commits["billing"] = {("A.orders", 0): 150, ("A.orders", 1): 150}
+    same = file.model_copy(
+        update={"positions": [one.model_copy(update={"current": 150}) for one in file.positions]}
+    )
+    plan = planned(same, target, path="f")
+    assert (plan.changes, plan.same) == ((), 2)
+
+
+def test_all_that_speaks_against_it_is_said_at_once(target, file):
+    target.cluster_id = "another-id"
+    target.states["billing"] = "stable"
+    target.sizes["A.orders"] = 1
+    target.ends["A.orders", 0] = 120
+    target.commits["billing"] = {("A.orders", 0): 111}
+    with pytest.raises(ConfigurationError) as refused:
+        planned(file, target, path="f")
+    assert [str(one) for one in refused.value.problems] == [
+        "f: target_cluster_id: the file is of cluster target-id, and B is another-id; export the offsets again",
+        "f: group: billing has members on B (stable); stop them first",
+        "f: positions: A.orders-1 does not exist on B; remove it from the file",
+        "f: positions: A.orders-0: 150 is not within 0 to 120",
+        "f: positions: A.orders-0: the committed offset was 101 and is 111; export the offsets again",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("", [": invalid: "]),
+        ("[]", [": invalid: "]),
+        (
+            '{"format": "other/1"}',
+            ["format: invalid: ", "at: invalid: field required", "flow: invalid: field"],
+        ),
+    ],
+)
+def test_what_is_no_such_file_is_refused(tmp_path, text, problems):
+    path = tmp_path / "offsets.json"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError) as refused:
+        read_offsets(path)
+    said = [str(one) for one in refused.value.problems]
+    for part in problems:
+        assert any(part in one for one in said), said
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        read_offsets(tmp_path / "missing.json")
