@@ -21,7 +21,7 @@ from canary.config import CanaryMode
 from canary.site.control import TOPIC as CONTROL_TOPIC
 from fleet.mm2.filters import split_list
 from lagmon.config import CommitsFrom
-from lagmon.mirrors.answers.orders import COMMITS_TOPIC
+from lagmon.mirrors.answers.orders import COMMITS_TOPIC, CONNECT_OFFSETS, PROGRESS
 from lagmon.syncs.orders import sync_orders
 from mirrorwatch.lag.orders import mirror_orders
 
@@ -166,6 +166,48 @@ def _needed_for_lag(config: Configuration) -> Iterator[Permission]:
             yield Permission(
                 order.offsets_cluster, order.offsets_topic, ("Read",), f"committed offsets of {order.name}"
             )
+    yield from _offset_syncs(config)
+
+
+def failover_permissions(config: Configuration) -> tuple[Permission, ...]:
+    """Return the least permissions of `failover` and `offsets`; to commit offsets it takes more."""
+    order = list(config.clients)
+    return tuple(sorted(joined(_needed_for_failover(config)), key=lambda one: order.index(one.cluster)))
+
+
+def optional_failover_permissions(config: Configuration) -> tuple[Permission, ...]:
+    """Return the permissions that exact counts, and commits of offsets, need in addition."""
+    targets = dict.fromkeys(flow.target for flow in config.topology.flows)
+    return joined(
+        one
+        for target in targets
+        for one in (
+            Permission(target, EVERY, ("DescribeConfigs",), "which topics are compacted"),
+            Permission(target, EVERY, ("Read",), "offsets apply"),
+            Permission(target, EVERY, ("Read",), "offsets apply", "group"),
+        )
+    )
+
+
+def _needed_for_failover(config: Configuration) -> Iterator[Permission]:
+    for flow in config.topology.flows:
+        for cluster in (flow.source, flow.target):
+            yield Permission(cluster, EVERY, ("Describe",), "log start and log end offsets")
+            yield Permission(cluster, EVERY, ("Describe",), "commits of groups", "group")
+        if PROGRESS[config.lag_sources[flow.name].lag_from].is_mirror_maker:
+            yield Permission(flow.target, flow.checkpoints_topic, ("Read",), f"checkpoints of {flow.name}")
+    for order in mirror_orders(config):
+        if (
+            order.lag_from == CONNECT_OFFSETS
+            and order.offsets_topic
+            and order.offsets_cluster in config.clients
+        ):
+            purpose = f"committed offsets of {order.name}"
+            yield Permission(order.offsets_cluster, order.offsets_topic, ("Read",), purpose)
+    yield from _offset_syncs(config)
+
+
+def _offset_syncs(config: Configuration) -> Iterator[Permission]:
     kinds = {name: source.lag_from for name, source in config.lag_sources.items()}
     for sync in sync_orders(config.topology.flows, kinds):
         if sync.kafka_cluster in config.clients:
@@ -201,10 +243,7 @@ def _needed_for_checksum(config: Configuration) -> Iterator[Permission]:
                 yield Permission(flow.target, prefix, _COMPARED, why, pattern="prefixed")
             else:
                 yield Permission(flow.target, EVERY, _COMPARED, why)
-    kinds = {name: source.lag_from for name, source in config.lag_sources.items()}
-    for sync in sync_orders(config.topology.flows, kinds):
-        if sync.kafka_cluster in config.clients:
-            yield Permission(sync.kafka_cluster, sync.topic, ("Read",), f"offset syncs of {sync.flow}")
+    yield from _offset_syncs(config)
 
 
 def _compared(config: Configuration, flow: Flow) -> tuple[tuple[str, str], ...]:

@@ -13,8 +13,10 @@ from mirrorwatch.check.permissions import (
     Permission,
     acl_command,
     checksum_permissions,
+    failover_permissions,
     joined,
     lag_permissions,
+    optional_failover_permissions,
     optional_lag_permissions,
     optional_permissions,
     optional_task_permissions,
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from mirrorwatch.check.sheet import Sheet
     from mirrorwatch.configuration.configuration import Configuration
 
-SERVICE, CHECKSUM = "service", "checksum"
-PARTS = (SERVICE, CHECKSUM)
+SERVICE, CHECKSUM, FAILOVER = "service", "checksum", "failover"
+PARTS = (SERVICE, CHECKSUM, FAILOVER)
 PASSWORDS = "the topic also holds passwords of the mirror"
 
 
@@ -36,6 +38,8 @@ def needed_permissions(config: Configuration, part: str) -> tuple[Permission, ..
     """Return the permissions that a part of Mirrorwatch needs, by cluster."""
     if part == CHECKSUM:
         return checksum_permissions(config)
+    if part == FAILOVER:
+        return failover_permissions(config)
     found = (*permissions(config.touched, config.canary_flows, config.canary), *lag_permissions(config))
     order = list(config.clients)
     return tuple(sorted(found, key=lambda permission: order.index(permission.cluster)))
@@ -45,6 +49,8 @@ def all_optional_permissions(config: Configuration, part: str) -> tuple[tuple[Pe
     """Return the permissions that a part can do without, each with a remark, which may be empty."""
     if part == CHECKSUM:
         return ()
+    if part == FAILOVER:
+        return tuple((permission, "") for permission in optional_failover_permissions(config))
     found = [(permission, "") for permission in optional_lag_permissions(config)]
     if not config.lag.on:
         found += [

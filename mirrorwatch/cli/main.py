@@ -89,7 +89,7 @@ def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
 @click.option(
     "--for",
     "part",
-    type=click.Choice(["all", "service", "checksum"]),
+    type=click.Choice(["all", "service", "checksum", "failover"]),
     default="all",
     show_default=True,
     help="With --acls: the part of Mirrorwatch that gets the permissions.",
