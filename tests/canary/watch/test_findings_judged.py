@@ -77,11 +77,11 @@ def test_nameless_copies_that_still_come_explain_the_losses_that_are_proved_alre
     losses = [at(FindingKind.LOST, second + 0.5) for second in range(30)]
     judgement = judge(flow(findings=grown(copies) + grown(losses)), now_at=60.0)
     assert judgement.verdict is Verdict.ALTERED
-    assert judgement.sentence.startswith("60 probes")
+    assert judgement.sentence.startswith("60 canary records")
 
 
 def test_the_evidence_tells_the_newest_of_each():
     alone = [replace(at(FindingKind.LOST, NOW - 9.0 + number), source_offset=number) for number in range(5)]
     judgement = judge(flow(findings=grown(alone)), now_at=NOW)
-    assert judgement.sentence.startswith("5 probes")
+    assert judgement.sentence.startswith("5 canary records")
     assert [(row.at, row.source_offset) for row in judgement.evidence] == [(NOW - 5.0, 4)]
