@@ -8,15 +8,11 @@ from collections import deque
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-
 from fleet.errors import RefusedError, UnavailableError
 from runtime.kafka.admin import ClusterAdmin
-from runtime.kafka.admin_client import make_admin_client
 from runtime.kafka.bulk import Bulk
-from runtime.kafka.failures import Symptoms, explain
 from runtime.kafka.group_asker import GroupAsker
-from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold
+from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold, commit_offsets
 from runtime.kafka.positions import Positions, Which
 
 if TYPE_CHECKING:
@@ -107,26 +103,9 @@ class ClusterReader:
 
     def commit(self, group: str, offsets: Mapping[Place, int]) -> dict[Place, str]:
         """Commit offsets of a group without members; return what was not committed, with the reason."""
-        symptoms = Symptoms()
-        client = make_admin_client(
-            self._settings, cluster=self.alias, name=f"{self.alias}-failover", symptoms=symptoms
+        return commit_offsets(
+            self._settings, cluster=self.alias, group=group, offsets=offsets, timeout_s=ANSWER_S
         )
-        places = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
-        wanted = ConsumerGroupTopicPartitions(group, places)
-        (future,) = client.alter_consumer_group_offsets([wanted], request_timeout=ANSWER_S).values()
-        doing = f"committing offsets of {group}"
-        try:
-            answered = future.result(ANSWER_S + 5).topic_partitions
-        except KafkaException as error:
-            why = explain(error.args[0], cluster=self.alias, doing=doing, symptoms=symptoms)
-            raise why from error
-        return {
-            (one.topic, one.partition): str(
-                explain(one.error, cluster=self.alias, doing=doing, symptoms=symptoms)
-            )
-            for one in answered
-            if one.error is not None
-        }
 
     def compacted(self, topics: Collection[str]) -> frozenset[str]:
         """Return those of these topics that are compacted, or all if it has no permission to read that."""

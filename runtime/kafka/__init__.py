@@ -11,7 +11,7 @@ topic_ids        which topic ids are usable
 positions        log start and log end offsets of many partitions
 quick_offsets    offsets of many partitions in one request
 sparse_lists     topic lists with less memory
-group_offsets    consumer groups by the Admin API: names, offsets, members
+group_offsets    consumer groups by the Admin API: names, offsets, members, commits
 group_asker      the process that runs group_offsets
 bulk             reads a topic thousands of records at a time
 picking          reads a few records from given offsets

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AclOperation, AdminClient
 
 from fleet.errors import ConfigurationError, RefusedError
@@ -25,12 +25,13 @@ from runtime.kafka.admin_client import make_admin_client
 from runtime.kafka.failures import Symptoms, explain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fleet.errors import MirrorwatchError
     from runtime.kafka.properties.client_settings import ClientSettings
 
 MAX_GROUPS = 100_000  # of one list
+_GRACE_S = 5.0  # after the time limit of a request
 ANY_GROUP = "mirrorwatch-may-describe"  # of no group: what is answered about it shows a right
 
 
@@ -241,6 +242,36 @@ class GroupOffsets:
 
     def _explained(self, error: KafkaError, doing: str) -> MirrorwatchError:
         return explain(error, cluster=self._cluster, doing=doing, symptoms=self._symptoms)
+
+
+def commit_offsets(
+    settings: ClientSettings,
+    *,
+    cluster: str,
+    group: str,
+    offsets: Mapping[tuple[str, int], int],
+    timeout_s: float,
+) -> dict[tuple[str, int], str]:
+    """Commit offsets of a group; return what was not committed, with the reason. Blocks.
+
+    A broker refuses a partition of a group with members. Raises MirrorwatchError without an answer:
+    then it is unknown whether the offsets are committed.
+    """
+    symptoms = Symptoms()
+    client = make_admin_client(settings, cluster=cluster, name=f"{cluster}-commits", symptoms=symptoms)
+    places = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
+    wanted = ConsumerGroupTopicPartitions(group, places)
+    (future,) = client.alter_consumer_group_offsets([wanted], request_timeout=timeout_s).values()
+    doing = f"committing offsets of {group}"
+    try:
+        answered = future.result(timeout_s + _GRACE_S).topic_partitions
+    except KafkaException as error:
+        raise explain(error.args[0], cluster=cluster, doing=doing, symptoms=symptoms) from error
+    return {
+        (one.topic, one.partition): str(explain(one.error, cluster=cluster, doing=doing, symptoms=symptoms))
+        for one in answered
+        if one.error is not None
+    }
 
 
 def _speakable(group: str) -> bool:

@@ -38,6 +38,7 @@ HTTP = (
 )
 CONFIG = (
     "*/config.py",
+    "mirrorwatch/failover/offsets_file.py",  # a file that comes back from its user
     "mirrorwatch/configuration/sections.py",
     "mirrorwatch/configuration/validation.py",
     "runtime/config/problems.py",
