@@ -31,7 +31,7 @@ async def test_a_stall_and_a_loss_show_by_themselves(browser, kafka_pair, mirror
         await expect(page).to_have_title("stalled 1/1 · mirrorwatch", timeout=_SOON_MS)
         await expect(heading).to_contain_text("stalled")
         await expect(card).to_contain_text("mirror_down")
-        await expect(card).to_contain_text("both clusters answer")
+        await expect(card).to_contain_text("both clusters are up")
         running.thaw()
         await expect(page).to_have_title("healthy · mirrorwatch", timeout=2 * _SOON_MS)
         running.switch.on("drop", topics=re.escape(topic), modulus=3)
