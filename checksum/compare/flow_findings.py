@@ -108,14 +108,27 @@ def _rejoined(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _split(findings: Sequence[Finding]) -> list[Finding]:
-    """Split altered records of which one half is known elsewhere."""
+    """Split altered records of which one half is known elsewhere.
+
+    A duplicate of such a record is extra: its partition on the source may never have held it.
+    """
     lacking = {one.hash for one in findings if one.verdict in (RecordVerdict.LOST, RecordVerdict.ALTERED)}
     surplus = {one.hash for one in findings if one.verdict is RecordVerdict.EXTRA}
     surplus |= {one.target_hash for one in findings if one.target_hash is not None}
+
+    def is_split(one: Finding) -> bool:
+        is_elsewhere = one.hash in surplus or one.target_hash in lacking
+        return one.verdict is RecordVerdict.ALTERED and is_elsewhere
+
+    split = {(_place(one), one.target_hash) for one in findings if is_split(one)}
     found: list[Finding] = []
     for one in findings:
-        is_elsewhere = one.hash in surplus or one.target_hash in lacking
-        found += _halves(one) if one.verdict is RecordVerdict.ALTERED and is_elsewhere else [one]
+        if is_split(one):
+            found += _halves(one)
+        elif one.verdict is RecordVerdict.DUPLICATED and (_place(one), one.hash) in split:
+            found.append(replace(one, verdict=RecordVerdict.EXTRA))
+        else:
+            found.append(one)
     return found
 
 

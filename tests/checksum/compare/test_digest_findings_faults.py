@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,9 +119,6 @@ SHAPES = {
 }
 
 
-@pytest.mark.xfail(
-    strict=False, reason="open: a record that is misrouted twice is called duplicated, not extra"
-)
 @settings(max_examples=100, deadline=None)
 @given(mirrors(), SHAPES["cells"], SHAPES["bucket_ms"], SHAPES["timestamps"])
 def test_whatever_the_mirror_did_no_finding_is_false_and_no_difference_is_passed_over(

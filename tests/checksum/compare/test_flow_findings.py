@@ -83,6 +83,19 @@ def test_records_that_took_each_other_s_place_were_not_altered():
     assert join_moved([altered(1, 2), altered(3, 4)]) == [altered(1, 2), altered(3, 4)]
 
 
+def test_a_second_copy_of_what_was_not_altered_but_misrouted_is_extra():
+    again = replace(extra(2, where=("t", 0), at=8), verdict=V.DUPLICATED)
+    assert told(join_moved([altered(1, into=2), again, lost(2, where=("u", 0))])) == [
+        ("lost", 1, ("t", 0), None, 1),
+        ("extra", 2, ("t", 0), None, 1),
+        ("misrouted", 2, ("u", 0), ("t", 0), 1),
+    ]
+    assert told(join_moved([altered(1, into=2), again])) == [
+        ("altered", 1, ("t", 0), None, 1),
+        ("duplicated", 2, ("t", 0), None, 1),
+    ]
+
+
 def test_both_places_of_a_record_that_left_its_block_are_joined():
     here = replace(lost(1), verdict=V.REORDERED)
     there = replace(extra(1, where=("t", 0)), verdict=V.REORDERED)
