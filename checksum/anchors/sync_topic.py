@@ -11,12 +11,13 @@ Beyond MOST pairs of a partition, the older half is dropped.
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from checksum.anchors.pairs import Pair
-from fleet.errors import MalformedError, UnavailableError
+from fleet.errors import MalformedError
 from fleet.wire.mirror import OffsetSync, decode_offset_sync
-from runtime.kafka.bulk import Bulk
+from runtime.kafka.bulk import Bulk, batches_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +29,6 @@ MOST = 10_000  # pairs of one partition
 MOST_PARTITIONS = 200_000
 SPACING = 1_000  # offsets of the source
 LONGEST_S = 300.0
-_WAIT_S = 0.5
 _PARTITION = 0  # MirrorMaker writes to no other
 
 
@@ -97,29 +97,16 @@ def read_sync_topic(
     `longest_s` seconds.
     """
     found = SyncPairs(wanted, ended)
-    until_ns = clock.monotonic_ns() + int(longest_s * 1e9)
     bulk = Bulk(settings, cluster=cluster, topic=topic, name=f"{cluster}-checksum-syncs", timed=True)
-    bulk.open([_PARTITION], since=since) if only_since else bulk.open([_PARTITION])
-    said = "; try again"
-    try:
-        while True:
-            batch = bulk.take(wait_s=_WAIT_S)
+    with closing(bulk):
+        bulk.open([_PARTITION], since=since) if only_since else bulk.open([_PARTITION])
+        reading = f"cluster {cluster}: cannot read {topic}"
+        for batch in batches_to_end(bulk, [_PARTITION], reading=reading, clock=clock, longest_s=longest_s):
             for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
                 found.until = offset + 1
                 if offset >= since:
                     found.take(key, value)
-            if batch.refused is not None:
-                raise batch.refused
-            if batch.ends:
-                return found
-            if batch.faults:
-                said = f": {batch.faults[-1]}"
-            if clock.monotonic_ns() > until_ns:
-                raise UnavailableError(
-                    f"cluster {cluster}: cannot read {topic} to its end within {longest_s:g} s{said}"
-                )
-    finally:
-        bulk.close()
+    return found
 
 
 def _add(pairs: list[Pair], pair: Pair, ended: int | None) -> None:

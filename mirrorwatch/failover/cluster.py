@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from fleet.errors import RefusedError, UnavailableError
 from runtime.kafka.admin import ClusterAdmin
-from runtime.kafka.bulk import Bulk
+from runtime.kafka.bulk import Bulk, batches_to_end
 from runtime.kafka.group_asker import GroupAsker
 from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold, commit_offsets
 from runtime.kafka.positions import Positions, Which
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 ANSWER_S = 10.0
 _POLL_S = 0.05
 _GROUPS_AT_ONCE = 200
-_SILENT_S = 30.0  # without a record of a topic that is read whole
-_TAKE_S = 0.2
+_TOPIC_S = 60.0  # for a topic that is read whole
 
 Place = tuple[str, int]
 _T = TypeVar("_T")
@@ -133,23 +132,13 @@ class ClusterReader:
             self._settings, cluster=self.alias, topic=topic, name=f"{self.alias}-failover", timed=True
         )
         found: list[TopicRecord] = []
-        ended: set[int] = set()
-        silent_s = 0.0
-        try:
+        with closing(bulk):
             bulk.open(range(partitions))
-            while len(ended) < partitions:
-                batch = bulk.take(wait_s=_TAKE_S)
-                if batch.refused is not None:
-                    raise batch.refused
-                silent_s = 0.0 if batch.keys or batch.ends else silent_s + _TAKE_S
-                if silent_s > _SILENT_S:
-                    raise UnavailableError(
-                        f"cluster {self.alias}: no record of {topic} within {_SILENT_S:g} s; try again"
-                    )
-                ended |= {*batch.ends}
+            reading = f"cluster {self.alias}: cannot read {topic}"
+            for batch in batches_to_end(
+                bulk, range(partitions), reading=reading, clock=self._clock, longest_s=_TOPIC_S
+            ):
                 found += map(TopicRecord, batch.keys, batch.values, batch.offsets, batch.times_ms)
-        finally:
-            bulk.close()
         return found
 
     def _next(self, kind: type[_T]) -> _T:

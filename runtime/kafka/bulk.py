@@ -19,14 +19,16 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from fleet.errors import UnavailableError
 from runtime.kafka.consumer_client import consumer_config
 from runtime.kafka.failures import Symptoms, explain, listening_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from fleet.errors import MirrorwatchError
     from runtime.kafka.properties.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 RECORDS = 4_000  # of one batch at most
 # What the client holds ready: more is not read sooner. A record of 100 bytes takes it 400, so that they are
@@ -35,6 +37,7 @@ _QUEUE_KBYTES = 8192
 _QUEUE_RECORDS = 20_000
 _FETCH_BYTES = 1_000_000
 _LEAST_BYTES = 65_536  # or a broker waits with what it has while records of others are held back
+_TO_END_WAIT_S = 0.5
 _WAIT_MS = 200  # how long a broker lets records gather
 _BACKOFF_MS = 10  # a queue that was full is looked at again; the client's own second makes a backlog wait
 
@@ -140,3 +143,26 @@ class Bulk:
     @property
     def _doing(self) -> str:
         return f"reading {self._topic}"
+
+
+def batches_to_end(
+    bulk: Bulk, partitions: Iterable[int], *, reading: str, clock: Clock, longest_s: float
+) -> Iterator[Batch]:
+    """Yield what an opened reader of these partitions returns, until each was read to its log end.
+
+    `reading` says what is read, such as `cluster A: cannot read orders`. Raises RefusedError if a permission
+    is missing, and UnavailableError if it takes longer than `longest_s`.
+    """
+    until_ns = clock.monotonic_ns() + int(longest_s * 1e9)
+    left = set(partitions)
+    said = "; try again"
+    while left:
+        batch = bulk.take(wait_s=_TO_END_WAIT_S)
+        if batch.refused is not None:
+            raise batch.refused
+        yield batch
+        left -= batch.ends.keys()
+        if batch.faults:
+            said = f": {batch.faults[-1]}"
+        if left and clock.monotonic_ns() > until_ns:
+            raise UnavailableError(f"{reading} to its end within {longest_s:g} s{said}")
