@@ -64,7 +64,8 @@ class PartitionFacts:
     """What is known of a group in one partition of a flow; offsets are None where they are not known.
 
     `replicated` is the first source offset that is not replicated yet, as the mirror last committed it.
-    `target_end` is read after `pairs`. `compacted`: the target topic's cleanup.policy has compact.
+    `target_end` is read after `pairs`. `on_target`: the target has the partition. `compacted`: the target
+    topic's cleanup.policy has compact.
     """
 
     topic: str
@@ -77,6 +78,7 @@ class PartitionFacts:
     target_committed: int | None
     target_start: int | None
     target_end: int | None
+    on_target: bool = True
     compacted: bool = False
     in_transactions: bool = False
 
@@ -101,7 +103,7 @@ class PartitionReadiness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupReadiness:
-    """A group on a flow: the worst status of its partitions, and their sums."""
+    """A group on a flow: the worst status of its partitions, worst first, and their sums."""
 
     group: str
     status: Status
@@ -109,6 +111,11 @@ class GroupReadiness:
     read_again_records: Bounds | None
     skipped_records: Bounds | None
     at_risk_records: Bounds | None
+
+    def by_place(self) -> list[PartitionFacts]:
+        """Return the facts of its partitions by topic and partition."""
+        facts = [one.facts for one in self.partitions]
+        return sorted(facts, key=lambda one: (one.topic, one.partition))
 
 
 def judge_group(group: str, partitions: Iterable[PartitionFacts]) -> GroupReadiness:
@@ -148,10 +155,12 @@ def _status(
     facts: PartitionFacts, start: int | None, skipped: Bounds | None, *, at_checkpoint: bool
 ) -> Status:
     status = Status.NOT_APPLIED if at_checkpoint else Status.READY
-    if facts.target_start is None or facts.target_end is None:
+    if not facts.on_target:
         status = Status.NOT_REPLICATED
     elif start is None:
         status = Status.NO_CHECKPOINT
+    elif facts.target_start is None or facts.target_end is None:
+        status = Status.UNKNOWN
     elif not facts.target_start <= start <= facts.target_end:
         status = Status.OUT_OF_RANGE
     elif skipped is None:
@@ -163,18 +172,25 @@ def _status(
     return status
 
 
-def _passed(facts: PartitionFacts, start: int | None) -> tuple[Bounds | None, Bounds | None]:
-    """Return how many records a group that starts there reads again, and how many it skips."""
-    if start is None or facts.committed is None or facts.target_end is None or facts.target_start is None:
-        return None, None
-    start = min(max(start, facts.target_start), facts.target_end)
-    runs = runs_of(facts.pairs)
-    last = last_start(
+def next_start(facts: PartitionFacts, runs: Sequence[Sequence[SyncPair]]) -> Bounds | None:
+    """Return bounds of the last start from which the group misses nothing; None if there is not enough data.
+
+    `runs` are `runs_of` its pairs.
+    """
+    if not runs or facts.committed is None or facts.target_end is None:
+        return None
+    return last_start(
         runs, facts.committed, target_end=facts.target_end, in_transactions=facts.in_transactions
     )
-    assert last.most is not None
-    if not runs:
+
+
+def _passed(facts: PartitionFacts, start: int | None) -> tuple[Bounds | None, Bounds | None]:
+    """Return how many records a group that starts there reads again, and how many it skips."""
+    runs = runs_of(facts.pairs)
+    last = next_start(facts, runs)
+    if start is None or last is None or facts.target_end is None or facts.target_start is None:
         return None, None
+    start = min(max(start, facts.target_start), facts.target_end)
     return _count(facts, runs, Bounds(start, start), last), _count(facts, runs, last, Bounds(start, start))
 
 

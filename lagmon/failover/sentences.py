@@ -42,7 +42,7 @@ def partition_sentence(one: PartitionReadiness, target: str) -> str:
         ),
         Status.NOT_REPLICATED: f"{place} is not on {target}; check the mirror's topics and its topic refresh",
         Status.NO_CHECKPOINT: f"no checkpoint for {place}, and no commit on {target}; {_no_checkpoint(one)}",
-        Status.UNKNOWN: f"not enough data for {place}: {_missing(one)}",
+        Status.UNKNOWN: f"not enough data for {place}: {_missing(one, target)}",
         Status.UNCERTAIN: f"{found}; it may be after {skipped} not read yet: offset syncs give bounds only",
         Status.NOT_APPLIED: f"{found}; commit it on {target} before the group starts",
         Status.READY: found,
@@ -60,7 +60,9 @@ def _no_checkpoint(one: PartitionReadiness) -> str:
     return "check that MirrorCheckpointConnector runs; it writes after its next refresh of groups"
 
 
-def _missing(one: PartitionReadiness) -> str:
+def _missing(one: PartitionReadiness, target: str) -> str:
+    if one.facts.target_start is None or one.facts.target_end is None:
+        return f"{target} did not return its log offsets"
     return "no offset syncs" if not one.facts.pairs else "no committed offset of the source"
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from lagmon.failover.places import last_start, runs_of
+from lagmon.failover.places import runs_of
+from lagmon.failover.readiness import next_start
 
 if TYPE_CHECKING:
     from lagmon.failover.readiness import PartitionFacts
@@ -43,11 +44,8 @@ def translate_offset(facts: PartitionFacts) -> Translated | None:
     """
     if facts.target_start is None or facts.target_end is None:
         return None
-    runs = runs_of(facts.pairs)
-    if runs and facts.committed is not None:
-        found = last_start(
-            runs, facts.committed, target_end=facts.target_end, in_transactions=facts.in_transactions
-        )
+    found = next_start(facts, runs_of(facts.pairs))
+    if found is not None:
         assert found.most is not None
         exact = found.least == found.most
         if exact or found.least > 0:

@@ -2,67 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.errors import ConfigurationError, Problem
-from mirrorwatch.failover.facts import RUNNING
+from lagmon.ingest.admin_plan import NOBODY
 from runtime.kafka.positions import Which
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mirrorwatch.failover.cluster import ClusterReader
     from mirrorwatch.failover.offsets_file import OffsetsFile, Position
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What `apply` would commit: `changes` differ from what is committed, `same` do not."""
+def changes_of(file: OffsetsFile, target: ClusterReader, *, path: str) -> list[Position]:
+    """Return the positions whose offset is not committed yet.
 
-    file: OffsetsFile
-    changes: tuple[Position, ...]
-    same: int
-
-
-def planned(file: OffsetsFile, target: ClusterReader, *, path: str) -> Plan:
-    """Compare a file with the target; raises ConfigurationError with everything that speaks against it."""
-    topics = target.topics()
-    problems = []
-
-    def refuse(key: str, sentence: str) -> None:
-        problems.append(Problem(path, key, sentence))
-
+    Raises ConfigurationError with everything that speaks against committing them.
+    """
+    topics, alias = target.topics(), target.alias
+    found: list[tuple[str, str]] = []
     if file.target_cluster_id != target.cluster_id:
-        wrong = f"the file is of cluster {file.target_cluster_id}, and {target.alias} is {target.cluster_id}"
-        refuse("target_cluster_id", f"{wrong}; export the offsets again")
+        wrong = f"the file is of cluster {file.target_cluster_id}, and {alias} is {target.cluster_id}"
+        found.append(("target_cluster_id", f"{wrong}; export the offsets again"))
     state = target.groups().get(file.group)
-    if state in RUNNING:
-        refuse("group", f"{file.group} has members on {target.alias} ({state}); stop them first")
+    if state is not None and state not in NOBODY:
+        found.append(("group", f"{file.group} has members on {alias} ({state}); stop them first"))
     places = [(one.topic, one.partition) for one in file.positions]
-    missing = [place for place in places if place[1] >= topics.get(place[0], 0)]
-    for topic, number in missing:
-        refuse("positions", f"{topic}-{number} does not exist on {target.alias}; remove it from the file")
-    there = [place for place in places if place not in missing]
+    there = [place for place in places if place[1] < topics.get(place[0], 0)]
     starts, ends = target.offsets(there, Which.START), target.offsets(there, Which.END)
     committed = target.committed([file.group])[file.group] if state is not None else {}
-    for one in file.positions:
-        place = one.topic, one.partition
-        start, end = starts.get(place), ends.get(place)
-        if start is not None and end is not None and not start <= one.offset <= end:
-            refuse("positions", f"{one.topic}-{one.partition}: {one.offset} is not within {start} to {end}")
-        if committed.get(place) != one.current:
-            now = committed.get(place, "none")
-            was = "none" if one.current is None else one.current
-            moved = f"the committed offset was {was} and is {now}"
-            refuse("positions", f"{one.topic}-{one.partition}: {moved}; export the offsets again")
-    if problems:
-        raise ConfigurationError(problems)
-    changes = tuple(one for one in file.positions if one.offset != one.current)
-    return Plan(file, changes, len(file.positions) - len(changes))
+    for place, one in zip(places, file.positions, strict=True):
+        against = f"does not exist on {alias}; remove it from the file"
+        if place in there:
+            against = _out_of_range(one.offset, starts.get(place), ends.get(place), alias)
+        sentences = against, _moved(one.current, committed.get(place))
+        found += [("positions", f"{one.topic}-{one.partition}: {each}") for each in sentences if each]
+    if found:
+        raise ConfigurationError([Problem(path, key, sentence) for key, sentence in found])
+    return [one for one in file.positions if one.offset != one.current]
 
 
-def replaced(plan: Plan, *, at: str) -> OffsetsFile:
-    """Return the file that undoes a plan; partitions without a committed offset are left out."""
-    return plan.file.model_copy(
+def _out_of_range(offset: int, start: int | None, end: int | None, alias: str) -> str:
+    if start is None or end is None:
+        return f"{alias} did not return its log offsets; try again"
+    return "" if start <= offset <= end else f"{offset} is not within {start} to {end}; export again"
+
+
+def _moved(before: int | None, now: int | None) -> str:
+    if before == now:
+        return ""
+    was, has = ("none" if one is None else one for one in (before, now))
+    return f"the committed offset was {was} and is {has}; export the offsets again"
+
+
+def replaced(file: OffsetsFile, changes: Iterable[Position], *, at: str) -> OffsetsFile:
+    """Return the file that undoes these changes; partitions without a committed offset are left out."""
+    return file.model_copy(
         update={
             "at": at,
             "positions": [
@@ -75,7 +71,7 @@ def replaced(plan: Plan, *, at: str) -> OffsetsFile:
                         "source_offset": None,
                     }
                 )
-                for one in plan.changes
+                for one in changes
                 if one.current is not None
             ],
         }

@@ -10,6 +10,7 @@ from lagmon.syncs.tables import flow_pairs
 from mirrorwatch.failover.cluster import ClusterReader
 from mirrorwatch.failover.facts import read_flow
 from mirrorwatch.history.reporting import reading
+from mirrorwatch.lag.orders import mirror_orders
 from runtime.process.clock import SystemClock
 from runtime.process.loop import run_to_end
 
@@ -30,21 +31,20 @@ def ask_flows(
 
     Raises ConfigurationError for an unknown flow or group, MirrorwatchError if a target does not answer.
     """
-    flows = [one for one in config.topology.flows if flow in (None, one.name)]
-    if not flows:
+    orders = [one for one in mirror_orders(config) if flow in (None, one.name)]
+    if not orders:
         names = ", ".join(one.name for one in config.topology.flows)
         raise ConfigurationError([Problem("--flow", "", f"unknown flow '{flow}'; the flows are {names}")])
-    kept = run_to_end(_kept(config, [one.name for one in flows]))
+    kept = run_to_end(_kept(config, [one.name for one in orders]))
+    aliases = frozenset().union(*(one.clusters for one in orders))
     clock = SystemClock()
     with ExitStack() as opened:
         readers = {
             alias: opened.enter_context(ClusterReader(alias, settings, clock))
             for alias, settings in config.clients.items()
+            if alias in aliases
         }
-        found = [
-            read_flow(one, config.lag_sources[one.name], readers, kept=kept.get(one.name, {}), group=group)
-            for one in flows
-        ]
+        found = [read_flow(one, readers, kept=kept.get(one.name, {}), group=group) for one in orders]
     if group is not None and not any(one.groups for one in found):
         sentence = (
             f"unknown group '{group}'; no flow has a group of this name with offsets of a replicated topic"

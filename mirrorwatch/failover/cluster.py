@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections import deque
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from fleet.errors import RefusedError, UnavailableError
+from fleet.quantity import count_text
 from runtime.kafka.admin import ClusterAdmin
 from runtime.kafka.bulk import Bulk, batches_to_end
 from runtime.kafka.group_asker import GroupAsker
 from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold, commit_offsets
 from runtime.kafka.positions import Positions, Which
+from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from runtime.kafka.group_offsets import Told
     from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
 
 ANSWER_S = 10.0
-_POLL_S = 0.05
+_GRACE_S = 5.0
+_WAIT_S = 0.2
 _GROUPS_AT_ONCE = 200
 _TOPIC_S = 60.0  # for a topic that is read whole
 
@@ -49,9 +48,7 @@ class ClusterReader:
         self._clock = clock
         self._positions = Positions(settings, cluster=alias, name=f"{alias}-failover", clock=clock)
         self._groups = GroupAsker(settings, cluster=alias, timeout_s=ANSWER_S)
-        self._answers: deque[Told] = deque()
         self._opened = ExitStack()
-        self._never = threading.Event()  # to wait without reading a clock
 
     def __enter__(self) -> Self:
         """Create the clients; they connect at the first query."""
@@ -84,7 +81,7 @@ class ClusterReader:
     def groups(self) -> dict[str, str]:
         """Return the state of each consumer group, in lower case."""
         self._groups.list_groups()
-        listed = self._next(GroupsListed)
+        (listed,) = self._answers(GroupsListed, 1)
         if listed.problem:
             raise UnavailableError(listed.problem)
         return listed.states
@@ -95,8 +92,12 @@ class ClusterReader:
         for first in range(0, len(groups), _GROUPS_AT_ONCE):
             wanted = groups[first : first + _GROUPS_AT_ONCE]
             self._groups.ask(wanted)
-            for _ in wanted:
-                one = self._next(OffsetsTold)
+            for one in self._answers(OffsetsTold, len(wanted)):
+                if one.withheld:
+                    raise UnavailableError(
+                        f"cluster {self.alias}: {count_text(one.withheld, 'committed offset')} of {one.group}"
+                        " not returned; check permissions and leaders, and try again"
+                    )
                 found[one.group] = {(topic, number): offset for topic, number, offset in one.offsets}
         return found
 
@@ -118,13 +119,11 @@ class ClusterReader:
                 await admin.close()
 
         try:
-            settings = asyncio.run(ask())
+            settings = run_to_end(ask())
         except RefusedError:
             return frozenset(topics)
-        plain = {
-            name for name, one in settings.items() if "compact" not in one.get("cleanup.policy", "compact")
-        }
-        return frozenset(topics) - plain
+        policies = {topic: settings.get(topic, {}).get("cleanup.policy", "compact") for topic in topics}
+        return frozenset(topic for topic, policy in policies.items() if "compact" in policy)
 
     def whole(self, topic: str, partitions: int) -> list[TopicRecord]:
         """Return the records of a topic, each partition up to its log end offset of now."""
@@ -141,18 +140,16 @@ class ClusterReader:
                 found += map(TopicRecord, batch.keys, batch.values, batch.offsets, batch.times_ms)
         return found
 
-    def _next(self, kind: type[_T]) -> _T:
-        """Return the next answer about groups, which must be of this kind."""
-        until_ns = self._clock.monotonic_ns() + int((ANSWER_S + 5) * 1e9)
-        while not self._answers:
-            self._answers.extend(self._groups.take())
-            if self._clock.monotonic_ns() > until_ns:
+    def _answers(self, kind: type[_T], count: int) -> Iterator[_T]:
+        """Yield so many answers of a kind; late ones to an earlier query are of another."""
+        until_ns = self._clock.monotonic_ns() + int((ANSWER_S + _GRACE_S) * 1e9)
+        while count:
+            for told in self._groups.take(wait_s=_WAIT_S):
+                if isinstance(told, Failed):
+                    raise (RefusedError if told.refused else UnavailableError)(told.sentence)
+                if isinstance(told, kind):
+                    count -= 1
+                    yield told
+            if count and self._clock.monotonic_ns() > until_ns:
                 sentence = f"cluster {self.alias}: no answer about groups within {ANSWER_S:g} s; try again"
                 raise UnavailableError(sentence)
-            if not self._answers:
-                self._never.wait(_POLL_S)
-        told = self._answers.popleft()
-        if isinstance(told, Failed):
-            raise (RefusedError if told.refused else UnavailableError)(told.sentence)
-        assert isinstance(told, kind)
-        return told

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fleet.errors import MalformedError, MirrorwatchError
 from fleet.wire.mirror import decode_checkpoint, decode_offset_sync, decode_source_offset
-from fleet.wire.records import Checkpoint as CheckpointRecord
-from fleet.wire.records import OffsetSync, SourceOffset, Tombstone
+from fleet.wire.records import NotMirrored, Tombstone
 from lagmon.failover.readiness import Checkpoint, GroupReadiness, PartitionFacts, judge_group
-from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS, order_of
+from lagmon.ingest.admin_plan import NOBODY
+from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS
 from lagmon.syncs.pairs import SyncPair
 from runtime.kafka.positions import Which
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fleet.verdicts.flow import Flow
-    from mirrorwatch.configuration.configuration import LagSource
+    from lagmon.mirrors.answers.orders import MirrorOrder
     from mirrorwatch.failover.cluster import ClusterReader, Place, TopicRecord
 
-RUNNING = frozenset(  # states of a group with members
-    {"stable", "preparing_rebalancing", "completing_rebalancing", "assigning", "reconciling"}
-)
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +51,7 @@ class FlowFailover:
 class Answers:
     """What both clusters answered about one flow; places of the target have the target's topic names."""
 
+    source_read: bool = False
     source_topics: dict[str, int] = field(default_factory=dict)
     source_committed: dict[str, dict[Place, int]] = field(default_factory=dict)
     source_ends: dict[Place, int] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Answers:
                     found[group][topic, number] = there, number
         for group, (held, number) in self.checkpoints:
             upstream = flow.upstream_topic(held)
-            if not self.source_topics and upstream is not None:
+            if not self.source_read and upstream is not None:
                 found[group][upstream, number] = held, number
         return found
 
@@ -95,7 +95,7 @@ class Answers:
     def _facts(self, flow: Flow, group: str, place: Place, there: Place) -> PartitionFacts:
         checkpoint = self.checkpoints.get((group, there))
         committed = self.source_committed.get(group, {}).get(place)
-        if committed is None and checkpoint is not None and not self.source_topics:
+        if committed is None and checkpoint is not None and not self.source_read:
             committed = checkpoint.upstream
         return PartitionFacts(
             topic=place[0],
@@ -108,14 +108,14 @@ class Answers:
             target_committed=self.target_committed.get(group, {}).get(there),
             target_start=self.target_starts.get(there),
             target_end=self.target_ends.get(there),
+            on_target=there[1] < self.target_topics.get(there[0], 0),
             compacted=there[0] in self.compacted,
             in_transactions=flow.exactly_once,
         )
 
 
 def read_flow(
-    flow: Flow,
-    progress: LagSource,
+    order: MirrorOrder,
     readers: Mapping[str, ClusterReader],
     *,
     kept: Mapping[Place, Sequence[SyncPair]],
@@ -125,12 +125,14 @@ def read_flow(
 
     `kept` are the offset syncs in the store. Raises MirrorwatchError if the target does not answer.
     """
+    flow = order.flow
     source, target = readers[flow.source], readers[flow.target]
     found, problem = Answers(), ""
     names: list[str] = []
     try:
         found.source_topics = source.topics()
         names = [name for name in source.groups() if group in (None, name)]
+        found.source_read = True
     except MirrorwatchError as error:
         found.source_topics, problem = {}, str(error)
     # The target's before the source's: of a group that moves on in between, a start looks too far ahead else.
@@ -140,27 +142,28 @@ def read_flow(
     known = {*names, *(name for name, _ in found.checkpoints)}
     found.target_committed = target.committed(sorted(known & states.keys()))
     accepted = [name for name in names if flow.group_filter.matches(name)]
-    if found.source_topics:
+    if found.source_read:
         found.source_committed = source.committed(accepted)
-    _read_progress(found, flow, progress, readers)
+    _read_progress(found, order, readers)
     for place, pairs in kept.items():
         found.pairs[place] = _joined(pairs, found.pairs.get(place, []))
     places = found.places(flow)
+    running = {name for name, state in states.items() if state not in NOBODY}
     there = sorted({remote for one in places.values() for remote in one.values()})
     there = [(topic, number) for topic, number in there if number < found.target_topics.get(topic, 0)]
     found.target_starts = target.offsets(there, Which.START)
     found.target_ends = target.offsets(there, Which.END)
     found.compacted = target.compacted({topic for topic, _ in there})
-    if found.source_topics:
+    if found.source_read:
         here = sorted({place for one in places.values() for place in one})
         here = [(topic, number) for topic, number in here if number < found.source_topics.get(topic, 0)]
         found.source_ends = source.offsets(here, Which.END)
-    if progress.lag_from == EQUAL_OFFSETS:
+    if order.lag_from == EQUAL_OFFSETS:
         _take_equal_offsets(found, flow)
     return FlowFailover(
         flow=flow,
         groups=found.judged(flow),
-        running_on_target=frozenset(name for name in places if states.get(name) in RUNNING),
+        running_on_target=frozenset(running & places.keys()),
         excluded=tuple(sorted({*names} - {*accepted})),
         source_problem=problem,
         source_cluster_id=source.cluster_id,
@@ -171,15 +174,11 @@ def read_flow(
 def checkpoints_of(records: Sequence[TopicRecord]) -> dict[tuple[str, Place], Checkpoint]:
     """Return the newest checkpoint of each group and target partition; malformed records are left out."""
     found: dict[tuple[str, Place], Checkpoint] = {}
-    for record in records:
-        try:
-            one = decode_checkpoint(record.key, record.value)
-        except MalformedError:
-            continue
+    for record, one in _decoded(records, decode_checkpoint):
         key = one.key.group, (one.key.topic, one.key.partition)
         if isinstance(one, Tombstone):
             found.pop(key, None)
-        elif isinstance(one, CheckpointRecord):
+        else:
             found[key] = Checkpoint(one.upstream_offset, one.downstream_offset, record.at_ms)
     return found
 
@@ -187,56 +186,50 @@ def checkpoints_of(records: Sequence[TopicRecord]) -> dict[tuple[str, Place], Ch
 def pairs_of(records: Sequence[TopicRecord]) -> dict[Place, list[SyncPair]]:
     """Return the offset syncs of each source partition, in the mirror's order."""
     found: dict[Place, list[SyncPair]] = defaultdict(list)
-    for record in records:
-        try:
-            one = decode_offset_sync(record.key, record.value)
-        except MalformedError:
-            continue
-        if isinstance(one, OffsetSync):
-            place = one.key.topic, one.key.partition
+    for record, one in _decoded(records, decode_offset_sync):
+        if not isinstance(one, Tombstone):
             pair = SyncPair(0, record.offset, one.upstream_offset, one.downstream_offset, record.at_ms)
-            found[place].append(pair)
+            found[one.key.topic, one.key.partition].append(pair)
     return found
 
 
 def replicated_of(records: Sequence[TopicRecord], flow: Flow) -> dict[Place, int]:
     """Return the first source offset that the mirror has not replicated yet, as it last committed."""
     found: dict[Place, int] = {}
-    for record in records:
-        try:
-            one = decode_source_offset(record.key, record.value)
-        except MalformedError:
+    for _, one in _decoded(records, decode_source_offset):
+        if isinstance(one, NotMirrored):
             continue
-        if isinstance(one, SourceOffset | Tombstone):
-            key = one.key
-            if key.cluster == flow.named_source and key.connector == flow.connector:
-                place = key.topic, key.partition
-                if isinstance(one, SourceOffset):
-                    found[place] = one.offset + 1
-                else:
-                    found.pop(place, None)
+        place = one.key.topic, one.key.partition
+        if (one.key.cluster, one.key.connector) != (flow.named_source, flow.connector):
+            continue
+        if isinstance(one, Tombstone):
+            found.pop(place, None)
+        else:
+            found[place] = one.offset + 1
     return found
 
 
-def _read_progress(
-    found: Answers, flow: Flow, progress: LagSource, readers: Mapping[str, ClusterReader]
-) -> None:
+def _decoded(
+    records: Sequence[TopicRecord], decode: Callable[[bytes | None, bytes | None], _T]
+) -> Iterator[tuple[TopicRecord, _T]]:
+    """Yield each record with what it says, without malformed ones."""
+    for record in records:
+        with suppress(MalformedError):
+            yield record, decode(record.key, record.value)
+
+
+def _read_progress(found: Answers, order: MirrorOrder, readers: Mapping[str, ClusterReader]) -> None:
     """Read offset syncs, and how far the mirror is."""
-
-    def topics_of(alias: str) -> dict[str, int]:
-        return found.source_topics if alias == flow.source else found.target_topics
-
-    if progress.lag_from == EQUAL_OFFSETS:
+    flow = order.flow
+    topics = {flow.source: found.source_topics, flow.target: found.target_topics}
+    if order.lag_from == EQUAL_OFFSETS:
         return
     home = flow.source if flow.offset_syncs_location == "source" else flow.target
-    if topics_of(home):
-        found.pairs = pairs_of(_whole(readers[home], flow.offset_syncs_topic, topics_of(home)))
-    if progress.lag_from == CONNECT_OFFSETS:
-        order = order_of(flow, topic=progress.topic, cluster=progress.kafka_cluster)
-        alias, topic = order.offsets_cluster, order.offsets_topic
-        if alias in readers and topic:
-            listed = topics_of(alias) if alias in (flow.source, flow.target) else readers[alias].topics()
-            found.replicated = replicated_of(_whole(readers[alias], topic, listed), flow)
+    found.pairs = pairs_of(_whole(readers[home], flow.offset_syncs_topic, topics[home]))
+    alias = order.offsets_cluster
+    if order.lag_from == CONNECT_OFFSETS and alias in readers:
+        listed = topics[alias] if alias in topics else readers[alias].topics()
+        found.replicated = replicated_of(_whole(readers[alias], order.offsets_topic, listed), flow)
     for place, pairs in found.pairs.items():
         found.replicated[place] = max(found.replicated.get(place, 0), pairs[-1].upstream + 1)
 

@@ -12,7 +12,7 @@ from fleet.quantity import between_text, count_text
 from lagmon.failover.translation import Basis, translate_offset
 from mirrorwatch.check.sheet import Sheet
 from mirrorwatch.cli.surroundings import make_console
-from mirrorwatch.failover.applying import planned, replaced
+from mirrorwatch.failover.applying import changes_of, replaced
 from mirrorwatch.failover.asking import ask_flows
 from mirrorwatch.failover.cluster import ClusterReader
 from mirrorwatch.failover.offsets_file import exported, read_offsets, write_offsets
@@ -38,8 +38,8 @@ def print_translation(config: Configuration, *, flow: str, group: str) -> int:
             f"By the last checkpoints, because {found.flow.source} was not read: {found.source_problem}"
         )
     rows, complete = [], True
-    for one in sorted(found.groups[0].partitions, key=lambda one: (one.facts.topic, one.facts.partition)):
-        facts, translated = one.facts, translate_offset(one.facts)
+    for facts in found.groups[0].by_place():
+        translated = translate_offset(facts)
         complete = complete and translated is not None
         again = None if translated is None else translated.again_most
         rows.append(
@@ -79,21 +79,19 @@ def apply_offsets(config: Configuration, *, file: Path, execute: bool) -> int:
             [Problem(str(file), "flow", f"unknown flow '{offsets.flow}' in this configuration")]
         )
     with ClusterReader(flow.target, config.clients[flow.target], SystemClock()) as target:
-        plan = planned(offsets, target, path=str(file))
-        if not plan.changes:
+        changes = changes_of(offsets, target, path=str(file))
+        if not changes:
             click.echo(f"Nothing to do: {offsets.group} has these offsets on {flow.target}.")
             return 0
-        _print_changes(config, plan.changes)
+        _print_changes(config, changes)
         if not execute:
             click.echo("Nothing was changed; commit these offsets with --execute.")
             return 1
         at = moment_ms_text(_now_ms()) or ""
         undo = file.with_name(f"{file.name}.replaced-{at.replace(':', '')}")
-        write_offsets(undo, replaced(plan, at=at))
-        failed = target.commit(
-            offsets.group, {(one.topic, one.partition): one.offset for one in plan.changes}
-        )
-    done = count_text(len(plan.changes) - len(failed), "offset")
+        write_offsets(undo, replaced(offsets, changes, at=at))
+        failed = target.commit(offsets.group, {(one.topic, one.partition): one.offset for one in changes})
+    done = count_text(len(changes) - len(failed), "offset")
     click.echo(f"Committed {done} of {offsets.group} on {flow.target}. {undo} has the offsets of before.")
     for place, why in failed.items():
         click.echo(f"{place[0]}-{place[1]}: not committed: {why}", err=True)

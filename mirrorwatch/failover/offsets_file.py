@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from fleet.dialect import moment_ms_text
 from fleet.errors import ConfigurationError, Problem
 from lagmon.failover.translation import Basis, translate_offset
+from runtime.config.problems import problems_of
 from runtime.files.whole_files import written_whole
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ def exported(found: FlowFailover, *, now_ms: int) -> tuple[OffsetsFile, tuple[st
     """Return the file of the only group of a flow, and the partitions whose offset is unknown."""
     (group,) = found.groups
     positions, unknown = [], []
-    for one in sorted(group.partitions, key=lambda one: (one.facts.topic, one.facts.partition)):
-        facts = one.facts
+    for facts in group.by_place():
         translated = translate_offset(facts)
         if translated is None:
             unknown.append(f"{facts.topic}-{facts.partition}")
@@ -85,29 +85,36 @@ def exported(found: FlowFailover, *, now_ms: int) -> tuple[OffsetsFile, tuple[st
 
 
 def write_offsets(path: Path, file: OffsetsFile) -> None:
-    """Write the file whole or not at all; raises ConfigurationError if something is there already."""
+    """Write the file whole or not at all; raises ConfigurationError if that fails or something is there."""
     if path.exists():
-        raise ConfigurationError(
-            [Problem(str(path), "", "exists already; choose another name, or remove it")]
-        )
-    with written_whole(path) as out:
-        out.write(json.dumps(file.model_dump(mode="json"), indent=1) + "\n")
+        raise _refused(path, "exists already; choose another name, or remove it")
+    try:
+        with written_whole(path) as out:
+            out.write(json.dumps(file.model_dump(mode="json"), indent=1) + "\n")
+    except OSError as error:
+        raise _refused(path, f"cannot be written ({_reason(error)}); choose another folder") from error
 
 
 def read_offsets(path: Path) -> OffsetsFile:
     """Read a file; raises ConfigurationError with every problem."""
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise ConfigurationError([Problem(str(path), "", "is larger than 20 MB; it is not such a file")])
-        return OffsetsFile.model_validate_json(path.read_bytes())
+            raise _refused(path, "larger than 20 MB; it is not a file of `offsets export`")
+        content = json.loads(path.read_bytes())
     except OSError as error:
-        why = f"cannot be read ({(error.strerror or '').lower()}); check its name"
-        raise ConfigurationError([Problem(str(path), "", why)]) from error
+        raise _refused(path, f"cannot be read ({_reason(error)}); check its name") from error
+    except (ValueError, RecursionError) as error:
+        raise _refused(path, "not JSON; it is not a file of `offsets export`") from error
+    try:
+        return OffsetsFile.model_validate(content)
     except ValidationError as error:
-        problems = [
-            Problem(
-                str(path), ".".join(map(str, one["loc"])), f"invalid: {one['msg'].lower()}; export it again"
-            )
-            for one in error.errors()
-        ]
-        raise ConfigurationError(problems) from error
+        found = problems_of(error, file=str(path), prefix="", line_of=lambda _: None, model=OffsetsFile)
+        raise ConfigurationError(found) from error
+
+
+def _refused(path: Path, sentence: str) -> ConfigurationError:
+    return ConfigurationError([Problem(str(path), "", sentence)])
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or "").lower()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.quantity import count_text
+from lagmon.failover.readiness import Status
 from lagmon.failover.sentences import WORDS, bounds_text, group_sentence
 
 if TYPE_CHECKING:
-    from fleet.quantity import Bounds
-    from lagmon.failover.readiness import GroupReadiness
+    from lagmon.failover.readiness import GroupReadiness, PartitionReadiness
     from mirrorwatch.check.sheet import Sheet
     from mirrorwatch.failover.facts import FlowFailover
 
@@ -33,7 +33,7 @@ def print_flow(sheet: Sheet, found: FlowFailover, *, with_partitions: bool) -> N
     else:
         sheet.figures(_COLUMNS, [_group_row(found, one) for one in groups])
     reasons = [one for one in groups if not found.is_ready(one)]
-    reasons += [one for one in groups if one.status.name == "NOT_APPLIED" and found.is_ready(one)]
+    reasons += [one for one in groups if one.status is Status.NOT_APPLIED and found.is_ready(one)]
     for one in reasons[:_MOST_REASONS]:
         sheet.fact(one.group, _reason(found, one), indent=2, width=max(14, min(len(one.group) + 2, 30)))
     if len(reasons) > _MOST_REASONS:
@@ -49,15 +49,12 @@ def _group_row(found: FlowFailover, group: GroupReadiness) -> tuple[str, ...]:
     status = WORDS[group.status]
     if group.group in found.running_on_target:
         status = f"runs on {found.flow.target}"
-    return (group.group, status, *map(_count, _counts(group)))
+    return (group.group, status, *_counts(group))
 
 
-def _counts(group: GroupReadiness) -> tuple[Bounds | None, ...]:
-    return group.read_again_records, group.skipped_records, group.at_risk_records
-
-
-def _count(bounds: Bounds | None) -> str:
-    return bounds_text(bounds)
+def _counts(one: GroupReadiness | PartitionReadiness) -> tuple[str, ...]:
+    counts = one.read_again_records, one.skipped_records, one.at_risk_records
+    return tuple(map(bounds_text, counts))
 
 
 def _reason(found: FlowFailover, group: GroupReadiness) -> str:
@@ -78,7 +75,7 @@ def _print_partitions(sheet: Sheet, group: GroupReadiness) -> None:
                 WORDS[one.status],
                 _offset(facts.committed),
                 _offset(one.start),
-                *map(_count, (one.read_again_records, one.skipped_records, one.at_risk_records)),
+                *_counts(one),
             )
         )
     sheet.figures(("partition", "status", "committed", "start", "reads again", "skips", "at risk"), rows)

@@ -104,10 +104,12 @@ class GroupAsker:
         """Request the members of these groups."""
         self._tell({"ask": "describe", "groups": list(groups)})
 
-    def take(self) -> list[Told]:
-        """Return new answers; raises UnavailableError if the process has ended."""
+    def take(self, *, wait_s: float = 0.0) -> list[Told]:
+        """Return new answers, after at most `wait_s`; raises UnavailableError if the process has ended."""
         found: list[Told] = []
         with suppress(queue.Empty):
+            if wait_s > 0:
+                found.append(self._answers.get(timeout=wait_s))
             while True:
                 found.append(self._answers.get_nowait())
         if not found and (self._process is None or self._process.poll() is not None):

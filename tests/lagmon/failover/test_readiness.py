@@ -40,7 +40,14 @@ FACTS = PartitionFacts(
         ),
         pytest.param({"target_start": 120}, Status.OUT_OF_RANGE, (30, 30), (0, 0), id="deleted by retention"),
         pytest.param({"target_committed": 999}, Status.OUT_OF_RANGE, (0, 0), (0, 90), id="beyond the end"),
-        pytest.param({"target_end": None}, Status.NOT_REPLICATED, None, None, id="no such partition"),
+        pytest.param(
+            {"target_end": None, "on_target": False},
+            Status.NOT_REPLICATED,
+            None,
+            None,
+            id="no such partition",
+        ),
+        pytest.param({"target_end": None}, Status.UNKNOWN, None, None, id="its leader does not answer"),
         pytest.param(
             {"target_committed": None, "checkpoint": None}, Status.NO_CHECKPOINT, None, None, id="nothing"
         ),

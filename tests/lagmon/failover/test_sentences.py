@@ -31,7 +31,10 @@ CASES = [
         {"target_start": 120},
         "the committed offset on B is 101 in orders-0, but B holds 120 to 240: auto.offset.reset would decide",
     ),
-    ({"target_end": None}, "orders-0 is not on B; check the mirror's topics and its topic refresh"),
+    (
+        {"target_end": None, "on_target": False},
+        "orders-0 is not on B; check the mirror's topics and its topic refresh",
+    ),
     (
         {"target_committed": None, "checkpoint": None},
         (
@@ -48,6 +51,7 @@ CASES = [
         "no checkpoint for orders-0, and no commit on B; its committed offset 50 is before the first offset sync, 100",
     ),
     ({"pairs": []}, "not enough data for orders-0: no offset syncs"),
+    ({"target_end": None}, "not enough data for orders-0: B did not return its log offsets"),
     ({"committed": None}, "not enough data for orders-0: no committed offset of the source"),
 ]
 

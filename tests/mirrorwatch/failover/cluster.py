@@ -30,6 +30,7 @@ class FakeCluster:
     records: dict[str, list[tuple[bytes, bytes | None]]] = field(default_factory=dict)
     away: bool = False
     cluster_id: str = ""
+    silent: frozenset[tuple[str, int]] = frozenset()  # partitions whose leader does not answer
 
     def topics(self):
         if self.away:
@@ -46,7 +47,7 @@ class FakeCluster:
     def offsets(self, places, which):
         assert which is not Which.STABLE
         known = self.starts if which is Which.START else self.ends
-        return {place: known.get(place, 0) for place in places}
+        return {place: known.get(place, 0) for place in places if place not in self.silent}
 
     def compacted(self, topics):
         return self.compact & frozenset(topics)

@@ -9,13 +9,12 @@ import pytest
 from fleet.mm2.filters import GroupFilter, TopicFilter
 from fleet.verdicts.flow import Flow
 from lagmon.failover.readiness import Status
+from lagmon.mirrors.answers.orders import order_of
 from lagmon.syncs.pairs import SyncPair
-from mirrorwatch.configuration.configuration import LagSource
 from mirrorwatch.failover.facts import read_flow
 from tests.mirrorwatch.failover.cluster import FakeCluster, checkpoint, progress, sync
 
 FLOW = Flow("A", "B", mirror_version="4.3")
-CONNECT = LagSource("connect-offsets")
 ORDERS, REMOTE = ("orders", 0), ("A.orders", 0)
 
 
@@ -59,8 +58,9 @@ def target():
     )
 
 
-def read(source, target, *, flow=FLOW, lag_source=CONNECT, kept=None, group=None):
-    return read_flow(flow, lag_source, {"A": source, "B": target}, kept=kept or {}, group=group)
+def read(source, target, *, flow=FLOW, lag_from="connect-offsets", kept=None, group=None):
+    order = order_of(flow, lag_from=lag_from)
+    return read_flow(order, {"A": source, "B": target}, kept=kept or {}, group=group)
 
 
 def test_a_ready_group(source, target):
@@ -114,6 +114,18 @@ def test_without_the_source_checkpoints_count(source, target):
     assert (group.status, group.read_again_records, group.at_risk_records) == (Status.READY, (49, 49), None)
 
 
+def test_an_empty_source_is_no_source_that_is_away(source, target):
+    source.sizes, source.records, source.states = {}, {}, {}
+    found = read(source, target)
+    assert (found.groups, found.source_problem) == ((), "")
+
+
+def test_a_partition_whose_leader_does_not_answer_is_unknown(source, target):
+    target.silent = frozenset({REMOTE})
+    (group,) = read(source, target).groups
+    assert group.status is Status.UNKNOWN
+
+
 def test_kept_syncs_come_before_those_of_the_topic(source, target):
     kept = {ORDERS: [SyncPair(3, 0, 0, 0, 0), SyncPair(3, 1, 100, 100, 0)]}
     (group,) = read(source, target, kept=kept).groups
@@ -137,14 +149,14 @@ def test_syncs_on_the_target(source, target):
 def test_equal_offsets_need_no_checkpoint(source, target):
     target.sizes, target.ends = {"A.orders": 1}, {REMOTE: 240}
     target.records, source.records = {}, {}
-    (group,) = read(source, target, lag_source=LagSource("equal-offsets")).groups
+    (group,) = read(source, target, lag_from="equal-offsets").groups
     assert (group.status, group.read_again_records, group.at_risk_records) == (
         Status.READY,
         (49, 49),
         (0, 20),
     )
     target.commits["billing"] = {REMOTE: 160}
-    (group,) = read(source, target, lag_source=LagSource("equal-offsets")).groups
+    (group,) = read(source, target, lag_from="equal-offsets").groups
     assert (group.status, group.skipped_records) == (Status.SKIPS, (10, 10))
 
 
