@@ -80,6 +80,8 @@ def test_a_group_reads_on_the_target_what_was_predicted(stage, tmp_path, situati
             lambda: len(committed(target, group, f"A.{topic}")) == PARTITIONS, 90, what="synced offsets"
         )
         SITUATIONS[situation](running)
+        reader.end()
+        wait_s(1)  # records that the group never reads on the source
     running.kill()
     found = predicted(configured(tmp_path, running), group, status=0)
     truth = failed_over(pair, group, topic, protocol=protocol)
