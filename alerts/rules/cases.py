@@ -14,6 +14,7 @@ from alerts.rules.rule import CRITICAL, FLOW, INFO, WARNING, quoted
 from alerts.rules.trust import EXPIRY_CRITICAL_S, EXPIRY_WARNING_S
 from alerts.rules.watching import JOB
 from fleet.series import catalogue as series
+from fleet.series import failover as series_failover
 from fleet.series import lag as series_lag
 from fleet.series.checksum import CHECKSUM_RECORDS
 
@@ -114,6 +115,7 @@ def cases_of(objectives: Sequence[Objective]) -> Iterator[Case]:
         _clocks,
         _zero,
         _collector,
+        _failover,
     ):
         yield make(flow, others)
 
@@ -249,6 +251,28 @@ def _collector(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
     mutes = story.fires("MirrorwatchTargetDown", INFO)
     return story.case(
         "a collector stalls", ("5m", ()), ("8m", (down, mutes)), ("13m", (down, mutes, stalled))
+    )
+
+
+def _failover(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
+    story = Story(flow, others, 60)
+    steps = 60 * _MINUTE
+    groups = series_failover.FAILOVER_GROUPS
+    for status in ("skips", "no_checkpoint", "stale"):
+        story.play(groups, f"0x{5 * _MINUTE} 1x{55 * _MINUTE}", status=status)
+    story.play(groups, f"1x{steps}", status="ready")
+    last = f"0+{STEP_S}x{5 * _MINUTE} 300x{55 * _MINUTE}"
+    story.play(series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS, last)
+    skips, stale, not_ready, old = (
+        story.fires(f"Mirrorwatch{name}", WARNING)
+        for name in ("FailoverSkipsRecords", "CheckpointsStale", "FailoverNotReady", "FailoverAuditOld")
+    )
+    return story.case(
+        "groups are not ready to fail over",
+        ("5m", ()),
+        ("18m", (skips, stale)),
+        ("30m", (skips, stale, old)),
+        ("40m", (skips, stale, old, not_ready)),
     )
 
 

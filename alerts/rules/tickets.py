@@ -9,12 +9,16 @@ from alerts.rules.rule import FLOW, WARNING, Alert, Group, either, number, selec
 from alerts.rules.symptoms import limits
 from fleet.series import catalogue as series
 from fleet.series import checksum as series_checksum
+from fleet.series import failover as series_failover
 from fleet.verdicts.vocabulary import Cause
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alerts.objectives.objective import Objective
+
+
+AUDIT_OLD_S = 900  # three of the longest intervals
 
 
 def ticket_group(objectives: Sequence[Objective]) -> Group:
@@ -79,9 +83,55 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
             description="Brokers held back answers {{ $value | humanizePercentage }} of the time: latencies"
             " include the quota.",
         ),
+        *_failover(),
         *_overdue(objectives),
     )
     return Group(name="mirrorwatch-tickets", interval_s=60, rules=rules)
+
+
+def _failover() -> tuple[Alert, ...]:
+    groups = series_failover.FAILOVER_GROUPS.full_name
+    last = series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS.full_name
+
+    def counted(status: str) -> str:
+        return f'max by ({FLOW}) (sum by ({FLOW}, instance) ({groups}{{status=~"{status}"}})) > 0'
+
+    return (
+        Alert(
+            name="MirrorwatchFailoverSkipsRecords",
+            expression=counted("skips"),
+            severity=WARNING,
+            for_s=600,
+            summary="Groups would miss records if {{ $labels.flow }} failed over",
+            description="{{ $value }} groups would start on {{ $labels.target_cluster }} after records that"
+            " they have not read.",
+        ),
+        Alert(
+            name="MirrorwatchFailoverNotReady",
+            expression=counted("out_of_range|not_replicated|no_checkpoint|unknown|uncertain"),
+            severity=WARNING,
+            for_s=1800,
+            summary="Groups are not ready to fail over on {{ $labels.flow }}",
+            description="{{ $value }} groups have no certain start on {{ $labels.target_cluster }}; the"
+            " flow's page names them.",
+        ),
+        Alert(
+            name="MirrorwatchCheckpointsStale",
+            expression=counted("stale"),
+            severity=WARNING,
+            for_s=600,
+            summary="MirrorMaker writes no new checkpoints on {{ $labels.flow }}",
+            description="{{ $value }} groups have moved on, and would read ever more records again.",
+        ),
+        Alert(
+            name="MirrorwatchFailoverAuditOld",
+            expression=f"time() - max by ({FLOW}) ({last}) > {number(AUDIT_OLD_S)}",
+            severity=WARNING,
+            for_s=300,
+            summary="No failover audit of {{ $labels.flow }} lately",
+            description="The last successful audit is {{ $value | humanizeDuration }} old.",
+        ),
+    )
 
 
 def _overdue(objectives: Sequence[Objective]) -> list[Alert]:

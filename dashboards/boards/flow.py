@@ -1,10 +1,11 @@
-"""One flow: canary, lag by offsets, retention headroom."""
+"""One flow: canary, lag by offsets, retention headroom, failover readiness."""
 
 from __future__ import annotations
 
 from dashboards.panel import Board, Form, Panel, Query
 from dashboards.promql import FLOW, buckets, flows, of, rate
 from fleet.series import catalogue as series
+from fleet.series import failover as series_failover
 from fleet.series import lag as series_lag
 
 _LATENCY = buckets(series.CANARY_LATENCY_SECONDS, FLOW, 'stage="end_to_end"')
@@ -81,12 +82,35 @@ _OFFSETS = (
     ),
 )
 
+_FAILOVER = (
+    Panel(
+        title="Groups by readiness",
+        description="How many groups would start how on the target. Only ready and not_applied miss nothing.",
+        width=24,
+        queries=(Query(f"sum by (status) ({of(series_failover.FAILOVER_GROUPS, FLOW)}) > 0", "{{status}}"),),
+        may_be_empty=True,
+    ),
+    Panel(
+        title="Records to read again",
+        description="Upper bound of records that each group would read again; the ten groups with most.",
+        queries=(Query(f"topk(10, {of(series_failover.FAILOVER_RECORDS_TO_REREAD, FLOW)})", "{{group}}"),),
+        may_be_empty=True,
+    ),
+    Panel(
+        title="Records at risk",
+        description="Upper bound of records on the source alone that a group has not read; the ten groups"
+        " with most.",
+        queries=(Query(f"topk(10, {of(series_failover.FAILOVER_RECORDS_AT_RISK, FLOW)})", "{{group}}"),),
+        may_be_empty=True,
+    ),
+)
+
 FLOW_BOARD = Board(
     uid="mirrorwatch-flow",
     title="Mirrorwatch / Flow",
-    description="One flow: canary, lag by offsets, retention headroom.",
+    description="One flow: canary, lag by offsets, retention headroom, failover readiness.",
     variables=(flows(many=False),),
     alerts='flow="$flow"',
     page="/flows/${flow:percentencode}",
-    rows=(("Canary", _CANARY), ("Offsets", _OFFSETS)),
+    rows=(("Canary", _CANARY), ("Offsets", _OFFSETS), ("Failover", _FAILOVER)),
 )

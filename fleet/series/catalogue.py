@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from fleet.mm2.replication import PolicyKind
 from fleet.series.checksum import CHECKSUM_CATALOGUE
+from fleet.series.failover import FAILOVER_CATALOGUE
 from fleet.series.kinds import PREFIX, Group, Kind, Label, Series, Unit
 from fleet.series.labels import CLUSTER_LABEL, FLOW_LABELS, PARTITION_LABEL, SIDE_LABEL, SIDES
 from fleet.series.lag import LAG_CATALOGUE
@@ -438,6 +439,7 @@ CATALOGUE = (
     *(bound for bound in tuple(vars().values()) if isinstance(bound, Series)),
     *LAG_CATALOGUE,
     *CHECKSUM_CATALOGUE,
+    *FAILOVER_CATALOGUE,
     *PROCESS_CATALOGUE,
 )
 """Every series, in the order of the modules."""

@@ -28,6 +28,7 @@ class Unit(StrEnum):
     TOPICS = "topics"
     SERIES = "series"
     BROKERS = "brokers"
+    GROUPS = "groups"
     BYTES = "bytes"
     FILES = "files"
     ERRORS = "errors"
@@ -48,6 +49,7 @@ class Group(StrEnum):
     GROUPS = "Consumer groups"
     REPLICATION = "Replication, from offsets"
     CHECKSUM = "Checksum"
+    FAILOVER = "Failover"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fleet.quantity import Bounds
-from lagmon.failover.places import has_no_gaps, last_start, runs_of
+from lagmon.failover.places import has_no_gaps, last_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,6 +33,7 @@ class Status(StrEnum):
     NO_CHECKPOINT = "no_checkpoint"
     UNKNOWN = "unknown"  # not enough data
     UNCERTAIN = "uncertain"  # it may start behind records that it has not read
+    STALE = "stale"  # a good start, but MirrorMaker has written no newer checkpoint for long
     NOT_APPLIED = "not_applied"  # a good checkpoint, and no committed offset on the target
     READY = "ready"
 
@@ -43,8 +44,8 @@ class Status(StrEnum):
 
     @property
     def is_ready(self) -> bool:
-        """Return whether the group can start: at once, or after its checkpoint is applied."""
-        return self in (Status.READY, Status.NOT_APPLIED)
+        """Return whether the group misses nothing, at once or after its checkpoint is applied."""
+        return self in (Status.READY, Status.NOT_APPLIED, Status.STALE)
 
 
 _RANK = {status: number for number, status in enumerate(Status)}
@@ -63,9 +64,11 @@ class Checkpoint:
 class PartitionFacts:
     """What is known of a group in one partition of a flow; offsets are None where they are not known.
 
-    `replicated` is the first source offset that is not replicated yet, as the mirror last committed it.
-    `target_end` is read after `pairs`. `on_target`: the target has the partition. `compacted`: the target
-    topic's cleanup.policy has compact.
+    - `replicated`: the first source offset that is not replicated yet, as the mirror last committed it
+    - `runs`: `runs_of` its offset syncs; `target_end` is read after them
+    - `checkpoint_is_old`: the mirror has had time to write a newer one
+    - `on_target`: the target has the partition
+    - `compacted`: the target topic's cleanup.policy has compact
     """
 
     topic: str
@@ -74,10 +77,11 @@ class PartitionFacts:
     source_end: int | None
     replicated: int | None
     checkpoint: Checkpoint | None
-    pairs: Sequence[SyncPair]
+    runs: Sequence[Sequence[SyncPair]]
     target_committed: int | None
     target_start: int | None
     target_end: int | None
+    checkpoint_is_old: bool = False
     on_target: bool = True
     compacted: bool = False
     in_transactions: bool = False
@@ -169,37 +173,45 @@ def _status(
         status = Status.SKIPS
     elif skipped.most != 0:
         status = Status.UNCERTAIN
+    elif _is_stale(facts, start):
+        status = Status.STALE
     return status
 
 
-def next_start(facts: PartitionFacts, runs: Sequence[Sequence[SyncPair]]) -> Bounds | None:
-    """Return bounds of the last start from which the group misses nothing; None if there is not enough data.
+def _is_stale(facts: PartitionFacts, start: int) -> bool:
+    """Return whether the newest offset sync has allowed a later start for long."""
+    checkpoint, newest = facts.checkpoint, facts.runs[0][-1]
+    if checkpoint is None or not facts.checkpoint_is_old:
+        return False
+    return facts.committed is not None and facts.committed >= newest.upstream and start < newest.downstream
 
-    `runs` are `runs_of` its pairs.
-    """
-    if not runs or facts.committed is None or facts.target_end is None:
+
+def next_start(facts: PartitionFacts) -> Bounds | None:
+    """Return bounds of the last start from which the group misses nothing; None without enough data."""
+    if not facts.runs or facts.committed is None or facts.target_end is None:
         return None
     return last_start(
-        runs, facts.committed, target_end=facts.target_end, in_transactions=facts.in_transactions
+        facts.runs, facts.committed, target_end=facts.target_end, in_transactions=facts.in_transactions
     )
 
 
 def _passed(facts: PartitionFacts, start: int | None) -> tuple[Bounds | None, Bounds | None]:
     """Return how many records a group that starts there reads again, and how many it skips."""
-    runs = runs_of(facts.pairs)
-    last = next_start(facts, runs)
+    last = next_start(facts)
     if start is None or last is None or facts.target_end is None or facts.target_start is None:
         return None, None
     start = min(max(start, facts.target_start), facts.target_end)
-    return _count(facts, runs, Bounds(start, start), last), _count(facts, runs, last, Bounds(start, start))
+    return _count(facts, Bounds(start, start), last), _count(facts, last, Bounds(start, start))
 
 
-def _count(facts: PartitionFacts, runs: Sequence[Sequence[SyncPair]], first: Bounds, last: Bounds) -> Bounds:
+def _count(facts: PartitionFacts, first: Bounds, last: Bounds) -> Bounds:
     """Return how many records the target holds from one offset up to another, not included."""
     assert first.most is not None
     assert last.most is not None
     most = max(0, last.most - first.least)
-    sure = not facts.compacted and not facts.in_transactions and has_no_gaps(runs, first.most, last.least)
+    sure = (
+        not facts.compacted and not facts.in_transactions and has_no_gaps(facts.runs, first.most, last.least)
+    )
     return Bounds(max(0, last.least - first.most) if sure else 0, most)
 
 

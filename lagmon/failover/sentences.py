@@ -17,6 +17,7 @@ WORDS = {
     Status.NO_CHECKPOINT: "no checkpoint",
     Status.UNKNOWN: "unknown",
     Status.UNCERTAIN: "uncertain",
+    Status.STALE: "stale",
     Status.NOT_APPLIED: "not applied",
     Status.READY: "ready",
 }
@@ -44,6 +45,9 @@ def partition_sentence(one: PartitionReadiness, target: str) -> str:
         Status.NO_CHECKPOINT: f"no checkpoint for {place}, and no commit on {target}; {_no_checkpoint(one)}",
         Status.UNKNOWN: f"not enough data for {place}: {_missing(one, target)}",
         Status.UNCERTAIN: f"{found}; it may be after {skipped} not read yet: offset syncs give bounds only",
+        Status.STALE: (
+            f"{found}, and MirrorMaker writes no newer checkpoint; check that MirrorCheckpointConnector runs"
+        ),
         Status.NOT_APPLIED: f"{found}; commit it on {target} before the group starts",
         Status.READY: found,
     }
@@ -52,9 +56,9 @@ def partition_sentence(one: PartitionReadiness, target: str) -> str:
 
 def _no_checkpoint(one: PartitionReadiness) -> str:
     facts = one.facts
-    if not facts.pairs:
+    if not facts.runs:
         return "MirrorMaker has written no offset sync of it"
-    first = facts.pairs[0].upstream
+    first = facts.runs[-1][0].upstream
     if facts.committed is not None and facts.committed < first:
         return f"its committed offset {facts.committed} is before the first offset sync, {first}"
     return "check that MirrorCheckpointConnector runs; it writes after its next refresh of groups"
@@ -63,7 +67,7 @@ def _no_checkpoint(one: PartitionReadiness) -> str:
 def _missing(one: PartitionReadiness, target: str) -> str:
     if one.facts.target_start is None or one.facts.target_end is None:
         return f"{target} did not return its log offsets"
-    return "no offset syncs" if not one.facts.pairs else "no committed offset of the source"
+    return "no offset syncs" if not one.facts.runs else "no committed offset of the source"
 
 
 def group_sentence(group: GroupReadiness, target: str) -> str:

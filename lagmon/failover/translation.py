@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from lagmon.failover.places import runs_of
 from lagmon.failover.readiness import next_start
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def translate_offset(facts: PartitionFacts) -> Translated | None:
     """
     if facts.target_start is None or facts.target_end is None:
         return None
-    found = next_start(facts, runs_of(facts.pairs))
+    found = next_start(facts)
     if found is not None:
         assert found.most is not None
         exact = found.least == found.most

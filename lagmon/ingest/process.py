@@ -6,12 +6,9 @@ It ends when its standard input ends, as the service is gone then.
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import random
 import signal
 import sys
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +27,7 @@ from lagmon.syncs.answers import SyncAnswers
 from lagmon.syncs.reader import SyncReader
 from runtime.kafka.sparse_lists import list_sparingly
 from runtime.process import channel, logs
+from runtime.process.child import end_with_input, leave_soon, read_line, step_back
 from runtime.process.clock import SystemClock
 from runtime.process.complaints import ComplaintBook
 from runtime.process.limits import allow_many_files, use_enough_threads
@@ -44,8 +42,6 @@ if TYPE_CHECKING:
     from runtime.process.channel import Answer
 
 LINGER_S = 8.0
-LEAVE_S = 2.0  # after the signal to stop; a pending request may take ten more
-NICER = 5  # than the service, which times the canary
 
 
 async def serve(orders: Orders) -> None:
@@ -117,7 +113,7 @@ async def serve(orders: Orders) -> None:
 
     server = await channel.listen(orders.socket, answer, wrong=partial(faults.note, "a request failed"))
     async with asyncio.TaskGroup() as group:
-        group.create_task(_end_with_input(stopping))
+        group.create_task(end_with_input(stopping))
         group.create_task(collect_now_and_then(stopping, clock))
         works: list[tuple[str, Callable[[asyncio.Event], Awaitable[None]], Callable[[State], None]]] = [
             *((watch.alias, watch.run, partial(_tell, answers, watch.alias, warn)) for watch in watches),
@@ -136,9 +132,7 @@ async def serve(orders: Orders) -> None:
                 )
             )
         await stopping.wait()
-        # Threads that wait for a cluster cannot be cancelled, and the service waits for us. Nothing is lost:
-        # the service has requested our state before.
-        loop.call_later(LEAVE_S, os._exit, 0)
+        leave_soon()  # nothing is lost: the service has requested our state before
     server.close()
 
 
@@ -156,29 +150,12 @@ def _tell(answers: Answers, alias: str, warn: Callable[..., None], state: State)
     warn(alias, state, kafka_cluster=alias)
 
 
-async def _end_with_input(stopping: asyncio.Event) -> None:
-    reader = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
-    )
-    while not stopping.is_set():
-        read = asyncio.create_task(reader.read(1024))
-        stop = asyncio.create_task(stopping.wait())
-        await asyncio.wait((read, stop), return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
-        if not read.done():
-            read.cancel()
-            return
-        if not read.result():
-            stopping.set()
-
-
 def main() -> None:
-    """Read the orders, one line of JSON, and serve."""
-    line = _line()
-    if not line.endswith(b"\n"):
-        return  # the service is gone already
-    orders = read_orders(json.loads(line))
+    """Read the orders and serve."""
+    line = read_line()
+    if line is None:
+        return
+    orders = read_orders(line)
     step_back()
     collect_rarely()
     list_sparingly()
@@ -186,20 +163,3 @@ def main() -> None:
         form=orders.log_format, level=orders.log_level, stream=sys.stderr, redactor=Redactor(orders.secrets)
     )
     asyncio.run(serve(orders))
-
-
-def step_back() -> None:
-    """Lower our priority below the service's, if that is permitted."""
-    with suppress(OSError):  # a sandbox such as that of deploy/systemd denies it
-        os.nice(NICER)
-
-
-def _line() -> bytes:
-    """Read exactly one line: the rest belongs to the event loop."""
-    found = bytearray()
-    while not found.endswith(b"\n"):
-        piece = os.read(0, 65536)
-        if not piece:
-            break
-        found += piece
-    return bytes(found)

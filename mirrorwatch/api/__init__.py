@@ -2,7 +2,8 @@
 
 - `shapes`: how a schema is written down
 - `operations`: what an operation is, and how its route is registered
-- `flows`, `incidents`, `offsets`, `counts`, `operator`, `groups`, `checksums`, `about`: operations, schemas
+- `flows`, `incidents`, `offsets`, `counts`, `operator`, `groups`, `failover`, `checksums`,
+  `about`: operations, schemas
 - `table`: all of them
 - `openapi`: the OpenAPI document made of the table
 - `reference`: docs/reference/api.md made of the same

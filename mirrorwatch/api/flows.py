@@ -49,7 +49,9 @@ _FLOW = {
     "conditions": listed(one_of(CONDITIONS), "All active conditions."),
     "also": nullable(ref("CurrentVerdict", "The present condition, if the verdict is about a past one.")),
     "evidence": listed(ref("Evidence"), "The facts behind the verdict."),
-    "parts": mapped(text(), "A sentence of each part that watches the flow: canary, lag, checksum."),
+    "parts": mapped(
+        text(), "A sentence of each part that watches the flow: canary, lag, checksum, failover."
+    ),
     "canary": closed(_CANARY),
     "counters": closed(
         {name: whole() for name in Counters().as_dict()},
@@ -68,6 +70,7 @@ _FLOW = {
     "losses": listed(ref("Loss"), "Lost canary records, newest first."),
     "events": listed(ref("Event"), "What happened in the last day, newest first."),
     "checksum": nullable(ref("ChecksumSummary", "The newest checksum run; null where none has ended.")),
+    "failover": nullable(ref("FailoverSummary", "The last failover audit; null where it is off.")),
     "incident": nullable(text("The name of the open incident; null where none is open.")),
     "objectives": listed(ref("Objective"), "What the flow has to deliver, and what is left of each budget."),
     "links": closed({"page": text(), "runbook": nullable(text()), "dashboard": nullable(text())}),

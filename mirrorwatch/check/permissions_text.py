@@ -40,7 +40,9 @@ def needed_permissions(config: Configuration, part: str) -> tuple[Permission, ..
         return checksum_permissions(config)
     if part == FAILOVER:
         return failover_permissions(config)
-    found = (*permissions(config.touched, config.canary_flows, config.canary), *lag_permissions(config))
+    audit = failover_permissions(config) if config.audits_failover else ()
+    of_offsets = joined((*lag_permissions(config), *audit))
+    found = (*permissions(config.touched, config.canary_flows, config.canary), *of_offsets)
     order = list(config.clients)
     return tuple(sorted(found, key=lambda permission: order.index(permission.cluster)))
 
@@ -153,8 +155,8 @@ def _resource(permission: Permission) -> str:
 
 
 def _unneeded(config: Configuration) -> str:
-    by_admin = config.lag.commits is CommitsFrom.ADMIN
-    return "the cluster" if by_admin else "a consumer group or on the cluster"
+    of_groups = config.lag.commits is CommitsFrom.ADMIN or config.audits_failover
+    return "the cluster" if of_groups else "a consumer group or on the cluster"
 
 
 def _granted(config: Configuration, needed: Iterable[Permission]) -> str:
@@ -189,7 +191,8 @@ def _lag_monitor(config: Configuration) -> str:
         "Optional: DescribeConfigs on all topics. With it, the lag monitor reports retention headroom and"
         f" changed timestamps. Optional: Read on all topics. {reading} Without Describe on a topic, its"
         f" groups and mirrors are not judged.{_unread(config)} With lag: {{commits: off}} the lag monitor is"
-        " off, and its permissions are not needed."
+        " off, and its permissions are not needed. Without Describe on groups there is no failover audit;"
+        " failover: {audit: false} turns it off."
     )
 
 

@@ -152,7 +152,7 @@ def _lag_changed(before: LagOrders | None, after: LagOrders | None, same: set[st
 
 
 def _settings(old: Configuration, new: Configuration) -> tuple[str, ...]:
-    found = _changed(old, new, ("canary", "http"), Reload.AT_ONCE)
+    found = _changed(old, new, ("canary", "failover", "http"), Reload.AT_ONCE)
     found += _changed(old, new, ("lag",), Reload.LAG)
     kept = old.burrow_names.keys() & new.burrow_names.keys()
     found += [

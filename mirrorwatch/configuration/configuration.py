@@ -9,6 +9,7 @@ from alerts.config import LinksConfig
 from checksum.config import ChecksumConfig
 from fleet.errors import ConfigurationError, Problem
 from lagmon.config import LagConfig
+from mirrorwatch.failover.config import FailoverConfig
 from runtime.config.web import WebConfig
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Configuration:
     lag_sources: Mapping[str, LagSource] = field(default_factory=dict)
     burrow_names: Mapping[str, str] = field(default_factory=dict)
     lag: LagConfig = field(default_factory=LagConfig)
+    failover: FailoverConfig = field(default_factory=FailoverConfig)
     checksum: ChecksumConfig = field(default_factory=ChecksumConfig)
     flow_facts: tuple[FlowFacts, ...] = ()
     objectives: tuple[Objective, ...] = ()
@@ -91,6 +93,11 @@ class Configuration:
         """Return the clusters that are part of no flow; only the lag monitor reads them."""
         used = self.topology.touched
         return tuple(alias for alias in self.clients if alias not in used)
+
+    @property
+    def audits_failover(self) -> bool:
+        """Return whether the service audits where groups would start on the target."""
+        return self.failover.audit and self.lag.on and bool(self.topology.flows)
 
     @property
     def worth_reading(self) -> tuple[Problem, ...]:

@@ -153,6 +153,7 @@ class _Reading:
             links=self._root.links,
             web_config=web_config,
             lag=self._root.lag,
+            failover=self._root.failover,
             checksum=self._root.checksum,
         )
 

@@ -18,6 +18,7 @@ from fleet.mm2.replication import major_version
 from fleet.topic_name import LONGEST_TOPIC, is_topic_name
 from lagmon.config import LagConfig
 from mirrorwatch.configuration.connect_url import rest_address
+from mirrorwatch.failover.config import FailoverConfig
 from runtime.config.sections import HttpConfig, StoreConfig
 from runtime.config.values import Key, Reload, Section, SiblingError, declared
 
@@ -287,6 +288,11 @@ class RootSection(Section):
     lag: LagConfig = Field(
         default=LagConfig(),
         description="consumer groups and mirrors, judged from their offsets",
+        json_schema_extra=declared(Reload.AT_ONCE, default="see below"),
+    )
+    failover: FailoverConfig = Field(
+        default=FailoverConfig(),
+        description="where consumer groups would start on the target",
         json_schema_extra=declared(Reload.AT_ONCE, default="see below"),
     )
     checksum: ChecksumConfig = Field(

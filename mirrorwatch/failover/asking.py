@@ -9,6 +9,7 @@ from fleet.errors import ConfigurationError, Problem
 from lagmon.syncs.tables import flow_pairs
 from mirrorwatch.failover.cluster import ClusterReader
 from mirrorwatch.failover.facts import read_flow
+from mirrorwatch.failover.mirror_topics import MirrorTopics
 from mirrorwatch.history.reporting import reading
 from mirrorwatch.lag.orders import mirror_orders
 from runtime.process.clock import SystemClock
@@ -44,7 +45,15 @@ def ask_flows(
             for alias, settings in config.clients.items()
             if alias in aliases
         }
-        found = [read_flow(one, readers, kept=kept.get(one.name, {}), group=group) for one in orders]
+        found = [
+            read_flow(
+                readers,
+                MirrorTopics(one, kept=kept.get(one.name)),
+                wanted=lambda name: group in (None, name),
+                now_ms=round(clock.wall_s() * 1000),
+            )
+            for one in orders
+        ]
     if group is not None and not any(one.groups for one in found):
         sentence = (
             f"unknown group '{group}'; no flow has a group of this name with offsets of a replicated topic"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from fleet.errors import RefusedError, UnavailableError
 from fleet.quantity import count_text
 from runtime.kafka.admin import ClusterAdmin
 from runtime.kafka.bulk import Bulk, batches_to_end
-from runtime.kafka.group_asker import GroupAsker
+from runtime.kafka.group_asker import DirectAsker, GroupAsker
 from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold, commit_offsets
 from runtime.kafka.positions import Positions, Which
 from runtime.process.loop import run_to_end
@@ -39,15 +40,28 @@ class TopicRecord(NamedTuple):
     at_ms: int
 
 
-class ClusterReader:
-    """Queries one cluster; a context manager. Each query raises MirrorwatchError without an answer."""
+@dataclass(slots=True)
+class Followed:
+    """Up to where a topic is read: the next offset by partition; `creation` counts its re-creations."""
 
-    def __init__(self, alias: str, settings: ClientSettings, clock: Clock) -> None:
+    topic: str
+    topic_id: str = ""
+    offsets: dict[int, int] = field(default_factory=dict)
+    creation: int = 0
+
+
+class ClusterReader:
+    """Queries one cluster; a context manager. Each query raises MirrorwatchError without an answer.
+
+    `apart`: groups are queried by a process of their own, because the client may abort its process.
+    """
+
+    def __init__(self, alias: str, settings: ClientSettings, clock: Clock, *, apart: bool = True) -> None:
         self.alias = alias
         self._settings = settings
         self._clock = clock
         self._positions = Positions(settings, cluster=alias, name=f"{alias}-failover", clock=clock)
-        self._groups = GroupAsker(settings, cluster=alias, timeout_s=ANSWER_S)
+        self._groups = (GroupAsker if apart else DirectAsker)(settings, cluster=alias, timeout_s=ANSWER_S)
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
@@ -125,20 +139,35 @@ class ClusterReader:
         policies = {topic: settings.get(topic, {}).get("cleanup.policy", "compact") for topic in topics}
         return frozenset(topic for topic, policy in policies.items() if "compact" in policy)
 
-    def whole(self, topic: str, partitions: int) -> list[TopicRecord]:
-        """Return the records of a topic, each partition up to its log end offset of now."""
+    def news(self, followed: Followed, partitions: int) -> Iterator[list[TopicRecord]]:
+        """Yield the records of a topic after those that were read, up to its log end offsets of now.
+
+        Notes in `followed` what was read, also if it fails. A re-created topic is read from its start.
+        """
+        numbers = range(partitions)
+        topic_id = self._positions.ids([followed.topic]).get(followed.topic, "")
+        ends = self.offsets([(followed.topic, one) for one in numbers], Which.END)
+        is_other = bool(topic_id and followed.topic_id) and topic_id != followed.topic_id
+        if is_other or any(end < followed.offsets.get(number, 0) for (_, number), end in ends.items()):
+            followed.offsets.clear()
+            followed.creation += 1
+        followed.topic_id = topic_id or followed.topic_id
+        due = [one for one in numbers if ends.get((followed.topic, one), 1) > followed.offsets.get(one, 0)]
+        if not due:
+            return
         bulk = Bulk(
-            self._settings, cluster=self.alias, topic=topic, name=f"{self.alias}-failover", timed=True
+            self._settings,
+            cluster=self.alias,
+            topic=followed.topic,
+            name=f"{self.alias}-failover",
+            timed=True,
         )
-        found: list[TopicRecord] = []
         with closing(bulk):
-            bulk.open(range(partitions))
-            reading = f"cluster {self.alias}: cannot read {topic}"
-            for batch in batches_to_end(
-                bulk, range(partitions), reading=reading, clock=self._clock, longest_s=_TOPIC_S
-            ):
-                found += map(TopicRecord, batch.keys, batch.values, batch.offsets, batch.times_ms)
-        return found
+            bulk.open(due, since=followed.offsets)
+            reading = f"cluster {self.alias}: cannot read {followed.topic}"
+            for batch in batches_to_end(bulk, due, reading=reading, clock=self._clock, longest_s=_TOPIC_S):
+                yield list(map(TopicRecord, batch.keys, batch.values, batch.offsets, batch.times_ms))
+                followed.offsets |= bulk.positions() | batch.ends
 
     def _answers(self, kind: type[_T], count: int) -> Iterator[_T]:
         """Yield so many answers of a kind; late ones to an earlier query are of another."""

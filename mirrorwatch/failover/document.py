@@ -29,11 +29,15 @@ def _flow(found: FlowFailover) -> dict[str, Any]:
         "ready": all(found.is_ready(one) for one in found.groups),
         "source_problem": found.source_problem or None,
         "excluded_groups": list(found.excluded),
-        "groups": [_group(found, one) for one in found.groups],
+        "groups": [
+            {**group_document(found, one), "partitions": partitions_document(one, flow.target)}
+            for one in found.groups
+        ],
     }
 
 
-def _group(found: FlowFailover, group: GroupReadiness) -> dict[str, Any]:
+def group_document(found: FlowFailover, group: GroupReadiness) -> dict[str, Any]:
+    """Return a group without its partitions."""
     return {
         "group": group.group,
         "status": group.status,
@@ -43,8 +47,12 @@ def _group(found: FlowFailover, group: GroupReadiness) -> dict[str, Any]:
         "read_again_records": _bounds(group.read_again_records),
         "skipped_records": _bounds(group.skipped_records),
         "at_risk_records": _bounds(group.at_risk_records),
-        "partitions": [_partition(one, found.flow.target) for one in group.partitions],
     }
+
+
+def partitions_document(group: GroupReadiness, target: str) -> list[dict[str, Any]]:
+    """Return the partitions of a group, worst first."""
+    return [_partition(one, target) for one in group.partitions]
 
 
 def _partition(one: PartitionReadiness, target: str) -> dict[str, Any]:

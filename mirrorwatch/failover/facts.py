@@ -1,41 +1,49 @@
-"""The facts of a flow's groups, read once from both clusters and from the store."""
+"""The facts of a flow's groups, read once from both clusters."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from fleet.errors import MalformedError, MirrorwatchError
-from fleet.wire.mirror import decode_checkpoint, decode_offset_sync, decode_source_offset
-from fleet.wire.records import NotMirrored, Tombstone
-from lagmon.failover.readiness import Checkpoint, GroupReadiness, PartitionFacts, judge_group
+from fleet.errors import MirrorwatchError
+from lagmon.failover.places import runs_of
+from lagmon.failover.readiness import GroupReadiness, PartitionFacts, judge_group
 from lagmon.ingest.admin_plan import NOBODY
-from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, EQUAL_OFFSETS
+from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
 from lagmon.syncs.pairs import SyncPair
 from runtime.kafka.positions import Which
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fleet.verdicts.flow import Flow
-    from lagmon.mirrors.answers.orders import MirrorOrder
-    from mirrorwatch.failover.cluster import ClusterReader, Place, TopicRecord
+    from mirrorwatch.failover.cluster import ClusterReader, Place
+    from mirrorwatch.failover.mirror_topics import MirrorTopics
 
-_T = TypeVar("_T")
+    Runs = Sequence[Sequence[SyncPair]]
+
+
+class Waiting(NamedTuple):
+    """A source partition: the first offset that is not replicated yet, and the log end offset."""
+
+    replicated: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowFailover:
     """The groups of a flow, worst first, and what could not be read.
 
-    `running_on_target` are groups with members on the target, `excluded` those that the mirror's group filter
-    excludes. `source_problem` is why the source was not read: then groups are judged by their checkpoints.
+    `waiting` is the mirror's progress in the source partitions that they read. `running_on_target` are groups
+    with members on the target, `excluded` those that the mirror's group filter excludes. `source_problem` is
+    why the source was not read: then groups are judged by their checkpoints.
     """
 
     flow: Flow
     groups: tuple[GroupReadiness, ...]
+    waiting: Mapping[Place, Waiting] = field(default_factory=dict)
     running_on_target: frozenset[str] = frozenset()
     excluded: tuple[str, ...] = ()
     source_problem: str = ""
@@ -51,26 +59,25 @@ class FlowFailover:
 class Answers:
     """What both clusters answered about one flow; places of the target have the target's topic names."""
 
+    mirror: MirrorTopics
+    now_ms: int
     source_read: bool = False
     source_topics: dict[str, int] = field(default_factory=dict)
     source_committed: dict[str, dict[Place, int]] = field(default_factory=dict)
     source_ends: dict[Place, int] = field(default_factory=dict)
-    checkpoints: dict[tuple[str, Place], Checkpoint] = field(default_factory=dict)
-    pairs: dict[Place, list[SyncPair]] = field(default_factory=dict)
-    replicated: dict[Place, int] = field(default_factory=dict)
     target_topics: dict[str, int] = field(default_factory=dict)
     target_committed: dict[str, dict[Place, int]] = field(default_factory=dict)
     target_starts: dict[Place, int] = field(default_factory=dict)
     target_ends: dict[Place, int] = field(default_factory=dict)
     compacted: frozenset[str] = frozenset()
 
-    def places(self, flow: Flow) -> dict[str, dict[Place, Place]]:
-        """Return by group the source partitions that it would continue, each with the target's.
+    def places(self, wanted: Callable[[str], bool]) -> dict[str, dict[Place, Place]]:
+        """Return by wanted group the source partitions that it would continue, each with the target's.
 
         They are those of its committed offsets, and without an answer of the source those of its checkpoints.
         """
         found: dict[str, dict[Place, Place]] = defaultdict(dict)
-        remote: dict[str, str | None] = {}
+        flow, remote = self.mirror.order.flow, dict[str, str | None]()
         for group, committed in self.source_committed.items():
             for topic, number in committed:
                 if topic not in remote:
@@ -78,22 +85,41 @@ class Answers:
                 there = remote[topic]
                 if there is not None:
                     found[group][topic, number] = there, number
-        for group, (held, number) in self.checkpoints:
+        for group, (held, number) in () if self.source_read else self.mirror.checkpoints:
             upstream = flow.upstream_topic(held)
-            if not self.source_read and upstream is not None:
+            if upstream is not None and wanted(group):
                 found[group][upstream, number] = held, number
         return found
 
-    def judged(self, flow: Flow) -> tuple[GroupReadiness, ...]:
+    def judged(self, places: Mapping[str, Mapping[Place, Place]]) -> tuple[GroupReadiness, ...]:
         """Return the groups, worst first."""
+        runs = cache(self._runs)  # many groups read the same partition
         groups = [
-            judge_group(group, [self._facts(flow, group, *both) for both in places.items()])
-            for group, places in self.places(flow).items()
+            judge_group(group, [self._facts(group, place, there, runs) for place, there in of_group.items()])
+            for group, of_group in places.items()
         ]
         return tuple(sorted(groups, key=lambda one: (one.status.rank, one.group)))
 
-    def _facts(self, flow: Flow, group: str, place: Place, there: Place) -> PartitionFacts:
-        checkpoint = self.checkpoints.get((group, there))
+    def waiting(self, places: Mapping[str, Mapping[Place, Place]]) -> dict[Place, Waiting]:
+        """Return the mirror's progress in these partitions, where both of its offsets are known."""
+        known = {place: there for of_group in places.values() for place, there in of_group.items()}
+        replicated = {place: self._replicated(place, there) for place, there in known.items()}
+        return {
+            place: Waiting(offset, self.source_ends[place])
+            for place, offset in replicated.items()
+            if offset is not None and place in self.source_ends
+        }
+
+    def _replicated(self, place: Place, there: Place) -> int | None:
+        """Return the first source offset that is not replicated yet."""
+        if self._has_equal_offsets:
+            return self.target_ends.get(there)
+        return self.mirror.replicated.get(place)
+
+    def _facts(
+        self, group: str, place: Place, there: Place, runs: Callable[[Place, Place], Runs]
+    ) -> PartitionFacts:
+        checkpoint = self.mirror.checkpoints.get((group, there))
         committed = self.source_committed.get(group, {}).get(place)
         if committed is None and checkpoint is not None and not self.source_read:
             committed = checkpoint.upstream
@@ -102,52 +128,73 @@ class Answers:
             partition=place[1],
             committed=committed,
             source_end=self.source_ends.get(place),
-            replicated=self.replicated.get(place),
+            replicated=self._replicated(place, there),
             checkpoint=checkpoint,
-            pairs=self.pairs.get(place, ()),
+            checkpoint_is_old=checkpoint is not None and self.now_ms - checkpoint.at_ms > self._old_ms,
+            runs=runs(place, there),
             target_committed=self.target_committed.get(group, {}).get(there),
             target_start=self.target_starts.get(there),
             target_end=self.target_ends.get(there),
             on_target=there[1] < self.target_topics.get(there[0], 0),
             compacted=there[0] in self.compacted,
-            in_transactions=flow.exactly_once,
+            in_transactions=self.mirror.order.flow.exactly_once,
         )
+
+    def _runs(self, place: Place, there: Place) -> Runs:
+        """Return the runs of offset syncs of a partition.
+
+        Cluster Linking and mirrors of bytes write none: each offset is the same on both sides.
+        """
+        if not self._has_equal_offsets:
+            return runs_of(self.mirror.pairs.get(place, ()))
+        if there not in self.target_ends:
+            return ()
+        far = max(self.target_ends[there], self.source_ends.get(place, 0)) + 1
+        return [[SyncPair(0, 0, 0, 0, -1), SyncPair(0, 1, far, far, -1)]]
+
+    @property
+    def _has_equal_offsets(self) -> bool:
+        return self.mirror.order.lag_from == EQUAL_OFFSETS
+
+    @property
+    def _old_ms(self) -> float:
+        """Return the age from which a checkpoint is old: ten of the mirror's intervals, a minute at least."""
+        interval_s = self.mirror.order.flow.emit_checkpoints_interval_s
+        return max(60.0, 10 * (60.0 if interval_s is None else interval_s)) * 1000
 
 
 def read_flow(
-    order: MirrorOrder,
     readers: Mapping[str, ClusterReader],
+    mirror: MirrorTopics,
     *,
-    kept: Mapping[Place, Sequence[SyncPair]],
-    group: str | None = None,
+    wanted: Callable[[str], bool],
+    now_ms: int,
 ) -> FlowFailover:
-    """Return how the groups of a flow, or one of them, would start on its target now; blocks.
+    """Return how the groups of a flow would start on its target now, those with a wanted name; blocks.
 
-    `kept` are the offset syncs in the store. Raises MirrorwatchError if the target does not answer.
+    Raises MirrorwatchError if the target does not answer.
     """
-    flow = order.flow
+    flow = mirror.order.flow
     source, target = readers[flow.source], readers[flow.target]
-    found, problem = Answers(), ""
+    found, problem = Answers(mirror, now_ms), ""
     names: list[str] = []
     try:
         found.source_topics = source.topics()
-        names = [name for name in source.groups() if group in (None, name)]
+        names = [name for name in source.groups() if wanted(name)]
         found.source_read = True
     except MirrorwatchError as error:
         found.source_topics, problem = {}, str(error)
     # The target's before the source's: of a group that moves on in between, a start looks too far ahead else.
     found.target_topics, states = target.topics(), target.groups()
-    records = _whole(target, flow.checkpoints_topic, found.target_topics)
-    found.checkpoints = {key: one for key, one in checkpoints_of(records).items() if group in (None, key[0])}
-    known = {*names, *(name for name, _ in found.checkpoints)}
+    mirror.read_checkpoints(target, found.target_topics)
+    known = {*names, *(name for name, _ in mirror.checkpoints if wanted(name))}
     found.target_committed = target.committed(sorted(known & states.keys()))
     accepted = [name for name in names if flow.group_filter.matches(name)]
     if found.source_read:
         found.source_committed = source.committed(accepted)
-    _read_progress(found, order, readers)
-    for place, pairs in kept.items():
-        found.pairs[place] = _joined(pairs, found.pairs.get(place, []))
-    places = found.places(flow)
+    topics = {flow.source: found.source_topics, flow.target: found.target_topics}
+    mirror.read_progress(readers, topics, now_ms=now_ms)
+    places = found.places(wanted)
     running = {name for name, state in states.items() if state not in NOBODY}
     there = sorted({remote for one in places.values() for remote in one.values()})
     there = [(topic, number) for topic, number in there if number < found.target_topics.get(topic, 0)]
@@ -158,102 +205,13 @@ def read_flow(
         here = sorted({place for one in places.values() for place in one})
         here = [(topic, number) for topic, number in here if number < found.source_topics.get(topic, 0)]
         found.source_ends = source.offsets(here, Which.END)
-    if order.lag_from == EQUAL_OFFSETS:
-        _take_equal_offsets(found, flow)
     return FlowFailover(
         flow=flow,
-        groups=found.judged(flow),
+        groups=found.judged(places),
+        waiting=found.waiting(places),
         running_on_target=frozenset(running & places.keys()),
         excluded=tuple(sorted({*names} - {*accepted})),
         source_problem=problem,
         source_cluster_id=source.cluster_id,
         target_cluster_id=target.cluster_id,
     )
-
-
-def checkpoints_of(records: Sequence[TopicRecord]) -> dict[tuple[str, Place], Checkpoint]:
-    """Return the newest checkpoint of each group and target partition; malformed records are left out."""
-    found: dict[tuple[str, Place], Checkpoint] = {}
-    for record, one in _decoded(records, decode_checkpoint):
-        key = one.key.group, (one.key.topic, one.key.partition)
-        if isinstance(one, Tombstone):
-            found.pop(key, None)
-        else:
-            found[key] = Checkpoint(one.upstream_offset, one.downstream_offset, record.at_ms)
-    return found
-
-
-def pairs_of(records: Sequence[TopicRecord]) -> dict[Place, list[SyncPair]]:
-    """Return the offset syncs of each source partition, in the mirror's order."""
-    found: dict[Place, list[SyncPair]] = defaultdict(list)
-    for record, one in _decoded(records, decode_offset_sync):
-        if not isinstance(one, Tombstone):
-            pair = SyncPair(0, record.offset, one.upstream_offset, one.downstream_offset, record.at_ms)
-            found[one.key.topic, one.key.partition].append(pair)
-    return found
-
-
-def replicated_of(records: Sequence[TopicRecord], flow: Flow) -> dict[Place, int]:
-    """Return the first source offset that the mirror has not replicated yet, as it last committed."""
-    found: dict[Place, int] = {}
-    for _, one in _decoded(records, decode_source_offset):
-        if isinstance(one, NotMirrored):
-            continue
-        place = one.key.topic, one.key.partition
-        if (one.key.cluster, one.key.connector) != (flow.named_source, flow.connector):
-            continue
-        if isinstance(one, Tombstone):
-            found.pop(place, None)
-        else:
-            found[place] = one.offset + 1
-    return found
-
-
-def _decoded(
-    records: Sequence[TopicRecord], decode: Callable[[bytes | None, bytes | None], _T]
-) -> Iterator[tuple[TopicRecord, _T]]:
-    """Yield each record with what it says, without malformed ones."""
-    for record in records:
-        with suppress(MalformedError):
-            yield record, decode(record.key, record.value)
-
-
-def _read_progress(found: Answers, order: MirrorOrder, readers: Mapping[str, ClusterReader]) -> None:
-    """Read offset syncs, and how far the mirror is."""
-    flow = order.flow
-    topics = {flow.source: found.source_topics, flow.target: found.target_topics}
-    if order.lag_from == EQUAL_OFFSETS:
-        return
-    home = flow.source if flow.offset_syncs_location == "source" else flow.target
-    found.pairs = pairs_of(_whole(readers[home], flow.offset_syncs_topic, topics[home]))
-    alias = order.offsets_cluster
-    if order.lag_from == CONNECT_OFFSETS and alias in readers:
-        listed = topics[alias] if alias in topics else readers[alias].topics()
-        found.replicated = replicated_of(_whole(readers[alias], order.offsets_topic, listed), flow)
-    for place, pairs in found.pairs.items():
-        found.replicated[place] = max(found.replicated.get(place, 0), pairs[-1].upstream + 1)
-
-
-def _take_equal_offsets(found: Answers, flow: Flow) -> None:
-    """Take each offset of the source as that of the target, as Cluster Linking and mirrors of bytes do."""
-    for places in found.places(flow).values():
-        for place, there in places.items():
-            end = found.target_ends.get(there)
-            if end is not None:
-                found.replicated[place] = end
-                far = max(end, found.source_ends.get(place, 0)) + 1
-                found.pairs[place] = [SyncPair(0, 0, 0, 0, -1), SyncPair(0, 1, far, far, -1)]
-
-
-def _whole(reader: ClusterReader, topic: str, topics: Mapping[str, int]) -> list[TopicRecord]:
-    return reader.whole(topic, topics[topic]) if topic in topics else []
-
-
-def _joined(kept: Sequence[SyncPair], fresh: Sequence[SyncPair]) -> list[SyncPair]:
-    """Return kept pairs, and those of the topic after them; all of them if the topic was re-created."""
-    if not kept or not fresh:
-        return [*kept, *fresh]
-    era, last = kept[-1].era, kept[-1].number
-    if fresh[-1].number < last:
-        era, last = era + 1, -1
-    return [*kept, *(one._replace(era=era) for one in fresh if one.number > last)]

@@ -63,14 +63,14 @@ def lag_orders(
         syncs=syncs,
         commits=config.lag.commits.value,
     )
-    told["secrets"] = sorted(_met(config, told))
+    told["secrets"] = sorted(met_secrets(config, told))
     of_syncs = {one.flow: write_sync(one) for one in syncs}
     flows = {one.name: (write_mirror(one), of_syncs.get(one.name)) for one in mirrors}
     return LagOrders(told, flows, tuple(of_syncs))
 
 
-def _met(config: Configuration, told: Mapping[str, Any]) -> frozenset[str]:
-    """Return the secrets that the process may see: of its clusters, the mirror, its settings.
+def met_secrets(config: Configuration, told: Mapping[str, Any]) -> frozenset[str]:
+    """Return the secrets that a process with these settings may see: of clusters, the mirror, its settings.
 
     Other secrets (tokens, passwords of the store and of Kafka Connect) never reach it, so a change of these
     does not restart it.

@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 
 from fleet.series.catalogue import CATALOGUE
 from fleet.series.checksum import CHECKSUM_CATALOGUE
+from fleet.series.failover import FAILOVER_CATALOGUE
 from fleet.series.kinds import Kind
 from fleet.series.lag import LAG_CATALOGUE
 from fleet.series.process import PROCESS_CATALOGUE
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from mirrorwatch.service.samples import ServiceSamples
 
 _PROCESS = ProcessCollector(registry=None)  # reads /proc whenever it is asked, and keeps nothing
-_ELSEWHERE = {one.name for one in (*LAG_CATALOGUE, *CHECKSUM_CATALOGUE)}  # rendered by their own parts
+_ELSEWHERE = {
+    one.name for one in (*LAG_CATALOGUE, *CHECKSUM_CATALOGUE, *FAILOVER_CATALOGUE)
+}  # rendered by their own parts
 _OWN = tuple(one for one in CATALOGUE if one.name not in _ELSEWHERE)
 _OPTIONAL = {one.name for one in (*PROCESS_CATALOGUE, *(one for one in _OWN if one.opt_in))}
 _FAMILY = {

@@ -22,6 +22,7 @@ from fleet.series.catalogue import STORE_OPERATIONS
 from mirrorwatch.audits.following import ChecksumFollowing
 from mirrorwatch.configuration.reading import read_configuration
 from mirrorwatch.configuration.reloading import LastReload, Reloading
+from mirrorwatch.failover.audit.watch import FailoverAudit
 from mirrorwatch.history.budget_keeping import BudgetKeeping
 from mirrorwatch.history.incident_keeping import IncidentKeeping
 from mirrorwatch.history.incident_samples import samples_of
@@ -45,6 +46,7 @@ from mirrorwatch.web.pages.page import Page
 from mirrorwatch.web.routes.about import about_routes
 from mirrorwatch.web.routes.checksums import checksum_routes
 from mirrorwatch.web.routes.counts import counts_routes
+from mirrorwatch.web.routes.failover import failover_routes
 from mirrorwatch.web.routes.groups import GroupCounts
 from mirrorwatch.web.routes.health import health_routes
 from mirrorwatch.web.routes.incidents import Aims, incident_pages
@@ -147,6 +149,9 @@ class Service:
             keeping=LagKeeping(self._store, replica=config.store.replica, clock=self._clock, reporter=self),
             on_offsets=self._note_offsets,
         )
+        self._audit = FailoverAudit(
+            config, clock=self._clock, reporter=self, log_format=form, log_level=level
+        )
         self._connect = ConnectWatch(
             config, clock=self._clock, random=SystemRandom(), reporter=self, tell=self._lagging.note_states
         )
@@ -238,6 +243,7 @@ class Service:
                 self._keeper.begin(site, prober, group)
             reloading = group.create_task(reloads.keep(prober, group))
             group.create_task(self._lagging.keep(shutdown.stopping))
+            group.create_task(self._audit.keep(shutdown.stopping))
             sending = group.create_task(prober.send(shutdown.stopping))
             await shutdown.stopping.wait()
             await reloads.end()
@@ -296,6 +302,7 @@ class Service:
             if config.web_config.users != former.web_config.users:  # otherwise keep verified passwords
                 self._server.use_users(config.web_config)
             self._lagging.use(config)
+            self._audit.use(config)
             self._connect.use(config)
             self._checksums.use(config.topology.flows)
             self._budgets.use(config.objectives)
@@ -408,9 +415,10 @@ class Service:
         page = Page()
         app.add_routes(
             [
-                *health_routes(self.samples, self._untried, self._lagging),
+                *health_routes(self.samples, self._untried, self._lagging, self._audit),
                 *about_routes(self._version),
                 *lag_monitor_routes(self._lagging, page=page, clock=self._clock, now_of=self._now_of),
+                *failover_routes(self._audit),
                 *counts_routes(self._checksums, clock=self._clock),
                 *routes(self.view, page=page, groups=GroupCounts(self._lagging, clock=self._clock).view),
                 *incident_pages(self.view, self._incidents, page=page, aims=self._aims),
@@ -458,6 +466,7 @@ class Service:
             states=self._keeper.states,
             complaints=self._complaints.active(),
             checksums=self._checksums.audits,
+            failover=self._audit.flows,
         )
         flows = tuple(self._budgets.shown(self._incidents.shown(flow)) for flow in view.flows)
         outside = self._links(self._config.http.external_url or "")

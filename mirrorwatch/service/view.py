@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.quantity import count_text
+from fleet.verdicts.words import ended
 from mirrorwatch.service.flow_status import flow_status
 from mirrorwatch.web.linking import WITHIN
 
@@ -103,6 +105,45 @@ class ChecksumView:
     more_earlier: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailoverGroupView:
+    """A group that is not ready to start on the target, and why; counts are None where unknown."""
+
+    group: str
+    status: str
+    sentence: str
+    read_again_records: Bounds | None
+    skipped_records: Bounds | None
+    at_risk_records: Bounds | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailoverView:
+    """The last failover audit of a flow; `at` is None before the first.
+
+    `problem` is why it is old or partial. `worst` are groups that are not ready, at most 20.
+    """
+
+    at: float | None
+    drain_s: float | None  # estimated time until the mirror has replicated what is on the source
+    problem: str
+    group_count: int
+    ready_count: int
+    by_status: Mapping[str, int]
+    worst: tuple[FailoverGroupView, ...]
+
+    def sentence(self, target: str) -> str:
+        """Return how many groups are ready, or why that is not known."""
+        if self.at is None:
+            return (
+                ended(f"{self.problem[:1].upper()}{self.problem[1:]}") if self.problem else "Not audited yet."
+            )
+        if not self.group_count:
+            return "No group has committed offsets of a replicated topic."
+        ready = f"{self.ready_count} of {count_text(self.group_count, 'group')}"
+        return f"{ready} ready to fail over to {target}."
+
+
 @dataclass(frozen=True, slots=True)
 class EventView:
     """An event of a flow that may be no fault: records of a topic were replicated again."""
@@ -158,6 +199,7 @@ class FlowView:
     heartbeat_age_s: float | None = None  # of MirrorMaker's newest that was read, by the wall clock
     unreached: tuple[UnreachedView, ...] = ()  # brokers that the canary says nothing about
     checksum: ChecksumView | None = None  # where a run has ended
+    failover: FailoverView | None = None  # where the audit is on
     lost_records: Bounds | None = None  # by canary and offsets; None where nobody can know
     events: tuple[EventView, ...] = ()  # of a day, newest first
     bars: FlowBars | None = None  # how it was over a day and a month

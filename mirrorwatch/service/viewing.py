@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.lag.collected import Standing, Unanswered
     from mirrorwatch.service.recovery_point import RecoveryPoint
-    from mirrorwatch.service.view import ChecksumView, EventView
+    from mirrorwatch.service.view import ChecksumView, EventView, FailoverView
     from runtime.process.clock import Clock
     from runtime.process.complaints import Complaint
     from runtime.process.supervision import State
@@ -49,12 +49,13 @@ def service_view(
     unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
     standing: Callable[[str], Standing | None] = lambda _alias: None,
     checksums: Mapping[str, FlowAudit] | None = None,
+    failover: Mapping[str, FailoverView] | None = None,
 ) -> ServiceView:
     """Return the view at this time, flows worst first.
 
     `by_offsets`: recovery points by offsets. `lost`: lost records by offsets. `events`: events by offsets.
     `unanswered`: clusters that do not answer the lag monitor. `standing`: state of clusters that only the lag
-    monitor reads. `checksums`: checksum state of a flow.
+    monitor reads. `checksums`: checksum state of a flow. `failover`: its last failover audit.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     flows = [
@@ -68,6 +69,7 @@ def service_view(
             lost=(lost or {}).get(name),
             events=(events or {}).get(name, ()),
             checksum=checksum_view((checksums or {}).get(name)),
+            failover=(failover or {}).get(name),
         )
         for name, held in prober.flows.items()
         if name in verdicts
@@ -152,6 +154,7 @@ def _flow_view(
     lost: Bounds | None,
     events: tuple[EventView, ...],
     checksum: ChecksumView | None,
+    failover: FailoverView | None,
 ) -> FlowView:
     flow, watch = held.flow, held.watch
     state, sentence = prober.state(flow.name)
@@ -195,6 +198,7 @@ def _flow_view(
             for one in watch.found.losses
         ),
         checksum=checksum,
+        failover=failover,
         lost_records=_lost_records(watch.counters.as_dict(), lost),
         events=events,
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mirrorwatch.service.view import (
         ClusterView,
         EventView,
+        FailoverView,
         FlowView,
         LatencySlice,
         LossView,
@@ -72,7 +73,8 @@ def flow_document(flow: FlowView, links: PageLinks) -> dict[str, Any]:
         "conditions": [str(one) for one in CONDITIONS if one in verdict.conditions],
         "also": None if verdict.also is None else _told(verdict.also),
         "evidence": [evidence_document(evidence) for evidence in verdict.evidence],
-        "parts": dict(verdict.parts),
+        "parts": dict(verdict.parts)
+        | ({} if flow.failover is None else {"failover": flow.failover.sentence(flow.target)}),
         "canary": {
             "state": flow.canary_state,
             "sentence": flow.canary_sentence or None,
@@ -98,6 +100,7 @@ def flow_document(flow: FlowView, links: PageLinks) -> dict[str, Any]:
         "losses": [_loss(loss) for loss in flow.losses],
         "events": [_event(event) for event in flow.events],
         "checksum": checksum_document(flow.checksum),
+        "failover": _failover(flow.failover),
         "incident": None if flow.incident is None else flow.incident.incident,
         "objectives": [_objective(one) for one in flow.objectives],
         "links": {
@@ -105,6 +108,19 @@ def flow_document(flow: FlowView, links: PageLinks) -> dict[str, Any]:
             "runbook": None if runbook is None else links.runbook(runbook),
             "dashboard": links.dashboard(flow.flow),
         },
+    }
+
+
+def _failover(audit: FailoverView | None) -> dict[str, Any] | None:
+    if audit is None:
+        return None
+    return {
+        "at": moment_text(audit.at),
+        "drain_s": _number(audit.drain_s),
+        "problem": audit.problem or None,
+        "group_count": audit.group_count,
+        "ready_count": audit.ready_count,
+        "groups_by_status": dict(audit.by_status),
     }
 
 

@@ -41,6 +41,7 @@ KINDS: Mapping[str, ProblemKind] = {
     "unknown_run": ProblemKind(404, "There is no such checksum run"),
     "unknown_incident": ProblemKind(404, "There is no such incident"),
     "lag_off": ProblemKind(404, "The lag monitor is off"),
+    "audit_off": ProblemKind(404, "The failover audit is off"),
     "method_not_allowed": ProblemKind(405, "The method is not allowed at this address"),
     "timeout": ProblemKind(408, "The request took too long"),
     "not_latched": ProblemKind(409, "The canary is not latched"),

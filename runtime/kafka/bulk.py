@@ -24,7 +24,7 @@ from runtime.kafka.consumer_client import consumer_config
 from runtime.kafka.failures import Symptoms, explain, listening_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fleet.errors import MirrorwatchError
     from runtime.kafka.properties.client_settings import ClientSettings
@@ -75,14 +75,18 @@ class Bulk:
         self._consumer: Any = None
         self._places: list[Any] = []
 
-    def open(self, partitions: Iterable[int], *, since: int = OFFSET_BEGINNING) -> None:
-        """Start to read these from their log starts, or from an offset.
+    def open(self, partitions: Iterable[int], *, since: int | Mapping[int, int] = OFFSET_BEGINNING) -> None:
+        """Start to read these from an offset, the same or by partition; without one from their log starts.
 
         Raises MirrorwatchError if the settings are refused.
         """
         try:
             self._consumer = Consumer(self._config(), logger=listening_logger(self._symptoms))
-            self._places = [TopicPartition(self._topic, one, since) for one in partitions]
+            offsets = {
+                one: since if isinstance(since, int) else since.get(one, OFFSET_BEGINNING)
+                for one in partitions
+            }
+            self._places = [TopicPartition(self._topic, one, offset) for one, offset in offsets.items()]
             self._consumer.assign(self._places)
         except KafkaException as error:
             raise explain(

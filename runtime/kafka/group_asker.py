@@ -2,6 +2,7 @@
 
 It speaks lines of JSON. The first line on standard input is the configuration, each later one a request; each
 line on standard output is an answer. It ends at the end of its input. `GroupAsker` is the client side.
+`DirectAsker` does the same without a process.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import threading
 from collections import deque
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MirrorwatchError, UnavailableError
@@ -106,12 +108,7 @@ class GroupAsker:
 
     def take(self, *, wait_s: float = 0.0) -> list[Told]:
         """Return new answers, after at most `wait_s`; raises UnavailableError if the process has ended."""
-        found: list[Told] = []
-        with suppress(queue.Empty):
-            if wait_s > 0:
-                found.append(self._answers.get(timeout=wait_s))
-            while True:
-                found.append(self._answers.get_nowait())
+        found = _taken(self._answers, wait_s)
         if not found and (self._process is None or self._process.poll() is not None):
             raise self._ended()
         return found
@@ -146,6 +143,54 @@ class GroupAsker:
             f"cluster {self._cluster}: the process that asks about its groups ended, with status {status}"
             f"{said}; restarting it"
         )
+
+
+class DirectAsker:
+    """The same in this process, for one that may be aborted with its client (see `GroupOffsets`)."""
+
+    def __init__(self, settings: ClientSettings, *, cluster: str, timeout_s: float = 10.0) -> None:
+        self._make = partial(GroupOffsets, settings, cluster=cluster, timeout_s=timeout_s)
+        self._answers: queue.SimpleQueue[Told] = queue.SimpleQueue()
+        self._asking: GroupOffsets | None = None
+
+    def start(self) -> None:
+        """Create the client; what an earlier one was asked is never answered."""
+        self._answers = queue.SimpleQueue()
+        self._asking = self._make(sink=self._answers.put)
+
+    def list_groups(self) -> None:
+        """Request the list of consumer groups."""
+        self._client.list_groups()
+
+    def ask(self, groups: Sequence[str]) -> None:
+        """Request the committed offsets of these groups."""
+        for group in groups:
+            self._client.ask(group)
+
+    def take(self, *, wait_s: float = 0.0) -> list[Told]:
+        """Return new answers, after at most `wait_s`."""
+        self._client.hear()
+        return _taken(self._answers, wait_s)
+
+    def end(self) -> None:
+        """Let go of the client."""
+        self._asking = None
+
+    @property
+    def _client(self) -> GroupOffsets:
+        assert self._asking is not None
+        return self._asking
+
+
+def _taken(answers: queue.SimpleQueue[Told], wait_s: float) -> list[Told]:
+    """Return what is in a queue, after at most `wait_s`."""
+    found: list[Told] = []
+    with suppress(queue.Empty):
+        if wait_s > 0:
+            found.append(answers.get(timeout=wait_s))
+        while True:
+            found.append(answers.get_nowait())
+    return found
 
 
 def _listen(stream: BinaryIO, answers: queue.SimpleQueue[Told]) -> None:

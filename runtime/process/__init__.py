@@ -5,6 +5,7 @@ loop            runs a coroutine in its own event loop
 shutdown        signals
 supervision     restarts work after an outside fault
 worker          a second process beside the service
+child           what such a process does with signals, orders and its end
 channel         requests between two processes
 identity        identity of a process, to detect whether it still runs
 limits          limits for many clusters in one process

@@ -19,6 +19,7 @@ from canary.watch.flow_summary import FlowSummary
 from fleet.mm2.replication import PolicyKind
 from fleet.series import catalogue as series
 from fleet.series.catalogue import CATALOGUE, Kind
+from fleet.series.failover import FAILOVER_CATALOGUE
 from fleet.series.lag import LAG_CATALOGUE
 from fleet.verdicts.vocabulary import CONDITIONS, Cause, FlowVerdict, Verdict
 from mirrorwatch.audits.flow_audit import TopicAudit
@@ -32,8 +33,8 @@ from tests.runtime.fake_clock import FakeClock
 
 UNKNOWN = FlowVerdict("A->B", Verdict.UNKNOWN, None, "", (), (), 0.0)
 HISTOGRAM_PARTS = {"_bucket", "_sum", "_count", "_created"}
-# What the lag monitor tells is asked of it in tests/lagmon.
-TOLD = [one for one in CATALOGUE if not one.opt_in and one not in LAG_CATALOGUE]
+# What the lag monitor and the failover audit tell is asked of them in tests/lagmon and tests/mirrorwatch.
+TOLD = [one for one in CATALOGUE if not one.opt_in and one not in (*LAG_CATALOGUE, *FAILOVER_CATALOGUE)]
 
 
 def service(checksums: ChecksumSeries | None = None, *, verdict: FlowVerdict = UNKNOWN) -> ServiceSamples:

@@ -21,7 +21,12 @@ from runtime.kafka.round_trip import RoundTripOutcome
 from tests.house.import_rules import LAYERS
 from tests.house.product_files import ROOT, product_files, relative
 
-CATALOGUE_FILES = {"fleet/series/catalogue.py", "fleet/series/checksum.py", "fleet/series/lag.py"}
+CATALOGUE_FILES = {
+    "fleet/series/catalogue.py",
+    "fleet/series/checksum.py",
+    "fleet/series/failover.py",
+    "fleet/series/lag.py",
+}
 NAMES = {name for one in CATALOGUE for name in (one.name, one.full_name)}
 
 

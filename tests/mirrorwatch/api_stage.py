@@ -12,6 +12,7 @@ from mirrorwatch.web.pages.page import Page
 from mirrorwatch.web.routes.about import about_routes
 from mirrorwatch.web.routes.checksums import checksum_routes
 from mirrorwatch.web.routes.counts import counts_routes
+from mirrorwatch.web.routes.failover import failover_routes
 from mirrorwatch.web.routes.incidents import incident_pages
 from mirrorwatch.web.routes.lag_monitor import lag_monitor_routes
 from mirrorwatch.web.routes.main import routes
@@ -21,6 +22,7 @@ from runtime.config.web import WebConfig
 from runtime.http.server import HttpServer, application
 from tests.lagmon.mirror_flows import Mirrored
 from tests.mirrorwatch import views
+from tests.mirrorwatch.failover.audit.audited import Process
 from tests.mirrorwatch.monitored import Monitored
 from tests.mirrorwatch.stored_incidents import Incidents
 from tests.mirrorwatch.told_runs import run
@@ -124,7 +126,7 @@ def view():
     losing = views.stalled_beside_losing()
     healthy = views.flow("B", "A", unreached=unreached)
     return views.service(
-        views.replace(losing, events=(event,), checksum=ChecksumView(RUN, (RUN,))),
+        views.replace(losing, events=(event,), checksum=ChecksumView(RUN, (RUN,)), failover=views.failover()),
         healthy,
         views.unprobed(),
         views.flow("C", "A", views.Verdict.UNKNOWN),
@@ -140,6 +142,7 @@ def whole_application():
         [
             *about_routes("0.1.0"),
             *lag_monitor_routes(lagging, page=Page(), clock=clock),
+            *failover_routes(Process()),
             *counts_routes(runs, clock=clock),
             *routes(view),
             *incident_pages(view, Incidents(), page=Page()),

@@ -15,6 +15,8 @@ from mirrorwatch.history.incident_keeping import bars_of
 from mirrorwatch.service.recovery_point import older
 from mirrorwatch.service.view import (
     ClusterView,
+    FailoverGroupView,
+    FailoverView,
     FlowBars,
     FlowView,
     LatencySlice,
@@ -219,6 +221,36 @@ def flow(
         heartbeat_age_s=heartbeat_age_s,
         unreached=unreached,
         lost_records=Bounds(counts["lost"], counts["lost"]),
+    )
+
+
+def failover() -> FailoverView:
+    """Return an audit with a group of each kind that is not ready."""
+    return FailoverView(
+        at=NOW_AT - 40,
+        drain_s=12.4,
+        problem="",
+        group_count=14,
+        ready_count=12,
+        by_status={"ready": 12, "skips": 1, "unknown": 1},
+        worst=(
+            FailoverGroupView(
+                group="reports",
+                status="skips",
+                sentence="the committed offset on B is 160 in orders-1, after 10 records not read.",
+                read_again_records=Bounds(49, 49),
+                skipped_records=Bounds(10, 10),
+                at_risk_records=Bounds(0, 40),
+            ),
+            FailoverGroupView(
+                group="audit",
+                status="unknown",
+                sentence="not enough data for orders-0: no offset syncs.",
+                read_again_records=None,
+                skipped_records=None,
+                at_risk_records=None,
+            ),
+        ),
     )
 
 

@@ -4,6 +4,7 @@ main         the status page, its static files, /api/v1/flows
 about        the OpenAPI document
 checksums    checksum runs: POST, JSON and pages
 counts       record counts on both sides of a topic, by time interval
+failover     how groups would start on the target
 groups       pages about groups
 incidents    pages about flows, incidents and checksums; the API of incidents
 lag          groups for scripts: Burrow's API and /api/v1/groups

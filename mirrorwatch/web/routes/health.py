@@ -11,6 +11,7 @@ from mirrorwatch.web.routes.scrape import answer_scrape
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from mirrorwatch.failover.audit.watch import FailoverAudit
     from mirrorwatch.lag.monitor import LagMonitor
     from mirrorwatch.service.samples import ServiceSamples
 
@@ -19,11 +20,12 @@ def health_routes(
     samples: Callable[[], ServiceSamples],
     untried: Callable[[], Collection[str]],
     lagging: LagMonitor | None = None,
+    audit: FailoverAudit | None = None,
 ) -> list[web.RouteDef]:
     """Return the routes; `untried` are the clusters without a connection attempt yet."""
 
     async def metrics(request: web.Request) -> web.StreamResponse:
-        return await answer_scrape(request, samples(), lagging)
+        return await answer_scrape(request, samples(), lagging, audit)
 
     async def healthy(_request: web.Request) -> web.Response:
         return web.Response(text="mirrorwatch is running\n")

@@ -22,6 +22,7 @@ from runtime.http.problems import ProblemError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mirrorwatch.failover.audit.watch import FailoverAudit
     from mirrorwatch.lag.monitor import LagMonitor
 
 OTHER_METHODS = ("POST", "PUT", "PATCH", "DELETE")
@@ -98,9 +99,13 @@ def sentence_of(error: UnavailableError) -> str:
 
 
 async def passed_on(
-    lagging: LagMonitor, question: str, request: web.Request, asked: Mapping[str, Any], **details: Any
+    lagging: LagMonitor | FailoverAudit,
+    question: str,
+    request: web.Request,
+    asked: Mapping[str, Any],
+    **details: Any,
 ) -> web.Response:
-    """Answer as the lag monitor does; raises ProblemError with the reason of a failure."""
+    """Answer as the process does; raises ProblemError with the reason of a failure."""
     try:
         head, body = await lagging.ask(
             question,

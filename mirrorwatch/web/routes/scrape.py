@@ -15,21 +15,28 @@ from aiohttp import hdrs, web
 from fleet.errors import UnavailableError
 from lagmon.exposition.compression import Checksum
 from lagmon.exposition.format import form_of
-from lagmon.exposition.joining import around, around_packed
+from lagmon.exposition.joining import around, around_packed, joined
 from mirrorwatch.service.metrics import render
 from runtime.http.guards import cut
 
 if TYPE_CHECKING:
+    from mirrorwatch.failover.audit.watch import FailoverAudit
     from mirrorwatch.lag.monitor import LagMonitor
     from mirrorwatch.service.samples import ServiceSamples
 
 
 async def answer_scrape(
-    request: web.Request, samples: ServiceSamples, lagging: LagMonitor | None
+    request: web.Request,
+    samples: ServiceSamples,
+    lagging: LagMonitor | None,
+    audit: FailoverAudit | None = None,
 ) -> web.StreamResponse:
-    """Answer with all families; without those of the lag monitor if it does not answer."""
+    """Answer with all families; without those of the lag monitor or the audit if it does not answer."""
     # Rendering fifty flows takes 0.05 s, so it runs in a thread.
     own, content_type = await asyncio.to_thread(render, samples, request.headers.get("Accept", ""))
+    if audit is not None:
+        form = form_of(content_type)
+        own = b"".join(joined(own, [await audit.series(form)], form))
     headers = {"Content-Type": content_type}
     if lagging is None or not lagging.on:
         return web.Response(body=own, headers=headers)

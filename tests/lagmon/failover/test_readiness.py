@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.quantity import Bounds
+from lagmon.failover.places import runs_of
 from lagmon.failover.readiness import Checkpoint, PartitionFacts, Status, judge_group, judge_partition
 from lagmon.syncs.pairs import SyncPair, translate
 from tests.lagmon.failover.mirror import STEPS, played
@@ -21,7 +22,7 @@ FACTS = PartitionFacts(
     source_end=260,
     replicated=240,
     checkpoint=Checkpoint(150, 101, 0),
-    pairs=PAIRS,
+    runs=runs_of(PAIRS),
     target_committed=101,
     target_start=0,
     target_end=240,
@@ -51,7 +52,7 @@ FACTS = PartitionFacts(
         pytest.param(
             {"target_committed": None, "checkpoint": None}, Status.NO_CHECKPOINT, None, None, id="nothing"
         ),
-        pytest.param({"pairs": []}, Status.UNKNOWN, None, None, id="no syncs"),
+        pytest.param({"runs": []}, Status.UNKNOWN, None, None, id="no syncs"),
         pytest.param({"committed": None}, Status.UNKNOWN, None, None, id="source not known"),
         pytest.param({"compacted": True}, Status.READY, (0, 49), (0, 0), id="compacted"),
         pytest.param({"in_transactions": True}, Status.READY, (0, 99), (0, 0), id="transactions"),
@@ -95,9 +96,9 @@ def test_a_group_has_the_worst_status_and_the_sums():
     assert found.read_again_records == (147, 147)
     assert found.skipped_records == (10, 10)
     assert found.at_risk_records == (0, 80)
-    unknown = judge_group("billing", [FACTS, replace(FACTS, pairs=[])])
+    unknown = judge_group("billing", [FACTS, replace(FACTS, runs=[])])
     assert unknown.read_again_records == Bounds(49, None)
-    assert judge_group("billing", [replace(FACTS, pairs=[])]).read_again_records is None
+    assert judge_group("billing", [replace(FACTS, runs=[])]).read_again_records is None
 
 
 @given(STEPS, st.data())
@@ -111,7 +112,7 @@ def test_counts_hold_the_truth(steps, data):
         replace(
             FACTS,
             committed=committed,
-            pairs=mirror.pairs,
+            runs=runs_of(mirror.pairs),
             target_committed=start,
             target_start=0,
             target_end=len(mirror.log),

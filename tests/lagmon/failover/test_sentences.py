@@ -11,6 +11,13 @@ from lagmon.failover.sentences import WORDS, bounds_text, group_sentence, partit
 from tests.lagmon.failover.test_readiness import FACTS
 
 CASES = [
+    (
+        {"committed": 200, "checkpoint_is_old": True},
+        (
+            "the committed offset on B is 101 in orders-0, and MirrorMaker writes no newer checkpoint;"
+            " check that MirrorCheckpointConnector runs"
+        ),
+    ),
     ({}, "the committed offset on B is 101 in orders-0"),
     (
         {"target_committed": None},
@@ -43,14 +50,14 @@ CASES = [
         ),
     ),
     (
-        {"target_committed": None, "checkpoint": None, "pairs": []},
+        {"target_committed": None, "checkpoint": None, "runs": []},
         "no checkpoint for orders-0, and no commit on B; MirrorMaker has written no offset sync of it",
     ),
     (
-        {"target_committed": None, "checkpoint": None, "pairs": FACTS.pairs[1:], "committed": 50},
+        {"target_committed": None, "checkpoint": None, "runs": [FACTS.runs[0][1:]], "committed": 50},
         "no checkpoint for orders-0, and no commit on B; its committed offset 50 is before the first offset sync, 100",
     ),
-    ({"pairs": []}, "not enough data for orders-0: no offset syncs"),
+    ({"runs": []}, "not enough data for orders-0: no offset syncs"),
     ({"target_end": None}, "not enough data for orders-0: B did not return its log offsets"),
     ({"committed": None}, "not enough data for orders-0: no committed offset of the source"),
 ]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lagmon.failover.places import runs_of
 from lagmon.failover.readiness import Checkpoint
 from lagmon.failover.translation import Basis, translate_offset
 from tests.lagmon.failover.mirror import STEPS, played
@@ -24,12 +25,12 @@ from tests.lagmon.failover.test_readiness import FACTS
             {"committed": 205, "target_start": 230}, (230, Basis.SAFE, 10), id="retention on the target"
         ),
         pytest.param({"target_start": 230}, (230, Basis.EXACT, 0), id="all of it was deleted"),
-        pytest.param({"pairs": []}, (101, Basis.CHECKPOINT, None), id="no pairs"),
-        pytest.param({"pairs": FACTS.pairs[2:]}, (101, Basis.CHECKPOINT, None), id="before all pairs"),
+        pytest.param({"runs": []}, (101, Basis.CHECKPOINT, None), id="no pairs"),
+        pytest.param({"runs": [FACTS.runs[0][2:]]}, (101, Basis.CHECKPOINT, None), id="before all pairs"),
         pytest.param(
-            {"pairs": FACTS.pairs[2:], "target_start": 120}, None, id="a checkpoint that was deleted"
+            {"runs": [FACTS.runs[0][2:]], "target_start": 120}, None, id="a checkpoint that was deleted"
         ),
-        pytest.param({"pairs": [], "checkpoint": None}, None, id="nothing"),
+        pytest.param({"runs": [], "checkpoint": None}, None, id="nothing"),
         pytest.param({"committed": None}, (101, Basis.CHECKPOINT, None), id="source not known"),
         pytest.param({"target_end": None}, None, id="not replicated"),
         pytest.param({"committed": 0, "checkpoint": None}, (0, Basis.EXACT, 0), id="the first record"),
@@ -47,7 +48,7 @@ def test_nothing_is_missed_and_no_more_is_read_again_than_said(steps, data):
     facts = replace(
         FACTS,
         committed=committed,
-        pairs=mirror.pairs,
+        runs=runs_of(mirror.pairs),
         checkpoint=None,
         target_start=0,
         target_end=len(mirror.log),
@@ -60,4 +61,4 @@ def test_nothing_is_missed_and_no_more_is_read_again_than_said(steps, data):
 
 
 def test_a_checkpoint_beyond_the_target_is_no_offset():
-    assert translate_offset(replace(FACTS, pairs=[], checkpoint=Checkpoint(1, 999, 0))) is None
+    assert translate_offset(replace(FACTS, runs=[], checkpoint=Checkpoint(1, 999, 0))) is None

@@ -13,8 +13,8 @@ import time
 import pytest
 
 from lagmon.ingest.orders import write_orders
-from lagmon.ingest.process import LEAVE_S, NICER, step_back
 from runtime.kafka.properties.client_settings import ClientSettings
+from runtime.process.child import LEAVE_S, NICER, step_back
 
 
 @pytest.mark.parametrize("refused", [PermissionError("Operation not permitted"), OSError("not here")])

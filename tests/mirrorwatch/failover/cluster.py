@@ -52,9 +52,18 @@ class FakeCluster:
     def compacted(self, topics):
         return self.compact & frozenset(topics)
 
-    def whole(self, topic, partitions):
+    def news(self, followed, partitions):
         assert partitions == 1
-        return [TopicRecord(*one, offset, 1000 + offset) for offset, one in enumerate(self.records[topic])]
+        records = self.records[followed.topic]
+        since = followed.offsets.get(0, 0)
+        if since > len(records):
+            since, followed.creation = 0, followed.creation + 1
+        if len(records) > since:
+            yield [
+                TopicRecord(*one, offset, 1000 + offset)
+                for offset, one in enumerate(records[since:], start=since)
+            ]
+        followed.offsets[0] = len(records)
 
 
 def checkpoint(group, topic, partition, upstream, downstream):

@@ -12,9 +12,11 @@ from lagmon.failover.readiness import Status
 from lagmon.mirrors.answers.orders import order_of
 from lagmon.syncs.pairs import SyncPair
 from mirrorwatch.failover.facts import read_flow
+from mirrorwatch.failover.mirror_topics import MirrorTopics
 from tests.mirrorwatch.failover.cluster import FakeCluster, checkpoint, progress, sync
 
 FLOW = Flow("A", "B", mirror_version="4.3")
+NOW_MS = 2_000
 ORDERS, REMOTE = ("orders", 0), ("A.orders", 0)
 
 
@@ -60,7 +62,12 @@ def target():
 
 def read(source, target, *, flow=FLOW, lag_from="connect-offsets", kept=None, group=None):
     order = order_of(flow, lag_from=lag_from)
-    return read_flow(order, {"A": source, "B": target}, kept=kept or {}, group=group)
+    return read_flow(
+        {"A": source, "B": target},
+        MirrorTopics(order, kept=kept),
+        wanted=lambda name: group in (None, name),
+        now_ms=NOW_MS,
+    )
 
 
 def test_a_ready_group(source, target):
@@ -129,10 +136,14 @@ def test_a_partition_whose_leader_does_not_answer_is_unknown(source, target):
 def test_kept_syncs_come_before_those_of_the_topic(source, target):
     kept = {ORDERS: [SyncPair(3, 0, 0, 0, 0), SyncPair(3, 1, 100, 100, 0)]}
     (group,) = read(source, target, kept=kept).groups
-    assert [(one.era, one.number) for one in group.partitions[0].facts.pairs] == [(3, 0), (3, 1), (3, 2)]
+    assert [(one.era, one.number) for run in group.partitions[0].facts.runs for one in run] == [
+        (3, 0),
+        (3, 1),
+        (3, 2),
+    ]
     kept = {ORDERS: [SyncPair(3, 700, 0, 0, 0)]}  # the topic of syncs was re-created
     (group,) = read(source, target, kept=kept).groups
-    assert [(one.era, one.number) for one in group.partitions[0].facts.pairs] == [
+    assert [(one.era, one.number) for run in group.partitions[0].facts.runs for one in run] == [
         (3, 700),
         (4, 0),
         (4, 1),

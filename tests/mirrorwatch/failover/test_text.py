@@ -21,7 +21,7 @@ FOUND = FlowFailover(
     flow=FLOW,
     groups=(
         judge_group("reports", [FACTS, replace(FACTS, partition=1, target_committed=160)]),
-        judge_group("audit", [replace(FACTS, pairs=[], source_end=None)]),
+        judge_group("audit", [replace(FACTS, runs=[], source_end=None)]),
         judge_group("mailer", [replace(FACTS, target_committed=None)]),
         judge_group("billing", [FACTS]),
         judge_group("moved", [FACTS]),
