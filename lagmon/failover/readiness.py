@@ -11,8 +11,10 @@ A start is
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from fleet.quantity import Bounds
@@ -179,11 +181,17 @@ def _status(
 
 
 def _is_stale(facts: PartitionFacts, start: int) -> bool:
-    """Return whether the newest offset sync has allowed a later start for long."""
-    checkpoint, newest = facts.checkpoint, facts.runs[0][-1]
-    if checkpoint is None or not facts.checkpoint_is_old:
+    """Return whether MirrorMaker could have written a later checkpoint for long.
+
+    It keeps fewer offset syncs with their distance from the newest, but one within twice the group's distance
+    (OffsetSyncStore of Kafka 4.3).
+    """
+    if facts.checkpoint is None or not facts.checkpoint_is_old or facts.committed is None:
         return False
-    return facts.committed is not None and facts.committed >= newest.upstream and start < newest.downstream
+    run = facts.runs[0]
+    behind = max(0, run[-1].upstream - facts.committed)
+    index = bisect_right(run, facts.committed - behind, key=attrgetter("upstream"))
+    return index > 0 and start < run[index - 1].downstream
 
 
 def next_start(facts: PartitionFacts) -> Bounds | None:

@@ -54,6 +54,24 @@ FACTS = PartitionFacts(
         ),
         pytest.param({"runs": []}, Status.UNKNOWN, None, None, id="no syncs"),
         pytest.param({"committed": None}, Status.UNKNOWN, None, None, id="source not known"),
+        pytest.param(
+            {"committed": 200, "checkpoint_is_old": True}, Status.STALE, (99, 99), (0, 0), id="stale"
+        ),
+        pytest.param(
+            {"committed": 195, "checkpoint_is_old": True, "target_committed": 0},
+            Status.STALE,
+            (195, 195),
+            (0, 0),
+            id="stale behind the newest sync",
+        ),
+        pytest.param(
+            {"committed": 140, "checkpoint_is_old": True, "target_committed": 0},
+            Status.READY,
+            (140, 140),
+            (0, 0),
+            id="old, but no sync that is surely kept allows a later one",
+        ),
+        pytest.param({"committed": 200}, Status.READY, (99, 99), (0, 0), id="its checkpoint is young"),
         pytest.param({"compacted": True}, Status.READY, (0, 49), (0, 0), id="compacted"),
         pytest.param({"in_transactions": True}, Status.READY, (0, 99), (0, 0), id="transactions"),
     ],
