@@ -17,6 +17,7 @@ checksum_traces       what a checksum left behind
 checksum_runs         ten checksums in a row of a healthy mirror
 result                what came of one drill
 ledger                what came of all, kept in a file
+failovers             groups that fail over, and what was predicted: docs/reference/failovers.md
 page                  docs/reference/drills.md
 offsets_page          its part about offsets
 checksum_page         its part about the checksum

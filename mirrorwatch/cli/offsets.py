@@ -58,6 +58,31 @@ def export(context: click.Context, /, config: Path, *, flow: str, group: str, ou
     return export_offsets(found, flow=flow, group=group, out=out)
 
 
+@offsets.command(cls=ExplainingCommand, short_help="Write the offsets of a moment into a file.")
+@_CONFIG
+@_FLOW
+@_GROUP
+@click.option("--to-time", metavar="TIME", required=True, help="The moment, such as 2026-11-27T10:00:00Z.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The new file.")
+@logging_options(QUIET)
+@click.pass_context
+def reset(
+    context: click.Context, /, config: Path, *, flow: str, group: str, to_time: str, out: Path, **_log: str
+) -> int:
+    """Write a group's offsets at a moment into a file for `offsets apply`, for groups without checkpoints.
+
+    Each offset is that of the first record on the target with a timestamp at or after TIME, in RFC 3339 with a
+    zone. Changes nothing on the clusters.
+
+    Exit status: 0 every partition has an offset; 1 one has none; 4 a cluster is unavailable.
+    """
+    found = read_config(context, config)
+    from mirrorwatch.failover.moving import reset_offsets  # noqa: PLC0415 - see the module's docstring
+
+    log_if_asked(context)
+    return reset_offsets(found, flow=flow, group=group, to_time=to_time, out=out)
+
+
 @offsets.command(cls=ExplainingCommand, short_help="Commit exported offsets on the target.")
 @_CONFIG
 @click.argument("file", type=click.Path(path_type=Path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
@@ -16,7 +16,7 @@ from runtime.kafka.positions import Positions, Which
 from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 
     from runtime.kafka.properties.client_settings import ClientSettings
     from runtime.process.clock import Clock
@@ -121,16 +121,31 @@ class ClusterReader:
             self._settings, cluster=self.alias, group=group, offsets=offsets, timeout_s=ANSWER_S
         )
 
+    def offsets_since(self, places: Iterable[Place], at_ms: int) -> dict[Place, int]:
+        """Return of each of these partitions the first record with a timestamp at or after an epoch ms.
+
+        It is the log end offset if there is none.
+        """
+        by_topic: dict[str, list[int]] = {}
+        for topic, number in places:
+            by_topic.setdefault(topic, []).append(number)
+
+        async def ask() -> dict[Place, int]:
+            found: dict[Place, int] = {}
+            async with self._admin() as admin:
+                for topic, numbers in by_topic.items():
+                    offsets = await admin.offsets_since(topic, numbers, at_ms=at_ms)
+                    found |= {(topic, number): offset for number, offset in offsets.items()}
+            return found
+
+        return run_to_end(ask())
+
     def compacted(self, topics: Collection[str]) -> frozenset[str]:
         """Return those of these topics that are compacted, or all if it has no permission to read that."""
 
         async def ask() -> dict[str, dict[str, str]]:
-            admin = ClusterAdmin(self._settings, cluster=self.alias, timeout_s=ANSWER_S)
-            await admin.open()
-            try:
+            async with self._admin() as admin:
                 return await admin.describe_topic_configs(topics)
-            finally:
-                await admin.close()
 
         try:
             settings = run_to_end(ask())
@@ -168,6 +183,15 @@ class ClusterReader:
             for batch in batches_to_end(bulk, due, reading=reading, clock=self._clock, longest_s=_TOPIC_S):
                 yield list(map(TopicRecord, batch.keys, batch.values, batch.offsets, batch.times_ms))
                 followed.offsets |= bulk.positions() | batch.ends
+
+    @asynccontextmanager
+    async def _admin(self) -> AsyncIterator[ClusterAdmin]:
+        admin = ClusterAdmin(self._settings, cluster=self.alias, timeout_s=ANSWER_S)
+        await admin.open()
+        try:
+            yield admin
+        finally:
+            await admin.close()
 
     def _answers(self, kind: type[_T], count: int) -> Iterator[_T]:
         """Yield so many answers of a kind; late ones to an earlier query are of another."""

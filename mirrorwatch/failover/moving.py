@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.dialect import moment_ms_text
+from fleet.dialect import moment_ms, moment_ms_text
 from fleet.errors import ConfigurationError, Problem
 from fleet.quantity import between_text, count_text
 from lagmon.failover.translation import Basis, translate_offset
@@ -15,7 +15,7 @@ from mirrorwatch.cli.surroundings import make_console
 from mirrorwatch.failover.applying import changes_of, replaced
 from mirrorwatch.failover.asking import ask_flows
 from mirrorwatch.failover.cluster import ClusterReader
-from mirrorwatch.failover.offsets_file import exported, read_offsets, write_offsets
+from mirrorwatch.failover.offsets_file import exported, exported_at, read_offsets, write_offsets
 from runtime.process.clock import SystemClock
 from runtime.process.logs import Redactor
 
@@ -68,6 +68,27 @@ def export_offsets(config: Configuration, *, flow: str, group: str, out: Path) -
     if unknown:
         click.echo(f"No offset is known for {', '.join(unknown)}; see 'mirrorwatch failover'.", err=True)
     return 1 if unknown else 0
+
+
+def reset_offsets(config: Configuration, *, flow: str, group: str, to_time: str, out: Path) -> int:
+    """Write the offsets of a moment on the target into a file; return the exit status."""
+    try:
+        at_ms = moment_ms(to_time)
+    except (ValueError, OverflowError):
+        sentence = f"invalid moment '{to_time[:60]}'; write for example 2026-11-27T10:00:00Z"
+        raise ConfigurationError([Problem("--to-time", "", sentence)]) from None
+    found = _asked(config, flow, group)
+    target, there = found.flow.target, found.groups[0].by_place()
+    places = [(found.flow.remote_topic(one.topic), one.partition) for one in there if one.on_target]
+    with ClusterReader(target, config.clients[target], SystemClock()) as reader:
+        offsets = reader.offsets_since(places, at_ms)
+    file, missing = exported_at(found, offsets, now_ms=_now_ms())
+    write_offsets(out, file)
+    total = count_text(len(file.positions), "partition")
+    click.echo(f"{out}: {total} of {group} on {target}, at the first record since {moment_ms_text(at_ms)}.")
+    if missing:
+        click.echo(f"Not on {target}: {', '.join(missing)}.", err=True)
+    return 1 if missing else 0
 
 
 def apply_offsets(config: Configuration, *, file: Path, execute: bool) -> int:

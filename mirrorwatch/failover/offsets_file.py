@@ -14,6 +14,7 @@ from runtime.config.problems import problems_of
 from runtime.files.whole_files import written_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from mirrorwatch.failover.facts import FlowFailover
@@ -25,7 +26,8 @@ _Offset = Annotated[int, Field(ge=0, lt=1 << 63)]
 class Position(BaseModel):
     """One partition of the target: the offset to commit, and the one that is committed, None for none.
 
-    `basis` says what the offset is derived from, `replaced` that it was committed before.
+    `basis` says what the offset is derived from: `replaced`, that it was committed before; `time`, that it is
+    the first record since a moment.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -34,7 +36,7 @@ class Position(BaseModel):
     partition: Annotated[int, Field(ge=0, lt=1 << 31)]
     offset: _Offset
     current: _Offset | None
-    basis: Basis | Literal["replaced"]
+    basis: Basis | Literal["replaced", "time"]
     source_topic: str | None = None
     source_offset: _Offset | None = None
 
@@ -56,7 +58,8 @@ class OffsetsFile(BaseModel):
 def exported(found: FlowFailover, *, now_ms: int) -> tuple[OffsetsFile, tuple[str, ...]]:
     """Return the file of the only group of a flow, and the partitions whose offset is unknown."""
     (group,) = found.groups
-    positions, unknown = [], []
+    positions: list[Position] = []
+    unknown: list[str] = []
     for facts in group.by_place():
         translated = translate_offset(facts)
         if translated is None:
@@ -73,15 +76,44 @@ def exported(found: FlowFailover, *, now_ms: int) -> tuple[OffsetsFile, tuple[st
                 source_offset=facts.committed,
             )
         )
-    file = OffsetsFile(
+    return _file(found, positions, now_ms=now_ms), tuple(unknown)
+
+
+def exported_at(
+    found: FlowFailover, offsets: Mapping[tuple[str, int], int], *, now_ms: int
+) -> tuple[OffsetsFile, tuple[str, ...]]:
+    """Return the file of the only group with these offsets of the target, and the partitions without one."""
+    (group,) = found.groups
+    positions: list[Position] = []
+    unknown: list[str] = []
+    for facts in group.by_place():
+        topic = found.flow.remote_topic(facts.topic)
+        if (topic, facts.partition) not in offsets:
+            unknown.append(f"{facts.topic}-{facts.partition}")
+            continue
+        positions.append(
+            Position(
+                topic=topic,
+                partition=facts.partition,
+                offset=offsets[topic, facts.partition],
+                current=facts.target_committed,
+                basis="time",
+                source_topic=facts.topic,
+                source_offset=facts.committed,
+            )
+        )
+    return _file(found, positions, now_ms=now_ms), tuple(unknown)
+
+
+def _file(found: FlowFailover, positions: list[Position], *, now_ms: int) -> OffsetsFile:
+    return OffsetsFile(
         at=moment_ms_text(now_ms) or "",
         flow=found.flow.name,
-        group=group.group,
+        group=found.groups[0].group,
         source_cluster_id=found.source_cluster_id,
         target_cluster_id=found.target_cluster_id,
         positions=positions,
     )
-    return file, tuple(unknown)
 
 
 def write_offsets(path: Path, file: OffsetsFile) -> None:

@@ -40,7 +40,8 @@ async def service():
     stalled = replace(views.flow("A", "B", Verdict.STALLED), incident=OPEN, recent=(OPEN, ENDED))
     hostile = views.flow(views.HOSTILE, _LONG, sentence=views.HOSTILE)
     service.flows = [
-        replace(one, bars=views.bars(), objectives=views.objectives(one)) for one in (stalled, hostile)
+        replace(one, bars=views.bars(), objectives=views.objectives(one), failover=views.failover(group))
+        for one, group in ((stalled, "reports"), (hostile, views.HOSTILE + _LONG))
     ]
 
     def look():

@@ -224,8 +224,8 @@ def flow(
     )
 
 
-def failover() -> FailoverView:
-    """Return an audit with a group of each kind that is not ready."""
+def failover(group: str = "reports") -> FailoverView:
+    """Return an audit with a group that skips records, and one of which nothing is known."""
     return FailoverView(
         at=NOW_AT - 40,
         drain_s=12.4,
@@ -235,7 +235,7 @@ def failover() -> FailoverView:
         by_status={"ready": 12, "skips": 1, "unknown": 1},
         worst=(
             FailoverGroupView(
-                group="reports",
+                group=group,
                 status="skips",
                 sentence="the committed offset on B is 160 in orders-1, after 10 records not read.",
                 read_again_records=Bounds(49, 49),

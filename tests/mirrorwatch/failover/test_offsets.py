@@ -11,7 +11,7 @@ from fleet.errors import ConfigurationError
 from lagmon.failover.readiness import judge_group
 from mirrorwatch.failover.applying import changes_of, replaced
 from mirrorwatch.failover.facts import FlowFailover
-from mirrorwatch.failover.offsets_file import exported, read_offsets, write_offsets
+from mirrorwatch.failover.offsets_file import exported, exported_at, read_offsets, write_offsets
 from tests.lagmon.failover.test_readiness import FACTS
 from tests.mirrorwatch.failover.cluster import FakeCluster
 from tests.mirrorwatch.failover.test_facts import FLOW
@@ -67,6 +67,15 @@ def test_the_file_is_read_as_it_was_written(tmp_path, file):
     }
     with pytest.raises(ConfigurationError, match="exists already"):
         write_offsets(path, file)
+
+
+def test_offsets_of_a_moment():
+    made, missing = exported_at(FOUND, {("A.orders", 0): 7, ("A.orders", 1): 240}, now_ms=0)
+    assert [(one.partition, one.offset, one.current, one.basis) for one in made.positions] == [
+        (0, 7, 101, "time"),
+        (1, 240, None, "time"),
+    ]
+    assert missing == ("orders-2",)
 
 
 def test_a_plan_and_what_undoes_it(target, file):

@@ -8,11 +8,11 @@ import pytest
 import requests
 from confluent_kafka import Consumer, TopicPartition
 
+from deploy.drills.failovers import PARTITIONS, Reader, committed, traffic
 from deploy.local import topics
 from deploy.local.connect import ConnectWorker
 from deploy.local.service import Service, flows_at
 from tests.eventually import eventually
-from tests.real.failover.stage import PARTITIONS, Reader, committed, traffic
 from tests.real.failover.test_failover import stage
 from tests.real.orders import change
 from tests.real.service.process import ServiceProcess

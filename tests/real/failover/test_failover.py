@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
-import yaml
 
-from deploy.local import topics
-from tests.eventually import eventually
-from tests.real.failover.stage import (
+from deploy.drills.failovers import (
     PARTITIONS,
+    SYNCED,
     Reader,
     committed,
-    failed_over,
-    holds,
+    configured,
     mirrorwatch,
-    predicted,
+    run,
     traffic,
-    wait_s,
 )
-
-SYNCED = {"A->B.sync.group.offsets.enabled": "true", "A->B.sync.group.offsets.interval.seconds": "1"}
+from deploy.local import topics
+from tests.eventually import eventually
 
 
 @pytest.fixture
@@ -33,33 +30,6 @@ def stage(kafka_pair, mirror, topic_name):
     return kafka_pair, running, topic, topic_name("billing")
 
 
-def configured(folder, running):
-    path = folder / "mirrorwatch.yml"
-    path.write_text(yaml.safe_dump({"mm2": str(running.properties_file), "canary": {"mode": "off"}}))
-    return path
-
-
-def keep_up(running):
-    assert running.running
-    wait_s(3)
-
-
-def lag(running):
-    running.freeze()
-    wait_s(3)
-
-
-def restart(running):
-    wait_s(2)
-    running.kill()
-    running.restart()
-    running.wait_ready()
-    wait_s(4)
-
-
-SITUATIONS = {"healthy": keep_up, "lagging": lag, "restarted": restart}
-
-
 @pytest.mark.parametrize(
     ("situation", "protocol"),
     [
@@ -69,32 +39,16 @@ SITUATIONS = {"healthy": keep_up, "lagging": lag, "restarted": restart}
         pytest.param("healthy", "classic", marks=pytest.mark.long),
         pytest.param("lagging", "consumer", marks=pytest.mark.long),
         pytest.param("restarted", "classic", marks=pytest.mark.long),
+        pytest.param("frozen", "classic", marks=pytest.mark.long),
+        pytest.param("recreated", "consumer", marks=pytest.mark.long),
     ],
 )
 def test_a_group_reads_on_the_target_what_was_predicted(stage, tmp_path, situation, protocol):
     pair, running, topic, group = stage
-    source, target = pair.a.client_properties(), pair.b.client_properties()
-    with traffic(source, topic), Reader(source, group, topic, protocol=protocol) as reader:
-        eventually(lambda: len(reader.read) > 500, 60, what="reading")
-        eventually(
-            lambda: len(committed(target, group, f"A.{topic}")) == PARTITIONS, 90, what="synced offsets"
-        )
-        SITUATIONS[situation](running)
-        reader.end()
-        wait_s(1)  # records that the group never reads on the source
-    running.kill()
-    found = predicted(configured(tmp_path, running), group, status=0)
-    truth = failed_over(pair, group, topic, protocol=protocol)
-    exact = holds(found, truth)
-    print(
-        situation,
-        protocol,
-        truth,
-        {key: found[f"{key}_records"] for key in truth},
-        "exact" if exact else "bounds",
-    )
-    if situation == "lagging":
-        assert truth["at_risk"] > 0
+    done = run(pair, running, tmp_path, situation=situation, protocol=protocol, topic=topic, group=group)
+    assert done.outside == [], done
+    if situation in ("lagging", "frozen"):
+        assert done.truth["at_risk"] > 0
 
 
 def test_exported_offsets_are_applied_and_undone(stage, tmp_path):
@@ -106,7 +60,8 @@ def test_exported_offsets_are_applied_and_undone(stage, tmp_path):
         eventually(
             lambda: len(committed(target, group, f"A.{topic}")) == PARTITIONS, 90, what="synced offsets"
         )
-        lag(running)
+        running.freeze()
+        time.sleep(3)
     running.kill()
     before = committed(target, group, f"A.{topic}")
     which = ("--flow", "A->B", "--group", group)
@@ -131,3 +86,12 @@ def test_exported_offsets_are_applied_and_undone(stage, tmp_path):
     mirrorwatch("offsets", "apply", config, undo, "--execute", status=0)
     assert committed(target, group, f"A.{topic}") == {one["partition"]: one["current"] for one in found}
     assert before.keys() == {one["partition"] for one in found}
+    file.unlink()
+    moment = ("--to-time", "1970-01-01T00:00:00Z")
+    mirrorwatch("offsets", "reset", config, *which, *moment, "--out", file, status=0)
+    assert {one["offset"] for one in json.loads(file.read_text())["positions"]} == {0}
+    mirrorwatch("offsets", "apply", config, file, "--execute", status=0)
+    assert set(committed(target, group, f"A.{topic}").values()) == {0}
+    assert "invalid moment 'now'" in mirrorwatch(
+        "offsets", "reset", config, *which, "--to-time", "now", "--out", file, status=2
+    )
