@@ -16,6 +16,7 @@ from bench import (
     checksum,
     detection,
     exposition,
+    failover,
     fleet,
     hostile,
     kills,
@@ -29,7 +30,7 @@ from bench import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-NAMES = ("tracker", "canary", "exposition")
+NAMES = ("tracker", "canary", "exposition", "failover")
 # Run once, and only where it is named: it takes as long as it is told to.
 LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year", "lagmon", "checksum", "report", "alerts")
 
@@ -101,6 +102,7 @@ def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str
         "hostile": hostile.measure,
         "kills": lambda: kills.measure(kills=chosen.kills, seed=chosen.seed),
         "exposition": exposition.measure,
+        "failover": failover.measure,
         "lagmon": lambda: lagmon.measure(parts=_parts(chosen, lagmon.PARTS), commits=chosen.commits),
         "checksum": lambda: checksum.measure(parts=_parts(chosen, checksum.PARTS), records=chosen.records),
         "report": lambda: report.measure(days=chosen.days),

@@ -50,6 +50,7 @@ def _run(
         "flows": {"A->B": {"topics": "nothing-.*"}},
         "canary": dict(canary),
         "lag": {"commits": "topic", "per_partition": "true", "max_series": MOST_SERIES},
+        "failover": {"audit": "false"},  # a process of its own
     }
     service = Service(folder, document, module="bench.lagmon_scraped")
     service.start()

@@ -10,7 +10,6 @@ exact if only this mirror writes to the target topic, and outside transactions, 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -90,9 +89,10 @@ def has_no_gaps(runs: Sequence[Sequence[SyncPair]], first: int, last: int) -> bo
     if run is None:
         return False
     start = bisect_right(run, first, key=_DOWNSTREAM) - 1
-    for before, after in pairwise(run[start:]):
-        if before.difference != after.difference:
+    difference = run[start].difference
+    for index in range(start + 1, len(run)):
+        if run[index].difference != difference:
             return False
-        if after.downstream >= last:
+        if run[index].downstream >= last:
             return True
     return run[-1].downstream + 1 >= last

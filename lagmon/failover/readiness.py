@@ -50,6 +50,7 @@ class Status(StrEnum):
         return self in (Status.READY, Status.NOT_APPLIED, Status.STALE)
 
 
+_NONE = Bounds(0, 0)
 _RANK = {status: number for number, status in enumerate(Status)}
 
 
@@ -216,7 +217,9 @@ def _count(facts: PartitionFacts, first: Bounds, last: Bounds) -> Bounds:
     """Return how many records the target holds from one offset up to another, not included."""
     assert first.most is not None
     assert last.most is not None
-    most = max(0, last.most - first.least)
+    most = last.most - first.least
+    if most <= 0:
+        return _NONE
     sure = (
         not facts.compacted and not facts.in_transactions and has_no_gaps(facts.runs, first.most, last.least)
     )
@@ -231,7 +234,8 @@ def _at_risk(facts: PartitionFacts) -> Bounds | None:
     """
     if facts.source_end is None or facts.replicated is None:
         return None
-    return Bounds(0, max(0, facts.source_end - max(facts.replicated, facts.committed or 0)))
+    most = facts.source_end - max(facts.replicated, facts.committed or 0)
+    return Bounds(0, most) if most > 0 else _NONE
 
 
 def _sum(parts: Iterable[Bounds | None]) -> Bounds | None:
