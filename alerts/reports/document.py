@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from alerts.reports.report import MAX_STRETCHES, POLICY
 from alerts.reports.wording import day_text, minute_time
+from fleet.dialect import moment_text
 
 if TYPE_CHECKING:
     from alerts.reports.arithmetic import Figures
@@ -30,6 +31,20 @@ def document(report: Report) -> dict[str, Any]:
                 "reason": one.reason,
             }
             for one in report.exclusions
+        ],
+        "rehearsals": [
+            {
+                "flow": one.flow,
+                "from": moment_text(one.began_at),
+                "to": moment_text(one.ended_at),
+                "groups": one.groups,
+                "complete": one.complete,
+                "steps": [
+                    {"step": step.step, "at": moment_text(step.at), "sentence": step.sentence}
+                    for step in one.steps
+                ],
+            }
+            for one in report.rehearsals
         ],
         "notes": list(report.notes),
     }

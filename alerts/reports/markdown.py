@@ -17,7 +17,9 @@ from alerts.reports.wording import (
     stretch_text,
     time_text,
     trend_text,
+    when_text,
 )
+from fleet.quantity import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,6 +56,7 @@ def markdown(report: Report) -> str:
             f"{POLICY} Burn 1 spends a budget evenly over the period.",
             *_stretches(report),
             *_exclusions(report),
+            *_rehearsals(report),
             *(line for note in report.notes for line in ("", _escaped(note))),
             "",
         )
@@ -105,6 +108,18 @@ def _exclusions(report: Report) -> Iterator[str]:
         yield "None."
         return
     yield from _table(("flow", "when (UTC)", "author", "reason"), rows)
+
+
+def _rehearsals(report: Report) -> Iterator[str]:
+    yield from ("", "## Rehearsed failovers", "")
+    rows = [
+        (one.flow, when_text(one.began_at), duration_text(round(one.took_s)), one.outcome, one.sentence)
+        for one in report.rehearsals
+    ]
+    if not rows:
+        yield "None."
+        return
+    yield from _table(("flow", "when (UTC)", "took", "outcome", "last step"), rows)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from alerts.incidents import Incident
     from alerts.objectives import Exclusion
+    from alerts.rehearsals.rehearsal import Rehearsal
     from alerts.reports.arithmetic import Figures, Stretch
 
 POLICY = (
@@ -67,6 +68,7 @@ class Report:
     until: int
     objectives: tuple[ObjectiveReport, ...]
     exclusions: tuple[Exclusion, ...] = ()
+    rehearsals: tuple[Rehearsal, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

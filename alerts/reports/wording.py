@@ -50,6 +50,11 @@ def time_text(minute: int) -> str:
     return minute_time(minute).strftime("%Y-%m-%d %H:%M")
 
 
+def when_text(at: float) -> str:
+    """Write the minute of an epoch time (s): `2026-11-27 17:02`."""
+    return time_text(int(at // MINUTE_S))
+
+
 def day_text(day: int) -> str:
     """Write a day: `2026-11-27`."""
     return minute_time(day * DAY_MINUTES).strftime("%Y-%m-%d")

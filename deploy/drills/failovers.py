@@ -181,12 +181,6 @@ def outside(found: Mapping[str, Any], truth: Mapping[str, int]) -> list[str]:
     return [name for name, count in truth.items() if not _within(found[f"{name}_records"], count)]
 
 
-def is_exact(found: Mapping[str, Any]) -> bool:
-    """Return whether every count was predicted exactly."""
-    bounds = [found[f"{name}_records"] for name in COUNTS]
-    return all(one is not None and one["least"] == one["most"] for one in bounds)
-
-
 def _within(bounds: Mapping[str, int | None] | None, count: int) -> bool:
     if bounds is None:
         return False
@@ -342,7 +336,8 @@ def _run_alone(pair: Pair, folder: Path, label: str) -> Run:
 
 def page(done: Sequence[Run]) -> str:
     """Return docs/reference/failovers.md."""
-    exact = sum(is_exact({f"{name}_records": one.predicted[name] for name in COUNTS}) for one in done)
+    bounds = [one.predicted[name] for one in done for name in COUNTS]
+    in_all, exact = len(bounds), sum(one is not None and one["least"] == one["most"] for one in bounds)
     wrong = sum(bool(one.outside) for one in done)
     days = sorted({one.day for one in done})
     on = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
@@ -354,7 +349,7 @@ of 300 records/s and a dedicated MirrorMaker 2 with `sync.group.offsets.enabled`
 what [`mirrorwatch failover`](../how-to/failover.md) predicted with what the group then read on the target.
 Made by `python -m deploy.drills.failovers --write docs/reference/failovers.md` on {on}.
 
-- {len(done) - wrong} of {len(done)} are within what was predicted; {exact} were predicted exactly.
+- {len(done) - wrong} of {len(done)} are within what was predicted. Of {in_all} counts {exact} were exact.
 - A single number was predicted exactly. Bounds are written as `between 5 and 8` or `up to 8`.
 
 | what happened | group protocol | status | {" | ".join(columns)} | within |

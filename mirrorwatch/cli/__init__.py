@@ -5,11 +5,12 @@ commands       how commands are found and how they fail
 surroundings   shared parts of commands: log options, configuration, console
 annotate       `mirrorwatch annotate`
 checksum       `mirrorwatch checksum plan|run|digest|compare`
+drill          `mirrorwatch drill`
 exclude        `mirrorwatch exclude`
 failover       `mirrorwatch failover`
 objectives     `mirrorwatch objectives`
 render         `mirrorwatch render`
-offsets        `mirrorwatch offsets translate|export|apply`
+offsets        `mirrorwatch offsets translate|export|reset|apply`
 report         `mirrorwatch report`
 status         `mirrorwatch status`
 status_answer  the documents that `mirrorwatch status` reads

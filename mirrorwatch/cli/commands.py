@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 BAD_CONFIGURATION = 2
 UNAVAILABLE = 4
 FAULT = 70  # a bug of Mirrorwatch (EX_SOFTWARE in sysexits.h)
-LATER_COMMANDS = ("drill",)
 _SECRETS = "mirrorwatch.secrets"
 _REFUSAL = "mirrorwatch.refusal"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -40,8 +39,6 @@ class NearestGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def _unknown(self, ctx: click.Context, name: str) -> str:
-        if name in LATER_COMMANDS:
-            return f"command '{name}': not in this version; see 'mirrorwatch help'"
         if Path(name).suffix in {".yaml", ".yml", ".properties"}:
             return f"'{name[:200]}': not a command; write 'mirrorwatch run {name[:200]}'"
         known = self.list_commands(ctx)

@@ -20,6 +20,7 @@ import click
 from mirrorwatch.cli.annotate import annotate
 from mirrorwatch.cli.checksum import checksum
 from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, configure_logs
+from mirrorwatch.cli.drill import drill
 from mirrorwatch.cli.exclude import exclude
 from mirrorwatch.cli.failover import failover
 from mirrorwatch.cli.objectives import objectives
@@ -314,6 +315,7 @@ def show_version() -> None:
 
 cli.add_command(annotate)
 cli.add_command(checksum)
+cli.add_command(drill)
 cli.add_command(exclude)
 cli.add_command(objectives)
 cli.add_command(render)

@@ -71,7 +71,7 @@ def reset(
 ) -> int:
     """Write a group's offsets at a moment into a file for `offsets apply`, for groups without checkpoints.
 
-    Each offset is that of the first record on the target with a timestamp at or after TIME, in RFC 3339 with a
+    Each offset is that of the first record on the target stamped at or after TIME, in RFC 3339 with a
     zone. Changes nothing on the clusters.
 
     Exit status: 0 every partition has an offset; 1 one has none; 4 a cluster is unavailable.

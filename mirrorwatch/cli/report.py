@@ -17,7 +17,7 @@ FORMATS = ("html", "md", "json")
 _LEAST_S, _MOST_S = 60.0, 400 * 86400.0
 
 
-class _Period(click.ParamType[float]):
+class Period(click.ParamType[float]):
     """A duration from a minute to 400 days, such as 28d."""
 
     name = "duration"
@@ -56,7 +56,7 @@ class _Formats(click.ParamType[tuple[str, ...]]):
 @click.option(
     "--period",
     "period_s",
-    type=_Period(),
+    type=Period(),
     metavar="DURATION",
     help="The time up to now that is reported, such as 7d. By default the period of the objectives.",
 )

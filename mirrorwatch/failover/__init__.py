@@ -7,6 +7,7 @@ facts          the facts of a flow's groups, read from both clusters
 asking         the queries of the commands: the store, then each flow
 document       the JSON document of `failover --json`
 text           the text output of `failover`
+rehearsing     the command `drill`
 offsets_file   the file of a group's offsets on a target
 applying       compares such a file with the target
 moving         the commands `offsets translate`, `export` and `apply`

@@ -18,6 +18,7 @@ from runtime.process.loop import run_to_end
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lagmon.mirrors.answers.orders import MirrorOrder
     from lagmon.syncs.pairs import SyncPair
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.failover.facts import FlowFailover
@@ -32,19 +33,11 @@ def ask_flows(
 
     Raises ConfigurationError for an unknown flow or group, MirrorwatchError if a target does not answer.
     """
-    orders = [one for one in mirror_orders(config) if flow in (None, one.name)]
-    if not orders:
-        names = ", ".join(one.name for one in config.topology.flows)
-        raise ConfigurationError([Problem("--flow", "", f"unknown flow '{flow}'; the flows are {names}")])
+    orders = orders_named(config, flow)
     kept = run_to_end(_kept(config, [one.name for one in orders]))
-    aliases = frozenset().union(*(one.clusters for one in orders))
     clock = SystemClock()
     with ExitStack() as opened:
-        readers = {
-            alias: opened.enter_context(ClusterReader(alias, settings, clock))
-            for alias, settings in config.clients.items()
-            if alias in aliases
-        }
+        readers = readers_of(config, orders, opened)
         found = [
             read_flow(
                 readers,
@@ -60,6 +53,27 @@ def ask_flows(
         )
         raise ConfigurationError([Problem("--group", "", sentence)])
     return found, clock.wall_s()
+
+
+def orders_named(config: Configuration, flow: str | None) -> list[MirrorOrder]:
+    """Return the orders of all flows, or of one (`A->B` or `A:B`); raises ConfigurationError if unknown."""
+    orders = [one for one in mirror_orders(config) if flow in (None, one.name, one.name.replace("->", ":"))]
+    if not orders:
+        names = ", ".join(one.name for one in config.topology.flows)
+        raise ConfigurationError([Problem("--flow", "", f"unknown flow '{flow}'; the flows are {names}")])
+    return orders
+
+
+def readers_of(
+    config: Configuration, orders: Sequence[MirrorOrder], opened: ExitStack
+) -> dict[str, ClusterReader]:
+    """Return a reader of each cluster of these flows; `opened` closes them."""
+    aliases = frozenset[str]().union(*(one.clusters for one in orders))
+    return {
+        alias: opened.enter_context(ClusterReader(alias, settings, SystemClock()))
+        for alias, settings in config.clients.items()
+        if alias in aliases
+    }
 
 
 async def _kept(config: Configuration, flows: Sequence[str]) -> Kept:

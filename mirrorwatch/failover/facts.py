@@ -36,14 +36,15 @@ class Waiting(NamedTuple):
 class FlowFailover:
     """The groups of a flow, worst first, and what could not be read.
 
-    `waiting` is the mirror's progress in the source partitions that they read. `running_on_target` are groups
-    with members on the target, `excluded` those that the mirror's group filter excludes. `source_problem` is
-    why the source was not read: then groups are judged by their checkpoints.
+    `waiting` is the mirror's progress in the source partitions that they read. `running_on_source` and
+    `running_on_target` are groups with members there, `excluded` those that the mirror's group filter
+    excludes. `source_problem` is why the source was not read: then groups are judged by their checkpoints.
     """
 
     flow: Flow
     groups: tuple[GroupReadiness, ...]
     waiting: Mapping[Place, Waiting] = field(default_factory=dict)
+    running_on_source: frozenset[str] = frozenset()
     running_on_target: frozenset[str] = frozenset()
     excluded: tuple[str, ...] = ()
     source_problem: str = ""
@@ -177,41 +178,46 @@ def read_flow(
     flow = mirror.order.flow
     source, target = readers[flow.source], readers[flow.target]
     found, problem = Answers(mirror, now_ms), ""
-    names: list[str] = []
+    here: dict[str, str] = {}
     try:
         found.source_topics = source.topics()
-        names = [name for name in source.groups() if wanted(name)]
+        here = {name: state for name, state in source.groups().items() if wanted(name)}
         found.source_read = True
     except MirrorwatchError as error:
         found.source_topics, problem = {}, str(error)
     # The target's before the source's: of a group that moves on in between, a start looks too far ahead else.
     found.target_topics, states = target.topics(), target.groups()
     mirror.read_checkpoints(target, found.target_topics)
-    known = {*names, *(name for name, _ in mirror.checkpoints if wanted(name))}
+    known = {*here, *(name for name, _ in mirror.checkpoints if wanted(name))}
     found.target_committed = target.committed(sorted(known & states.keys()))
-    accepted = [name for name in names if flow.group_filter.matches(name)]
+    accepted = [name for name in here if flow.group_filter.matches(name)]
     if found.source_read:
         found.source_committed = source.committed(accepted)
     topics = {flow.source: found.source_topics, flow.target: found.target_topics}
     mirror.read_progress(readers, topics, now_ms=now_ms)
     places = found.places(wanted)
-    running = {name for name, state in states.items() if state not in NOBODY}
     there = sorted({remote for one in places.values() for remote in one.values()})
     there = [(topic, number) for topic, number in there if number < found.target_topics.get(topic, 0)]
     found.target_starts = target.offsets(there, Which.START)
     found.target_ends = target.offsets(there, Which.END)
     found.compacted = target.compacted({topic for topic, _ in there})
     if found.source_read:
-        here = sorted({place for one in places.values() for place in one})
-        here = [(topic, number) for topic, number in here if number < found.source_topics.get(topic, 0)]
-        found.source_ends = source.offsets(here, Which.END)
+        read = sorted({place for one in places.values() for place in one})
+        read = [(topic, number) for topic, number in read if number < found.source_topics.get(topic, 0)]
+        found.source_ends = source.offsets(read, Which.END)
     return FlowFailover(
         flow=flow,
         groups=found.judged(places),
         waiting=found.waiting(places),
-        running_on_target=frozenset(running & places.keys()),
-        excluded=tuple(sorted({*names} - {*accepted})),
+        running_on_source=_running(here) & places.keys(),
+        running_on_target=_running(states) & places.keys(),
+        excluded=tuple(sorted({*here} - {*accepted})),
         source_problem=problem,
         source_cluster_id=source.cluster_id,
         target_cluster_id=target.cluster_id,
     )
+
+
+def _running(states: Mapping[str, str]) -> frozenset[str]:
+    """Return the groups with members."""
+    return frozenset(name for name, state in states.items() if state not in NOBODY)

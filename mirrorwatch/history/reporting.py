@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from alerts.incident_tables import incidents_between
 from alerts.minutes.tables import exclusions
+from alerts.rehearsals.tables import rehearsals_between
 from alerts.reports import (
     ObjectiveReport,
     Report,
@@ -53,9 +55,16 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
         for flow, wanted in flows_of(config).items():
             left_out = [(one.first, one.until) for one in excluded if one.flow == flow]
             found += await _flow(store, wanted, (first, until), left_out)
+        wanted_rehearsals = partial(
+            rehearsals_between,
+            flows=list(flows_of(config)),
+            since_at=first * MINUTE_S,
+            until_at=until * MINUTE_S,
+        )
+        rehearsals = await store.read(wanted_rehearsals) if store is not None else []
         notes = () if store is not None else ("The store is not made yet; start the service first.",)
     shown = tuple(one for one in excluded if one.first < until and one.until > first)
-    return Report(first, until, tuple(found), shown, notes)
+    return Report(first, until, tuple(found), shown, tuple(rehearsals), notes)
 
 
 def reading(config: Configuration) -> AbstractAsyncContextManager[Store | None]:

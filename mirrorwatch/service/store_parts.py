@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from alerts import incident_tables
 from alerts.minutes import tables as minute_tables
+from alerts.rehearsals import tables as rehearsal_tables
 from canary.persistence import bookkeeper, latches
 from checksum.history import tables as checksum_tables
 from lagmon.snapshots import store as snapshot_store
@@ -28,6 +29,7 @@ MIGRATIONS = (
     *checksum_tables.MIGRATIONS,
     *incident_tables.MIGRATIONS,
     *minute_tables.MIGRATIONS,
+    *rehearsal_tables.MIGRATIONS,
 )
 
 

@@ -91,7 +91,7 @@ HOMES = {
 
 # Pure modules and folders of pure modules; those of fleet all are.
 PURE = {
-    "alerts": {"incidents", "objectives", "reports", "routing", "rules"},
+    "alerts": {"incidents", "objectives", "rehearsals/rehearsal", "reports", "routing", "rules"},
     "canary": {
         "persistence/inherited",
         "site/topic_advice",
@@ -162,6 +162,11 @@ PURE = {
         "exposition/once",
         "exposition/texts",
         "exposition/values",
+        "failover/places",
+        "failover/readiness",
+        "failover/rehearsal",
+        "failover/sentences",
+        "failover/translation",
         "groups/growth",
         "groups/rules",
         "groups/sweep",

@@ -49,14 +49,13 @@ def config(tmp_path):
         (
             ("xyzzy",),
             2,
-            "unknown command 'xyzzy'; the commands are annotate, check, checksum, exclude, failover, help, objectives, offsets, render, report, run, status, version",
+            "unknown command 'xyzzy'; the commands are annotate, check, checksum, drill, exclude, failover, help, objectives, offsets, render, report, run, status, version",
         ),
         (
             ("mm2.properties",),
             2,
             "'mm2.properties': not a command; write 'mirrorwatch run",
         ),
-        (("drill", "x.yaml"), 2, "command 'drill': not in this version"),
         (("run",), 2, "Missing argument 'CONFIG'"),
         (("run", "x.yaml", "--log-levle", "debug"), 2, "No such option '--log-levle'"),
         (("check", "/no/such.yaml"), 2, "/no/such.yaml: cannot be read (no such file or directory)"),

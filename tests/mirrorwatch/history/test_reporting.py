@@ -7,10 +7,13 @@ import json
 import os
 import re
 import time
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
+from alerts.rehearsals.rehearsal import ReachedStep, Rehearsal
+from alerts.rehearsals.tables import keep_rehearsal
 from canary.persistence import leases, tables
 from canary.tracker.minutes import COLUMNS
 from fleet.errors import UnavailableError
@@ -69,12 +72,35 @@ def fill(config, minutes, *, incarnation="a1", replica="r1"):
     asyncio.run(work())
 
 
+def rehearse(config, ago_s):
+    """Store a rehearsal that began so many seconds ago."""
+
+    async def work():
+        found = read_configuration(config, environ=os.environ)
+        store = Store(found.store.database_url(found.directory), migrations=MIGRATIONS)
+        await store.open()
+        at = time.time() - ago_s
+        one = Rehearsal("A->B", at, at + 90, 2, complete=True, steps=(ReachedStep("replicated", at, "all"),))
+        await store.write(partial(keep_rehearsal, one=one))
+        await store.close()
+
+    asyncio.run(work())
+
+
 def good(count=60):
     return {"expected": count, "settled": count, "good": count}
 
 
 def report(*arguments):
     return CliRunner().invoke(cli, ["report", *map(str, arguments)], standalone_mode=False)
+
+
+def test_rehearsed_failovers_of_the_period(config):
+    fill(config, {30: good()})
+    rehearse(config, 1800.0)
+    rehearse(config, 2 * 86_400.0)
+    (found,) = made(config).rehearsals
+    assert (found.groups, found.complete, found.sentence) == (2, True, "all")
 
 
 def made(config, period_s=3600.0, *, now_at=None):
