@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from fleet.errors import RefusedError, UnavailableError
 from fleet.quantity import count_text
+from lagmon.ingest.admin_fallback import hidden_sentence
 from runtime.kafka.admin import ClusterAdmin
 from runtime.kafka.bulk import Bulk, batches_to_end
 from runtime.kafka.group_asker import DirectAsker, GroupAsker
-from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold, commit_offsets
+from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold, RightTold, commit_offsets
 from runtime.kafka.positions import Positions, Which
 from runtime.process.loop import run_to_end
 
@@ -98,6 +99,11 @@ class ClusterReader:
         (listed,) = self._answers(GroupsListed, 1)
         if listed.problem:
             raise UnavailableError(listed.problem)
+        if not listed.states:  # so it is as well for a principal that may see no group
+            self._groups.ask_right()
+            (right,) = self._answers(RightTold, 1)
+            if not right.granted:
+                raise RefusedError(hidden_sentence(self.alias))
         return listed.states
 
     def committed(self, groups: Sequence[str]) -> dict[str, dict[Place, int]]:

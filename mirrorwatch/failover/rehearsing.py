@@ -80,7 +80,7 @@ def rehearse(config: Configuration, *, flow: str, groups: tuple[str, ...], limit
 def print_rehearsals(config: Configuration) -> int:
     """Print the stored rehearsals, newest first; return the exit status."""
     names = [one.name for one in config.topology.flows]
-    for line in map(_line, run_to_end(_stored(config, names))):
+    for line in [*map(_line, run_to_end(_stored(config, names)))] or ["No rehearsals."]:
         click.echo(line)
     return 0
 

@@ -162,6 +162,10 @@ class DirectAsker:
         """Request the list of consumer groups."""
         self._client.list_groups()
 
+    def ask_right(self) -> None:
+        """Request whether groups may be described."""
+        self._client.ask_right()
+
     def ask(self, groups: Sequence[str]) -> None:
         """Request the committed offsets of these groups."""
         for group in groups:

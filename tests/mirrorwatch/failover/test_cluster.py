@@ -8,7 +8,7 @@ import pytest
 
 from fleet.errors import RefusedError, UnavailableError
 from mirrorwatch.failover.cluster import ClusterReader
-from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold
+from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold, RightTold
 from runtime.kafka.properties.client_settings import ClientSettings
 
 
@@ -27,6 +27,7 @@ def reader():
     made._groups = SimpleNamespace(
         list_groups=lambda: None,
         ask=lambda _groups: None,
+        ask_right=lambda: None,
         take=lambda **_wait: [made.answers.pop(0)] if made.answers else [],
     )
     return made
@@ -57,6 +58,14 @@ def test_what_is_missing_is_no_answer(reader, answer, kind, sentence):
     reader.answers = [] if answer is None else [answer]
     with pytest.raises(kind, match=sentence):
         reader.committed(["a"])
+
+
+def test_an_empty_list_is_that_of_a_cluster_or_of_a_missing_permission(reader):
+    reader.answers = [GroupsListed({}), RightTold(granted=True)]
+    assert reader.groups() == {}
+    reader.answers = [GroupsListed({}), RightTold(granted=False)]
+    with pytest.raises(RefusedError, match="cluster B: no permission to describe any group; grant the"):
+        reader.groups()
 
 
 def test_a_list_without_the_groups_of_a_broker_is_none(reader):
