@@ -6,6 +6,7 @@ configuration/  reads a configuration from YAML, mm2.properties, Strimzi or Conn
 service/        the running service: connects all parts, judges each flow, shows the results
 lag/            the lag monitor in the service: its process, its settings, its answers as evidence
 failover/       `mirrorwatch failover`
+trace/          `mirrorwatch trace`
 history/        stored history: incidents, minutes, budgets; and reports
 audits/         checksum runs in the service
 checksums/      the checksum commands: plan, run, digest, compare

@@ -1,4 +1,4 @@
-"""Between which target offsets a group's next record is, from offset syncs. Pure.
+"""Between which target offsets a record, or a group's next record, is, from offset syncs. Pure.
 
 A pair of an offset sync is exact: MirrorMaker writes it once the target has acknowledged the record. Between
 two pairs both offsets grow, so a record between them on the source is between them on the target. If both
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.quantity import Bounds
 from lagmon.syncs.pairs import restarted
@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 
 _UPSTREAM = attrgetter("upstream")
 _DOWNSTREAM = attrgetter("downstream")
+
+
+class RecordRange(NamedTuple):
+    """The target offsets from `first` up to `last`, not included, of a source record if it is replicated.
+
+    It is empty if the record was not replicated. `exact` is the offset that pairs prove, `likely` the one at
+    the distance of the pair before. `by` is the first pair at or after the record: when that was written, the
+    record was on the target.
+    """
+
+    first: int
+    last: int
+    exact: int | None = None
+    likely: int | None = None
+    by: SyncPair | None = None
 
 
 def runs_of(pairs: Sequence[SyncPair]) -> list[Sequence[SyncPair]]:
@@ -58,23 +73,49 @@ def last_start(
     there reads each such record that is replicated. `in_transactions`: the mirror writes transactions, so
     equal distances prove nothing.
     """
-    next_downstream = target_end
+    before, after, newer = _around(runs, upstream)
+    next_downstream = target_end if newer is None else newer.downstream
+    if before is None:
+        return Bounds(0, next_downstream)
+    if before.upstream == upstream:
+        return Bounds(before.downstream, before.downstream)
+    if after is None:
+        return Bounds(min(before.downstream + 1, next_downstream), next_downstream)
+    if before.difference == after.difference and not in_transactions:
+        exact = before.downstream + upstream - before.upstream
+        return Bounds(exact, exact)
+    return Bounds(before.downstream + 1, after.downstream)
+
+
+def record_range(
+    runs: Sequence[Sequence[SyncPair]], upstream: int, *, target_end: int, in_transactions: bool
+) -> RecordRange:
+    """Return where on the target the last replicated record of a source offset is; arguments as above."""
+    before, after, newer = _around(runs, upstream)
+    next_downstream = target_end if newer is None else newer.downstream
+    if before is None:
+        return RecordRange(0, next_downstream, by=newer)
+    if before.upstream == upstream:
+        return RecordRange(before.downstream, before.downstream + 1, exact=before.downstream, by=before)
+    likely = before.downstream + upstream - before.upstream
+    if after is None:
+        return RecordRange(before.downstream + 1, next_downstream, likely=likely, by=newer)
+    exact = likely if before.difference == after.difference and not in_transactions else None
+    return RecordRange(before.downstream + 1, after.downstream, exact=exact, likely=likely, by=after)
+
+
+def _around(
+    runs: Sequence[Sequence[SyncPair]], upstream: int
+) -> tuple[SyncPair | None, SyncPair | None, SyncPair | None]:
+    """Return the last pair at or before a source offset, the next of its run, the first of the next run."""
+    newer = None
     for run in runs:
         if run[0].upstream > upstream:
-            next_downstream = run[0].downstream
+            newer = run[0]
             continue
         index = bisect_right(run, upstream, key=_UPSTREAM) - 1
-        before = run[index]
-        if before.upstream == upstream:
-            return Bounds(before.downstream, before.downstream)
-        if index + 1 == len(run):
-            return Bounds(min(before.downstream + 1, next_downstream), next_downstream)
-        after = run[index + 1]
-        if before.difference == after.difference and not in_transactions:
-            exact = before.downstream + upstream - before.upstream
-            return Bounds(exact, exact)
-        return Bounds(before.downstream + 1, after.downstream)
-    return Bounds(0, next_downstream)
+        return run[index], run[index + 1] if index + 1 < len(run) else None, newer
+    return None, None, newer
 
 
 def has_no_gaps(runs: Sequence[Sequence[SyncPair]], first: int, last: int) -> bool:

@@ -16,4 +16,5 @@ status         `mirrorwatch status`
 status_answer  the documents that `mirrorwatch status` reads
 status_table   output of `mirrorwatch status`
 status_watch   `mirrorwatch status --watch`
+trace          `mirrorwatch trace`
 """

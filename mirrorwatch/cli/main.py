@@ -28,6 +28,7 @@ from mirrorwatch.cli.offsets import offsets
 from mirrorwatch.cli.render import render
 from mirrorwatch.cli.report import report
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
+from mirrorwatch.cli.trace import trace
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -322,6 +323,7 @@ cli.add_command(render)
 cli.add_command(report)
 cli.add_command(failover)
 cli.add_command(offsets)
+cli.add_command(trace)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

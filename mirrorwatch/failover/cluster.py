@@ -10,7 +10,7 @@ from fleet.errors import RefusedError, UnavailableError
 from fleet.quantity import count_text
 from lagmon.ingest.admin_fallback import hidden_sentence
 from runtime.kafka.admin import ClusterAdmin
-from runtime.kafka.bulk import Bulk, batches_to_end
+from runtime.kafka.bulk import SOON_MS, Bulk, batches_to_end
 from runtime.kafka.group_asker import DirectAsker, GroupAsker
 from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold, RightTold, commit_offsets
 from runtime.kafka.positions import Positions, Which
@@ -148,17 +148,23 @@ class ClusterReader:
 
     def compacted(self, topics: Collection[str]) -> frozenset[str]:
         """Return those of these topics that are compacted, or all if it has no permission to read that."""
+        try:
+            policies = self.cleanup_policies(topics)
+        except RefusedError:
+            return frozenset(topics)
+        return frozenset(topic for topic in topics if "compact" in policies.get(topic, "compact"))
+
+    def cleanup_policies(self, topics: Collection[str]) -> dict[str, str]:
+        """Return `cleanup.policy` of those of these topics that have one."""
 
         async def ask() -> dict[str, dict[str, str]]:
             async with self._admin() as admin:
                 return await admin.describe_topic_configs(topics)
 
-        try:
-            settings = run_to_end(ask())
-        except RefusedError:
-            return frozenset(topics)
-        policies = {topic: settings.get(topic, {}).get("cleanup.policy", "compact") for topic in topics}
-        return frozenset(topic for topic, policy in policies.items() if "compact" in policy)
+        settings = run_to_end(ask())
+        return {
+            topic: found["cleanup.policy"] for topic, found in settings.items() if "cleanup.policy" in found
+        }
 
     def news(self, followed: Followed, partitions: int) -> Iterator[list[TopicRecord]]:
         """Yield the records of a topic after those that were read, up to its log end offsets of now.
@@ -176,15 +182,19 @@ class ClusterReader:
         due = [one for one in numbers if ends.get((followed.topic, one), 1) > followed.offsets.get(one, 0)]
         if not due:
             return
+        # By number: the client needs half a second longer to find out where a log starts.
+        starts = self.offsets([(followed.topic, one) for one in due], Which.START)
+        since = {number: offset for (_, number), offset in starts.items()} | followed.offsets
         bulk = Bulk(
             self._settings,
             cluster=self.alias,
             topic=followed.topic,
             name=f"{self.alias}-failover",
             timed=True,
+            wait_ms=SOON_MS,
         )
         with closing(bulk):
-            bulk.open(due, since=followed.offsets)
+            bulk.open(due, since=since)
             reading = f"cluster {self.alias}: cannot read {followed.topic}"
             for batch in batches_to_end(bulk, due, reading=reading, clock=self._clock, longest_s=_TOPIC_S):
                 yield list(map(TopicRecord, batch.keys, batch.values, batch.offsets, batch.times_ms))

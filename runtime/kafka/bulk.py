@@ -37,8 +37,9 @@ _QUEUE_KBYTES = 8192
 _QUEUE_RECORDS = 20_000
 _FETCH_BYTES = 1_000_000
 _LEAST_BYTES = 65_536  # or a broker waits with what it has while records of others are held back
-_TO_END_WAIT_S = 0.5
+_TO_END_WAIT_S = 0.05  # the client waits for all of it, unless a batch is full
 _WAIT_MS = 200  # how long a broker lets records gather
+SOON_MS = 20  # the same for topics that are read once: each end of a partition takes that long
 _BACKOFF_MS = 10  # a queue that was full is looked at again; the client's own second makes a backlog wait
 
 
@@ -61,16 +62,27 @@ class Batch:
 
 
 class Bulk:
-    """Reads whole partitions of one topic of one cluster; `timed` asks for their timestamps and offsets."""
+    """Reads whole partitions of one topic of one cluster; `timed` asks for their timestamps and offsets.
+
+    `wait_ms` is how long a broker lets records gather before it answers.
+    """
 
     def __init__(
-        self, settings: ClientSettings, *, cluster: str, topic: str, name: str, timed: bool = False
+        self,
+        settings: ClientSettings,
+        *,
+        cluster: str,
+        topic: str,
+        name: str,
+        timed: bool = False,
+        wait_ms: int = _WAIT_MS,
     ) -> None:
         self._settings = settings
         self._cluster = cluster
         self._topic = topic
         self._name = name
         self._timed = timed
+        self._wait_ms = wait_ms
         self._symptoms = Symptoms()
         self._consumer: Any = None
         self._places: list[Any] = []
@@ -97,7 +109,7 @@ class Bulk:
         return {
             **consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}", symptoms=self._symptoms),
             "isolation.level": "read_committed",
-            "fetch.wait.max.ms": _WAIT_MS,
+            "fetch.wait.max.ms": self._wait_ms,
             "fetch.min.bytes": _LEAST_BYTES,
             "fetch.max.bytes": _FETCH_BYTES,
             "queued.max.messages.kbytes": _QUEUE_KBYTES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lagmon.failover.places import has_no_gaps, last_start, runs_of
+from lagmon.failover.places import has_no_gaps, last_start, record_range, runs_of
 from lagmon.syncs.pairs import SyncPair, translate
 from tests.lagmon.failover.mirror import STEPS, played
 
@@ -64,6 +64,33 @@ def test_bounds_hold_the_truth_and_translation_is_safe(steps, data):
     if translated is not None and translated <= len(mirror.log):
         assert translated <= found.least
         assert mirror.skipped(translated, committed) == 0
+
+
+def test_ranges_of_a_record():
+    run = pairs((100, 40), (110, 50), (120, 58), (130, 59))
+
+    def found(upstream, target_end=1000, *, in_transactions=False):
+        one = record_range(runs_of(run), upstream, target_end=target_end, in_transactions=in_transactions)
+        return one.first, one.last, one.exact, one.by and one.by.upstream
+
+    assert found(110) == (50, 51, 50, 110)
+    assert found(104) == (41, 50, 44, 110)
+    assert found(104, in_transactions=True) == (41, 50, None, 110)
+    assert found(115) == (51, 58, None, 120)
+    assert found(125) == (59, 59, None, 130)  # there is no room: it was not replicated
+    assert found(500, 62) == (60, 62, None, None)
+    assert found(7) == (0, 40, None, 100)
+
+
+@given(STEPS, st.data())
+def test_a_record_is_within_its_range(steps, data):
+    mirror, end = played(steps)
+    upstream = data.draw(st.integers(0, end))
+    found = record_range(runs_of(mirror.pairs), upstream, target_end=len(mirror.log), in_transactions=False)
+    if upstream in mirror.log:
+        place = len(mirror.log) - 1 - mirror.log[::-1].index(upstream)
+        assert found.first <= place < found.last
+        assert found.exact in (None, place)
 
 
 @given(STEPS, st.data())
