@@ -40,6 +40,16 @@ def differences(source: PickedRecord, target: PickedRecord) -> tuple[Part, ...]:
     return tuple(found)
 
 
+def is_same(source: PickedRecord, target: PickedRecord) -> bool:
+    """Return whether two records have no differences."""
+    return (
+        source.value == target.value
+        and source.key == target.key
+        and source.headers == target.headers
+        and not has_other_time(source, target)
+    )
+
+
 def has_other_time(source: PickedRecord, target: PickedRecord) -> bool:
     """Return whether the timestamps differ; the broker's own, and one that is missing, are not compared."""
     if target.stamped or source.timestamp_ms < 0:

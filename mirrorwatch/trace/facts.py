@@ -125,6 +125,11 @@ class HopFacts:
     compacts: bool | None = None
     newer_of_key: int | None = None
 
+    @property
+    def known(self) -> Sequence[PickedRecord]:
+        """Return the source records that were read, in their order."""
+        return (*self.before, self.record, *self.after)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HopVerdict:

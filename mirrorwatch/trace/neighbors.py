@@ -2,14 +2,15 @@
 
 The mirror keeps the order of a partition. So if the records before and after it on the source are on the
 target, it is between them there, and as many records are between them if none was dropped. A target record
-that equals another source record is not the one searched for.
+that equals another source record is not the one searched for. A neighbor counts only if its content is unique
+among those read.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mirrorwatch.trace.content import Part, differences, shares
+from mirrorwatch.trace.content import Part, is_same, shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,44 +41,70 @@ def around(
 ) -> Around:
     """Return what the records around a missing one prove; both sequences are in the order of the source."""
     here = searched.records
-    later = next(((each, one) for each in after if (one := _first_equal(each, here)) is not None), None)
+    known = (*before, record, *after)
+    later = next(((each, one) for each in after if (one := _anchor(each, known, here)) is not None), None)
     if later is None:
         return Around()
     after_it, end = later
     earlier = next(
-        (
-            (each, one)
-            for each in reversed(before)
-            if (one := _first_equal(each, [x for x in reversed(here) if x.offset < end.offset])) is not None
-        ),
-        None,
+        ((each, one) for each in reversed(before) if (one := _anchor(each, known, here)) is not None), None
     )
-    if earlier is None:
+    if earlier is None or earlier[1].offset > end.offset:
         return Around(True, end.offset)
     before_it, start = earlier
     inner = [one for one in here if start.offset < one.offset < end.offset]
-    unclaimed = [one for one in inner if not _is_one_of(one, (*before, *after))]
-    if not unclaimed and end.offset == start.offset + 1 + len(inner):
+    free = unclaimed(known, inner)
+    if not free and end.offset == start.offset + 1 + len(inner):
         return Around(True, end.offset, adjacent=True)
-    lost = [one for one in (*before, record, *after) if before_it.offset < one.offset < after_it.offset]
-    lost = [one for one in lost if one is record or _first_equal(one, here) is None]
-    if unclaimed and len(unclaimed) == len(lost):
-        return Around(True, end.offset, changed=unclaimed[lost.index(record)])
-    return Around(True, end.offset, changed=_only(one for one in unclaimed if shares(record, one)))
+    lost = [one for one in known if before_it.offset < one.offset < after_it.offset]
+    lost = [one for one in lost if _count(one, lost) > _count(one, inner)]
+    if len(free) == len(lost):
+        return Around(True, end.offset, changed=free[lost.index(record)])
+    return Around(True, end.offset, changed=_only(one for one in free if _is_most_like(one, record, lost)))
 
 
-def alike(record: PickedRecord, candidates: Iterable[PickedRecord]) -> PickedRecord | None:
-    """Return the only candidate with the same timestamp and the same key or value, wherever it is."""
+def alike(
+    record: PickedRecord, known: Sequence[PickedRecord], here: Sequence[PickedRecord]
+) -> PickedRecord | None:
+    """Return the only target record with the same timestamp and the same key or value, wherever it is.
+
+    It equals no other known source record, and is like none that is missing.
+    """
+    free = unclaimed(known, here)
+    lost = [one for one in known if _count(one, known) > _count(one, here)]
     return _only(
         one
-        for one in candidates
-        if Part.TIMESTAMP in (common := shares(record, one)) and not common.isdisjoint({Part.KEY, Part.VALUE})
+        for one in free
+        if Part.TIMESTAMP in (common := shares(record, one))
+        and not common.isdisjoint({Part.KEY, Part.VALUE})
+        and _is_most_like(one, record, lost)
     )
 
 
-def unclaimed_by(others: Sequence[PickedRecord], candidates: Iterable[PickedRecord]) -> list[PickedRecord]:
-    """Return the candidates on the target that equal none of these source records."""
-    return [one for one in candidates if not _is_one_of(one, others)]
+def may_be(record: PickedRecord, target: PickedRecord) -> bool:
+    """Return whether a mirror that changes one part, or key and value, can have made one of the other."""
+    common = shares(record, target)
+    if Part.TIMESTAMP in common:
+        return True
+    payload = {part for part, one in ((Part.KEY, record.key), (Part.VALUE, record.value)) if one}
+    if target.stamped or record.timestamp_ms < 0:
+        return not common.isdisjoint(payload)
+    return bool(payload) and payload <= common
+
+
+def unclaimed(known: Sequence[PickedRecord], here: Iterable[PickedRecord]) -> list[PickedRecord]:
+    """Return the target records that equal none of these source records."""
+    return [one for one in here if not _is_one_of(one, known)]
+
+
+def _is_most_like(target: PickedRecord, record: PickedRecord, lost: Iterable[PickedRecord]) -> bool:
+    """Return whether a target record shares more parts with a record than with any other lost one."""
+    others = (len(shares(one, target)) for one in lost if one is not record)
+    return len(shares(record, target)) > max(others, default=0)
+
+
+def _count(record: PickedRecord, others: Iterable[PickedRecord]) -> int:
+    return sum(is_same(record, one) for one in others)
 
 
 def _only(candidates: Iterable[PickedRecord]) -> PickedRecord | None:
@@ -86,8 +113,14 @@ def _only(candidates: Iterable[PickedRecord]) -> PickedRecord | None:
 
 
 def _is_one_of(target: PickedRecord, others: Iterable[PickedRecord]) -> bool:
-    return any(not differences(one, target) for one in others)
+    return any(is_same(one, target) for one in others)
 
 
-def _first_equal(record: PickedRecord, candidates: Iterable[PickedRecord]) -> PickedRecord | None:
-    return next((one for one in candidates if not differences(record, one)), None)
+def _anchor(
+    record: PickedRecord, known: Sequence[PickedRecord], here: Sequence[PickedRecord]
+) -> PickedRecord | None:
+    """Return the target record that equals a neighbor, if both are the only ones with this content."""
+    equal = [one for one in here if is_same(record, one)]
+    if len(equal) != 1 or sum(_is_one_of(equal[0], [one]) for one in known) != 1:
+        return None
+    return equal[0]

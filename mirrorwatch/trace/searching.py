@@ -10,7 +10,7 @@ from fleet.errors import MirrorwatchError, RefusedError
 from lagmon.failover.places import RecordRange, record_range, runs_of
 from lagmon.mirrors.answers.orders import EQUAL_OFFSETS, GROUP
 from mirrorwatch.failover.mirror_topics import MirrorTopics
-from mirrorwatch.trace.content import differences
+from mirrorwatch.trace.content import is_same
 from mirrorwatch.trace.facts import Basis, HopFacts, HopVerdict, Searched, Status
 from mirrorwatch.trace.verdict import found_in, judge
 
@@ -235,7 +235,7 @@ class Search:
 
     def _is_later(self, target: PickedRecord) -> bool:
         later = target.stamped or target.timestamp_ms >= self._record.timestamp_ms
-        return later and bool(differences(self._record, target))
+        return later and not is_same(self._record, target)
 
     def _without(self, status: Status, sentence: str, remote: str | None = None) -> HopVerdict:
         topic, number = self._place

@@ -12,8 +12,9 @@ not_passed     the mirror has not passed it: not there yet, or unknown without a
 older          offsets where it can be are deleted, and the oldest record on the target is newer: deleted
 partly_read    offsets where it can be are deleted, or were not all read: unknown
 before_mirror  the mirror starts at the newest records, and may be younger: unknown
-another        an offset sync of it gives an offset that holds another record: unknown
+another        offset syncs give an offset that holds another record: unknown
 compacted      offsets are free, the topic is compacted, and a later record has the key
+unclear        other records where it can be have the same timestamp, or the same key and value: unknown
 dropped        all offsets where it can be were read
 """
 
@@ -25,9 +26,9 @@ from typing import TYPE_CHECKING
 
 from fleet.quantity import between_text, count_text
 from mirrorwatch.trace.arrival import arrival_of
-from mirrorwatch.trace.content import differences, has_other_time, shares
+from mirrorwatch.trace.content import differences, has_other_time, is_same, shares
 from mirrorwatch.trace.facts import Basis, HopVerdict, Searched, Status
-from mirrorwatch.trace.neighbors import Around, alike, around, unclaimed_by
+from mirrorwatch.trace.neighbors import Around, alike, around, may_be, unclaimed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,7 @@ _BASIS_TEXT = {
     Basis.OFFSET_SYNC: "offset syncs prove this offset",
     Basis.EQUAL_OFFSETS: "the mirror keeps offsets",
     Basis.BETWEEN_SYNCS: "by its content, within the bounds of offset syncs",
-    Basis.TIMESTAMP: "found by its timestamp and content",
+    Basis.TIMESTAMP: "by its timestamp and content",
     Basis.WHOLE_LOG: "by its content, in the whole partition",
 }
 
@@ -74,7 +75,7 @@ class _Case:
 def found_in(facts: HopFacts) -> tuple[Searched, list[PickedRecord]] | None:
     """Return the target partition with records of the same content, and these; None without any."""
     for one in facts.searched:
-        equal = [each for each in one.records if not differences(facts.record, each)]
+        equal = [each for each in one.records if is_same(facts.record, each)]
         wanted = one.wanted
         first, last = wanted.first, wanted.last
         if wanted.exact is not None:
@@ -105,7 +106,10 @@ def _found(facts: HopFacts, one: Searched, records: list[PickedRecord]) -> HopVe
         shown = ", ".join(map(str, offsets[:_SHOWN_OFFSETS])) + more
         where = f"at one of {len(offsets)} offsets of {place} with equal records: {shown}"
     proven = one.wanted.exact is not None and offsets == (one.wanted.exact,)
-    how = _BASIS_TEXT[one.basis if proven or one.basis is not Basis.OFFSET_SYNC else Basis.BETWEEN_SYNCS]
+    if all(one.wanted.first <= each < one.wanted.last for each in offsets):
+        how = _BASIS_TEXT[one.basis if proven or one.basis is not Basis.OFFSET_SYNC else Basis.BETWEEN_SYNCS]
+    else:
+        how = "by its content, outside of the bounds of offset syncs"
     if not proven and not one.is_whole:
         how += "; equal records elsewhere are possible"
     sentence = f"On {facts.flow.target} {where} ({how})."
@@ -156,7 +160,7 @@ def _no_room(case: _Case) -> HopVerdict | None:
 
 def _deleted(case: _Case) -> HopVerdict | None:
     one, wanted = case.first, case.first.wanted
-    last = min(wanted.last, one.end)
+    last = min(wanted.last if wanted.exact is None else wanted.exact + 1, one.end)
     if not case.passed or one.start < last:
         return None
     there = f"the log start offset of {case.place} is {one.start}"
@@ -176,10 +180,8 @@ def _changed(case: _Case) -> HopVerdict | None:
         return _changed_verdict(case, one, there, _BASIS_TEXT[one.basis])
     if case.near.changed is not None:
         return _changed_verdict(case, one, case.near.changed, "the records around it are around this offset")
-    others = (*facts.before, *facts.after)
-    like = alike(
-        facts.record, unclaimed_by(others, chain.from_iterable(each.records for each in facts.searched))
-    )
+    here = [*chain.from_iterable(each.records for each in facts.searched)]
+    like = alike(facts.record, facts.known, here)
     if like is None:
         return None
     one = next(each for each in facts.searched if like in each.records)
@@ -254,14 +256,11 @@ def _before_mirror(case: _Case) -> HopVerdict | None:
 
 
 def _another(case: _Case) -> HopVerdict | None:
-    one = case.first
-    by = one.wanted.by
-    if one.basis is not Basis.OFFSET_SYNC or by is None or by.upstream != case.facts.offset:
-        return None
-    if not one.is_dense:
+    exact = case.first.wanted.exact
+    if exact is None or not any(each.offset == exact for each in case.first.records):
         return None
     sentence = (
-        f"Not found on {case.target}: offset {by.downstream} of {case.place}, where an offset sync puts it,"
+        f"Not found on {case.target}: offset {exact} of {case.place}, where offset syncs put it,"
         " holds another record; the topic was re-created, or the mirror changes every part"
     )
     return case.verdict(Status.UNKNOWN, f"{sentence}.")
@@ -285,6 +284,23 @@ def _compacted(case: _Case) -> HopVerdict | None:
     return case.verdict(Status.UNKNOWN, f"{missing}: {why}.")
 
 
+def _unclear(case: _Case) -> HopVerdict | None:
+    facts = case.facts
+    free = [
+        each
+        for one in facts.searched
+        for each in unclaimed(facts.known, one.records)
+        if one.wanted.first <= each.offset < one.wanted.last and may_be(facts.record, each)
+    ]
+    if not free:
+        return None
+    sentence = (
+        f"Not found on {case.target}: it was dropped or changed; {count_text(len(free), 'record')} there may"
+        f" be it, such as offset {free[0].offset} of {case.place}"
+    )
+    return case.verdict(Status.UNKNOWN, f"{sentence}.")
+
+
 def _dropped(case: _Case) -> HopVerdict:
     if case.near.later is not None:
         proof = f"{_read_text(case)}, and a later record is at offset {case.near.later}"
@@ -305,6 +321,7 @@ _RULES: tuple[Callable[[_Case], HopVerdict | None], ...] = (
     _before_mirror,
     _another,
     _compacted,
+    _unclear,
     _dropped,
 )
 
@@ -316,7 +333,7 @@ def _dropped_verdict(case: _Case, proof: str) -> HopVerdict:
 
 
 def _is_partly_deleted(one: Searched) -> bool:
-    return one.wanted.first < one.start and one.basis is not Basis.EQUAL_OFFSETS
+    return one.wanted.first < one.start and one.wanted.exact is None
 
 
 def _read_text(case: _Case) -> str:
