@@ -349,7 +349,7 @@ of 300 records/s and a dedicated MirrorMaker 2 with `sync.group.offsets.enabled`
 what [`mirrorwatch failover`](../how-to/failover.md) predicted with what the group then read on the target.
 Made by `python -m deploy.drills.failovers --write docs/reference/failovers.md` on {on}.
 
-- {len(done) - wrong} of {len(done)} are within what was predicted. Of {in_all} counts {exact} were exact.
+- {len(done) - wrong} of {len(done)} are within what was predicted. {exact} of {in_all} counts were exact.
 - A single number was predicted exactly. Bounds are written as `between 5 and 8` or `up to 8`.
 
 | what happened | group protocol | status | {" | ".join(columns)} | within |
