@@ -8,6 +8,7 @@ value_rules       values that MirrorMaker accepts
 names             keys that MirrorMaker knows, by place and version
 flows             one flow
 replication       topic names on the target, and MirrorMaker's own topics
+mirror_client     what MirrorMaker's Java client answers about a cluster
 filters           topics and consumer groups of a flow
 handling          what a mirror does to records and on failures
 ignored           keys that MirrorMaker silently ignores

@@ -11,10 +11,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HEARTBEATS = "heartbeats"
 _PACKAGE = "org.apache.kafka.connect.mirror."
 OLDEST_KNOWN, NEWEST_KNOWN = 3, 4
+READINGS = {OLDEST_KNOWN: "3.9", NEWEST_KNOWN: "4.3"}
+"""A version for each set of rules, for a mirror whose version is unknown."""
 
 
 class PolicyKind(StrEnum):
@@ -85,6 +91,15 @@ class ReplicationPolicy:
         while upstream is not None and upstream != topic:
             topic, upstream = upstream, self.upstream_topic(upstream)
         return topic
+
+    def sources(self, topic: str) -> Iterator[str]:
+        """Yield the aliases in the topic's name, the last hop's source first; an alias may come twice."""
+        while (source := self.topic_source(topic)) is not None:
+            yield source
+            upstream = self.upstream_topic(topic)
+            if upstream is None or upstream == topic:
+                return
+            topic = upstream
 
     def is_heartbeats(self, topic: str) -> bool:
         """Return whether this is the heartbeats topic, or a replicated one after any number of hops."""

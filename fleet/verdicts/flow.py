@@ -11,12 +11,18 @@ from dataclasses import dataclass, field, replace
 
 from fleet.mm2.filters import GroupFilter, TopicFilter
 from fleet.mm2.handling import Handling
-from fleet.mm2.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, ReplicationPolicy, major_version
+from fleet.mm2.replication import (
+    NEWEST_KNOWN,
+    OLDEST_KNOWN,
+    READINGS,
+    PolicyKind,
+    ReplicationPolicy,
+    major_version,
+)
 
 EARLIEST = "earliest"  # auto.offset.reset, MirrorMaker's default
 
 _ANY_TOPIC = "orders"
-_READINGS = {OLDEST_KNOWN: "3.9", NEWEST_KNOWN: "4.3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,7 @@ class Flow:
         """Return whether the topic of this name on the source is replicated, as which topic, and why."""
         if self.mirror_version is not None:
             return self._decide(topic, self.mirror_version)
-        older, newer = (self._decide(topic, _READINGS[major]) for major in (OLDEST_KNOWN, NEWEST_KNOWN))
+        older, newer = (self._decide(topic, READINGS[major]) for major in (OLDEST_KNOWN, NEWEST_KNOWN))
         if older.replicated == newer.replicated:
             return newer
         sentence = f"It depends on MirrorMaker's version. 3.x: {older.sentence} 4.x: {newer.sentence}"
@@ -167,14 +173,7 @@ class Flow:
 
     def sees_cycle(self, topic: str) -> bool:
         """Return whether the topic's name shows that it was replicated through the target."""
-        while (source := self.policy.topic_source(topic)) is not None:
-            if source == self.named_target:
-                return True
-            upstream = self.policy.upstream_topic(topic)
-            if upstream is None or upstream == topic:
-                return False
-            topic = upstream
-        return False
+        return self.named_target in self.policy.sources(topic)
 
     def _cycle_reason(self, topic: str) -> str:
         how = "came from" if self.policy.topic_source(topic) == self.named_target else "passed through"

@@ -7,6 +7,7 @@ cost              cost of the canary
 cost_text         cost of the canary as text
 document          the JSON document of `check --json`
 hops              the canary topics beyond the first hop
+mirror_clients    what a MirrorClient answers about each cluster
 mirrored          topics of a source by what the flow does with them
 mirrored_text     topics as text
 no_canary         flows without a canary and the remedy

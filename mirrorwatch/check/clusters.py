@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from fleet.errors import ConfigurationError, MirrorwatchError, RefusedError, UnavailableError
+from mirrorwatch.check.mirror_clients import client_texts
 from mirrorwatch.web.texts import counted
 from runtime.kafka.admin import MAX_TOPICS
 
@@ -159,7 +160,7 @@ def print_clusters(sheet: Sheet, results: Mapping[str, ClusterCheck], topology: 
     for cluster in topology.clusters:
         result = results.get(cluster.alias)
         if result is not None:
-            _print_cluster(sheet, result)
+            _print_cluster(sheet, result, topology)
     by_id: dict[str, list[str]] = {}
     for result in results.values():
         if result.description is not None:
@@ -172,13 +173,16 @@ def print_clusters(sheet: Sheet, results: Mapping[str, ClusterCheck], topology: 
             )
 
 
-def _print_cluster(sheet: Sheet, result: ClusterCheck) -> None:
+def _print_cluster(sheet: Sheet, result: ClusterCheck, topology: Topology) -> None:
     if result.description is not None:
         seen = "" if result.topics is None else f", {counted(len(result.topics), 'topic')} visible"
         brokers = counted(len(result.description.brokers), "broker")
         sheet.say(f"{result.alias}: id {result.description.cluster_id}, {brokers}{seen}", hang=4)
     else:
         sheet.say(f"{result.alias}: not reached", hang=4)
+    if result.topics:
+        for text in client_texts(topology, result.alias, result.topics):
+            sheet.say(text, indent=4, hang=6)
     for error in result.errors:
         sheet.say(f"{error}", indent=4)
     if result.cut_off:

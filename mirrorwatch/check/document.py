@@ -17,6 +17,7 @@ from mirrorwatch.check.configured import principal_of
 from mirrorwatch.check.cost import control_bytes_per_day, control_kept_bytes
 from mirrorwatch.check.cost_text import canary_costs, missing_topics
 from mirrorwatch.check.hops import cluster_costs, hops, link_costs
+from mirrorwatch.check.mirror_clients import client_document, mirror_clients
 from mirrorwatch.check.mirrored import sort_out
 from mirrorwatch.check.no_canary import without_canary
 from mirrorwatch.check.permissions import acl_command
@@ -111,8 +112,14 @@ def _cluster(config: Configuration, alias: str, result: ClusterCheck | None) -> 
         "brokers": None if description is None else len(description.brokers),
         "topics": None if result.topics is None else len(result.topics),
         "topics_cut_off": result.cut_off,
+        "mirror_client": None if result.topics is None else _mirror_clients(config, alias, result.topics),
         "errors": [str(error) for error in result.errors],
     }
+
+
+def _mirror_clients(config: Configuration, alias: str, topics: Sequence[str]) -> list[dict[str, Any]]:
+    topology = config.topology
+    return [client_document(topology, alias, view) for view in mirror_clients(topology, alias, topics)]
 
 
 def _connector(one: Connector) -> dict[str, Any]:

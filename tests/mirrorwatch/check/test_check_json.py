@@ -45,6 +45,7 @@ async def test_it_holds_what_the_text_shows(document):
         "brokers": 3,
         "topics": 5,
         "topics_cut_off": False,
+        "mirror_client": found["clusters"][0]["mirror_client"],
         "errors": [],
     }
     there, back = found["flows"]
