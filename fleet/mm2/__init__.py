@@ -10,6 +10,7 @@ flows             one flow
 replication       topic names on the target, and MirrorMaker's own topics
 mirror_client     what MirrorMaker's Java client answers about a cluster
 filters           topics and consumer groups of a flow
+topic_sync        what a mirror keeps the same of topics: configurations and ACLs
 handling          what a mirror does to records and on failures
 ignored           keys that MirrorMaker silently ignores
 warnings          settings with a surprising effect

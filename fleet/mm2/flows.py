@@ -10,6 +10,7 @@ from fleet.mm2.handling import handling_of
 from fleet.mm2.names import WORKER_NAMES, client_names, connector_names
 from fleet.mm2.replication import OLDEST_KNOWN, POLICY_CLASSES, PolicyKind, ReplicationPolicy
 from fleet.mm2.resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
+from fleet.mm2.topic_sync import topic_sync_of
 from fleet.mm2.values import Values
 from fleet.verdicts.flow import EARLIEST, Flow
 
@@ -80,6 +81,7 @@ class FlowReader:
             isolation_level=self._of_consumer(values, "isolation.level", "read_uncommitted"),
             offset_reset=self._of_consumer(values, "auto.offset.reset", EARLIEST).lower(),
             handling=handling_of(values, worker, worker_known=self._worker_known),
+            topic_sync=topic_sync_of(values, self.mm2.major),
             offset_storage_topic=worker.text("offset.storage.topic", ""),
             config_storage_topic=worker.text("config.storage.topic", ""),
             status_storage_topic=worker.text("status.storage.topic", ""),

@@ -36,12 +36,12 @@ class Handling:
 
 def handling_of(connector: Values, worker: Values, *, worker_known: bool) -> Handling:
     """Return the handling from the configuration of a connector and its worker."""
-    names = split_list(_resolved(connector, "transforms", "") or "")
-    tolerance = _resolved(connector, "errors.tolerance", "none")
+    names = split_list(resolved_text(connector, "transforms", "") or "")
+    tolerance = resolved_text(connector, "errors.tolerance", "none")
     size = _of_producer(connector, worker, "max.request.size", str(_MAX_REQUEST_SIZE), known=worker_known)
     compression = _of_producer(connector, worker, "compression.type", "none", known=worker_known)
     return Handling(
-        tuple(name for name in names if _may_drop(_resolved(connector, f"transforms.{name}.type", ""))),
+        tuple(name for name in names if _may_drop(resolved_text(connector, f"transforms.{name}.type", ""))),
         None if tolerance is None else tolerance.lower() == "all",
         int(size) if size is not None and size.isdecimal() else None,
         None if compression is None else compression.lower() != "none",
@@ -56,12 +56,12 @@ def _of_producer(connector: Values, worker: Values, name: str, default: str, *, 
     """Return a setting of the mirror's producer: a connector may override its worker's."""
     override = f"producer.override.{name}"
     if override in connector.properties:
-        return _resolved(connector, override, default)
-    return _resolved(worker, f"producer.{name}", default) if known else None
+        return resolved_text(connector, override, default)
+    return resolved_text(worker, f"producer.{name}", default) if known else None
 
 
-def _resolved(values: Values, key: str, default: str) -> str | None:
-    """Return a value; None if it is set but cannot be resolved."""
+def resolved_text(values: Values, key: str, default: str) -> str | None:
+    """Return a value without a problem; None if it is set but cannot be resolved."""
     text = values.properties.get(key)
     if text is None:
         return default

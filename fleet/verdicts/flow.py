@@ -19,6 +19,7 @@ from fleet.mm2.replication import (
     ReplicationPolicy,
     major_version,
 )
+from fleet.mm2.topic_sync import TopicSync
 
 EARLIEST = "earliest"  # auto.offset.reset, MirrorMaker's default
 
@@ -79,6 +80,7 @@ class Flow:
     config_storage_topic: str | None = None  # with the configurations of its tasks; None if unknown
     status_storage_topic: str | None = None  # with the states of its tasks; None if unknown
     handling: Handling = field(default_factory=Handling)
+    topic_sync: TopicSync = field(default_factory=TopicSync)
     connector: str = "MirrorSourceConnector"  # the connector name in the keys of its offsets
     source_alias: str | None = None  # None: as `source`; the empty text is an alias of its own
     target_alias: str | None = None
