@@ -2,6 +2,8 @@
 
 topology       clusters, the flows between them, and the path of a topic over hops
 topic_name     valid topic names
+topic_settings the settings of a topic
+topic_acls     ACLs on topics
 mm2/           MirrorMaker 2: its properties file, topic names, filters, ignored and refused keys
 connect/       Kafka Connect: connectors as clusters and flows, states of tasks
 strimzi/       Strimzi's resources as connectors and clusters

@@ -13,15 +13,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import ConfigResource, NewPartitions, NewTopic, OffsetSpec
+from confluent_kafka.admin import (
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ConfigResource,
+    ConfigSource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ResourcePatternType,
+    ResourceType,
+)
 
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
+from fleet.topic_acls import TopicAcl, TopicAcls
+from fleet.topic_settings import Origin, Setting
 from runtime.kafka.admin_client import make_admin_client
 from runtime.kafka.failures import Symptoms, explain
 from runtime.kafka.topic_ids import known_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
     from runtime.kafka.properties.client_settings import ClientSettings
 
@@ -30,6 +43,13 @@ _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for w
 CHUNK = 500  # partitions in one request for offsets
 SETTINGS_CHUNK = 200  # topics in one request for their settings, some kilobytes each
 MAX_TOPICS = 100_000  # names in one list
+AUTHORIZER = "authorizer.class.name"
+_ORIGINS = {
+    ConfigSource.DYNAMIC_TOPIC_CONFIG: Origin.TOPIC,
+    ConfigSource.DYNAMIC_BROKER_CONFIG: Origin.BROKER,
+    ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG: Origin.BROKER,
+    ConfigSource.STATIC_BROKER_CONFIG: Origin.STATIC,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +146,7 @@ class ClusterAdmin:
             try:
                 topic = await self._ask(future, f"describing the topic {name}")
             except UnavailableError as error:
-                if _code(error) != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                if not is_unknown_topic(error):
                     raise
                 found[name] = None
             else:
@@ -148,7 +168,21 @@ class ClusterAdmin:
 
     async def describe_topic_configs(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the same of many topics by their names; raises what the first one in the way does."""
-        wanted, found = list(dict.fromkeys(names)), {}
+        found: dict[str, dict[str, str]] = {}
+        async for name, settings in self.describe_topic_settings(names):
+            if isinstance(settings, MirrorwatchError):
+                raise settings
+            found[name] = {key: one.value for key, one in settings.items()}
+        return found
+
+    async def describe_topic_settings(
+        self, names: Iterable[str]
+    ) -> AsyncIterator[tuple[str, dict[str, Setting] | MirrorwatchError]]:
+        """Yield each topic with its settings and where each comes from, or with why they cannot be read.
+
+        Settings without a value, such as secret ones, are left out. Equal ones of many topics are one object.
+        """
+        wanted, known = list(dict.fromkeys(names)), dict[tuple[str, Any], Setting]()
         for start in range(0, len(wanted), SETTINGS_CHUNK):
             asked = [
                 ConfigResource(ConfigResource.Type.TOPIC, name)
@@ -156,15 +190,105 @@ class ClusterAdmin:
             ]
             futures = self._client.describe_configs(asked, request_timeout=self._timeout_s)
             for resource, future in futures.items():
-                entries = await self._ask(future, f"reading the settings of the topic {resource.name}")
-                settings = {key: entry.value for key, entry in entries.items() if entry.value is not None}
-                found[resource.name] = settings
-        return found
+                try:
+                    entries = await self._ask(future, f"reading the settings of the topic {resource.name}")
+                except MirrorwatchError as error:
+                    yield resource.name, error
+                    continue
+                settings = {}
+                for key, entry in entries.items():
+                    if entry.value is not None:
+                        place = (entry.value, entry.source)
+                        if place not in known:
+                            known[place] = Setting(entry.value, _origin(entry.source))
+                        settings[key] = known[place]
+                yield resource.name, settings
 
     async def list_topics(self) -> tuple[str, ...]:
         """Return the names of all topics that the principal may see, in order, at most MAX_TOPICS."""
         found = await self._metadata(None, timeout_s=self._timeout_s)
         return tuple(sorted(found.topics)[:MAX_TOPICS])
+
+    async def count_partitions(self) -> dict[str, int]:
+        """Return how many partitions each topic has that the principal may see."""
+        found = await self._metadata(None, timeout_s=self._timeout_s)
+        return {name: len(topic.partitions) for name, topic in found.topics.items()}
+
+    async def hidden_topics(self, names: Sequence[str]) -> frozenset[str]:
+        """Return those of these topics that the principal may not see, whether they exist or not."""
+        found = set()
+        for start in range(0, len(names), CHUNK):
+            futures = self._client.describe_topics(
+                TopicCollection(list(names[start : start + CHUNK])), request_timeout=self._timeout_s
+            )
+            for name, future in futures.items():
+                try:
+                    await self._ask(future, f"describing the topic {name}")
+                except RefusedError:
+                    found.add(name)
+                except UnavailableError as error:
+                    if not is_unknown_topic(error):
+                        raise
+        return frozenset(found)
+
+    async def oldest_records_ms(self, partitions: Mapping[str, int]) -> dict[str, int]:
+        """Return the timestamp of the oldest record of topics from which no record was deleted, epoch ms.
+
+        `partitions` are how many each has. Topics without records, and those that cannot be read, are left
+        out.
+        """
+        places = [TopicPartition(topic, one) for topic, count in partitions.items() for one in range(count)]
+        oldest: dict[str, int] = {}
+        cut = set()
+        for start in range(0, len(places), CHUNK):
+            chunk = dict.fromkeys(places[start : start + CHUNK], OffsetSpec.for_timestamp(0))
+            for place, future in self._client.list_offsets(chunk, request_timeout=self._timeout_s).items():
+                try:
+                    first = await self._ask(future, f"reading the oldest record of {place.topic}")
+                except MirrorwatchError:
+                    cut.add(place.topic)
+                    continue
+                if first.offset > 0:
+                    cut.add(place.topic)
+                elif first.offset == 0 and first.timestamp >= 0:
+                    oldest[place.topic] = min(first.timestamp, oldest.get(place.topic, first.timestamp))
+        return {topic: at_ms for topic, at_ms in oldest.items() if topic not in cut}
+
+    async def describe_topic_acls(self) -> TopicAcls:
+        """Return the ACLs on topics, or why they cannot be read.
+
+        It takes Describe on the cluster. An empty list counts only if a broker has an authorizer, which it
+        takes DescribeConfigs on the cluster to read.
+        """
+        anything: Any = None  # which the types of the client do not know
+        wanted = AclBindingFilter(
+            ResourceType.TOPIC,
+            anything,
+            ResourcePatternType.ANY,
+            anything,
+            anything,
+            AclOperation.ANY,
+            AclPermissionType.ANY,
+        )
+        try:
+            found = await self._ask(
+                self._client.describe_acls(wanted, request_timeout=self._timeout_s), "reading the ACLs"
+            )
+            if not found and not await self._authorizer():
+                return TopicAcls(has_authorizer=False)
+        except MirrorwatchError as error:  # some clusters do not support ACLs at all
+            if _code(error) == KafkaError.SECURITY_DISABLED:
+                return TopicAcls(has_authorizer=False)
+            return TopicAcls(unread=str(error))
+        return TopicAcls(tuple(_acl(one) for one in found))
+
+    async def _authorizer(self) -> str:
+        """Return the class of the authorizer of one broker; empty if it has none."""
+        brokers = (await self.describe_cluster()).brokers
+        asked = ConfigResource(ConfigResource.Type.BROKER, f"{brokers[0]}")
+        (future,) = self._client.describe_configs([asked], request_timeout=self._timeout_s).values()
+        entry = (await self._ask(future, f"reading {AUTHORIZER} of broker {brokers[0]}")).get(AUTHORIZER)
+        return "" if entry is None else entry.value or ""
 
     async def _metadata(self, topic: str | None, *, timeout_s: float) -> Any:
         asked = asyncio.get_running_loop().run_in_executor(
@@ -272,6 +396,29 @@ class ClusterAdmin:
             await asyncio.to_thread(client.poll, 0)
 
 
-def _code(error: UnavailableError | RefusedError) -> int | None:
+def is_unknown_topic(error: MirrorwatchError) -> bool:
+    """Return whether an error says that a topic does not exist."""
+    return _code(error) == KafkaError.UNKNOWN_TOPIC_OR_PART
+
+
+def _origin(source: Any) -> Origin:
+    """Return what a setting comes from; the client passes the number of a source."""
+    return _ORIGINS.get(ConfigSource(source), Origin.DEFAULT)
+
+
+def _acl(binding: Any) -> TopicAcl:
+    """Return an ACL with the operation as kafka-acls writes it."""
+    operation = "".join(word.capitalize() for word in binding.operation.name.split("_"))
+    return TopicAcl(
+        name=binding.name,
+        prefixed=binding.resource_pattern_type == ResourcePatternType.PREFIXED,
+        principal=binding.principal,
+        host=binding.host,
+        operation=operation,
+        allows=binding.permission_type == AclPermissionType.ALLOW,
+    )
+
+
+def _code(error: MirrorwatchError) -> int | None:
     cause = error.__cause__
     return int(cause.args[0].code()) if isinstance(cause, KafkaException) else None
