@@ -15,6 +15,7 @@ from bench import (
     canary_timing,
     checksum,
     detection,
+    drift,
     exposition,
     failover,
     fleet,
@@ -32,7 +33,19 @@ if TYPE_CHECKING:
 
 NAMES = ("tracker", "canary", "exposition", "failover")
 # Run once, and only where it is named: it takes as long as it is told to.
-LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year", "lagmon", "checksum", "report", "alerts")
+LONG = (
+    "detection",
+    "fleet",
+    "rolling",
+    "hostile",
+    "kills",
+    "year",
+    "lagmon",
+    "checksum",
+    "report",
+    "alerts",
+    "drift",
+)
 
 
 def main() -> None:
@@ -97,6 +110,7 @@ def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str
             rate=chosen.rate, seconds=chosen.seconds, warmup=chosen.warmup
         ),
         "detection": detection.measure,
+        "drift": drift.measure,
         "fleet": lambda: fleet.measure(seconds=chosen.seconds),
         "rolling": lambda: rolling.measure(minutes=chosen.minutes),
         "hostile": hostile.measure,

@@ -7,6 +7,7 @@ arrays/      arrays and tables that hold many rows in little memory
 groups/      consumer groups: windows of their commits, verdicts, and the documents about them
 mirrors/     mirrors judged from offsets: one flow, its topics on both sides, its lag and its verdict
 failover/    where groups would start on the target, and what they would read again or miss
+drift/       what makes a target differ from its source: topics, partitions, configurations, ACLs
 syncs/       offset syncs of MirrorMaker: read, thinned, kept in the store, and asked for
 snapshots/   what the lag monitor's process keeps over a restart
 exposition/  large families of series for `/metrics`, written from arrays

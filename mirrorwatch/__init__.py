@@ -7,6 +7,7 @@ service/        the running service: connects all parts, judges each flow, shows
 lag/            the lag monitor in the service: its process, its settings, its answers as evidence
 failover/       `mirrorwatch failover`
 trace/          `mirrorwatch trace`
+drift/          `mirrorwatch drift`
 history/        stored history: incidents, minutes, budgets; and reports
 audits/         checksum runs in the service
 checksums/      the checksum commands: plan, run, digest, compare

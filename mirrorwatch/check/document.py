@@ -197,8 +197,8 @@ def _replicated(
         "not_replicated": [{"why": why, "topics": list(names)} for why, names in found.filtered],
         "internal": found.own,
         "from_target": found.from_target,
-        "never_replicated": list(found.traps),
-        "depends_on_version": list(found.unsure),
+        "never_replicated": [one.sentence for one in found.traps],
+        "depends_on_version": [one.sentence for one in found.unsure],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from canary.site.control import TOPIC as CONTROL_TOPIC
 
@@ -24,14 +24,22 @@ KAFKAS_OWN = frozenset(
 )
 
 
+class Undue(NamedTuple):
+    """A topic that is never mirrored, or only by some versions, with the rule and a sentence."""
+
+    topic: str
+    rule: str
+    sentence: str
+
+
 @dataclass(frozen=True, slots=True)
 class Mirrored:
     """The topics of one flow's source, each in exactly one group.
 
     `replicated` are (name on the source, name on the target); `absent` those that the target does not have
     yet, None if unknown. `filtered` are topics by reason. `own` counts topics of Kafka and MirrorMaker,
-    `from_target` those replicated from the target, which never go back. `traps`, and `unsure` (depends on
-    MirrorMaker's version), have a sentence each.
+    `from_target` those replicated from the target, which never go back. `traps` are
+    never mirrored, whatever the filter; `unsure` depend on MirrorMaker's version.
     """
 
     flow: Flow
@@ -41,8 +49,8 @@ class Mirrored:
     filtered: tuple[tuple[str, tuple[str, ...]], ...]
     own: int
     from_target: int
-    traps: tuple[str, ...]
-    unsure: tuple[str, ...]
+    traps: tuple[Undue, ...]
+    unsure: tuple[Undue, ...]
 
 
 def sort_out(
@@ -56,8 +64,8 @@ def sort_out(
     known = {alias: frozenset(names) for alias, names in topics.items()}
     replicated: list[tuple[str, str]] = []
     filtered: dict[str, list[str]] = {}
-    traps: list[str] = []
-    unsure: list[str] = []
+    traps: list[Undue] = []
+    unsure: list[Undue] = []
     own = from_target = 0
     for topic in here:
         decision = flow.decide(topic)
@@ -67,17 +75,17 @@ def sort_out(
             case "version_unknown" if is_own(flow, topic):
                 own += 1
             case "version_unknown":
-                unsure.append(decision.sentence)
+                unsure.append(Undue(topic, decision.rule, decision.sentence))
             case "internal" if is_own(flow, topic):
                 own += 1
             case "internal":
-                traps.append(decision.sentence)
+                traps.append(Undue(topic, decision.rule, decision.sentence))
             case "cycle":
                 why = _not_replicated(flow, topology, topic, known)
                 if why is None:
                     from_target += 1
                 else:
-                    traps.append(f"{decision.sentence} {why}")
+                    traps.append(Undue(topic, decision.rule, f"{decision.sentence} {why}"))
             case _:
                 replicated.append((topic, str(decision.remote_topic)))
     absent = None if on_target is None else tuple(pair for pair in replicated if pair[1] not in on_target)

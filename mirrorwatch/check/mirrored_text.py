@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fleet.topology import Topology
     from fleet.verdicts.flow import Flow
     from mirrorwatch.check.clusters import ClusterCheck
-    from mirrorwatch.check.mirrored import Mirrored
+    from mirrorwatch.check.mirrored import Mirrored, Undue
     from mirrorwatch.check.sheet import Sheet
 
 
@@ -71,13 +71,13 @@ def _print_absent(sheet: Sheet, found: Mirrored) -> None:
         sheet.names([remote for _, remote in found.absent], indent=6)
 
 
-def _print_sentences(sheet: Sheet, title: str, sentences: Sequence[str]) -> None:
-    if not sentences:
+def _print_sentences(sheet: Sheet, title: str, topics: Sequence[Undue]) -> None:
+    if not topics:
         return
-    sheet.say(f"{title} ({len(sentences):,}):", indent=4)
-    for sentence in sentences[:FIRST]:
-        sheet.say(sentence, indent=6, hang=8)
-    if more := rest(sentences):
+    sheet.say(f"{title} ({len(topics):,}):", indent=4)
+    for one in topics[:FIRST]:
+        sheet.say(one.sentence, indent=6, hang=8)
+    if more := rest(topics):
         sheet.say(more, indent=6)
 
 

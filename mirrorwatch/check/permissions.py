@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
 
 EVERY = "*"
+CLUSTER = "cluster"
 ORDER = ("Describe", "Read", "Write", "Create", "Alter", "DescribeConfigs")
 _BEGINNING = re.compile(r"(?:[A-Za-z0-9_.-]|\\[._-])*")
 _COMPARED = ("Read", "DescribeConfigs")
@@ -41,13 +42,13 @@ _COMPARED = ("Read", "DescribeConfigs")
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Operations on one topic or group of one cluster, and their purpose."""
+    """Operations on one topic or group of a cluster, or on the cluster itself, and their purpose."""
 
     cluster: str
     name: str  # `*` for all
     operations: tuple[str, ...]
     purpose: str
-    resource: str = "topic"  # or group
+    resource: str = "topic"  # or group, or cluster
     pattern: str = "literal"  # or prefixed: `name` is how the names begin
 
 
@@ -104,12 +105,13 @@ def acl_command(
     bootstrap: str, principal: str, permission: Permission, *, command_config: str = "admin.properties"
 ) -> tuple[str, ...]:
     """Return the lines of one kafka-acls command, for a POSIX shell."""
+    named = "" if permission.resource == CLUSTER else f" {shlex.quote(permission.name)}"
     prefixed = f" --resource-pattern-type {permission.pattern}" if permission.pattern != "literal" else ""
     return (
         f"kafka-acls.sh --bootstrap-server {shlex.quote(bootstrap)} \\",
         f"  --command-config {shlex.quote(command_config)} \\",
         f"  --add --allow-principal {shlex.quote(principal)} \\",
-        f"  --{permission.resource} {shlex.quote(permission.name)}{prefixed} \\",
+        f"  --{permission.resource}{named}{prefixed} \\",
         " " + "".join(f" --operation {operation}" for operation in permission.operations),
     )
 
@@ -205,6 +207,19 @@ def _needed_for_failover(config: Configuration) -> Iterator[Permission]:
             purpose = f"committed offsets of {order.name}"
             yield Permission(order.offsets_cluster, order.offsets_topic, ("Read",), purpose)
     yield from _offset_syncs(config)
+
+
+def drift_permissions(config: Configuration) -> tuple[Permission, ...]:
+    """Return the permissions of `drift`, by cluster."""
+    found = [
+        permission
+        for alias in config.touched
+        for permission in (
+            Permission(alias, EVERY, ("Describe", "DescribeConfigs"), "topics and their configuration"),
+            Permission(alias, "kafka-cluster", ("Describe", "DescribeConfigs"), "ACLs on topics", CLUSTER),
+        )
+    ]
+    return tuple(found)
 
 
 def _offset_syncs(config: Configuration) -> Iterator[Permission]:

@@ -9,10 +9,12 @@ from canary.config import CanaryMode
 from lagmon.config import CommitsFrom
 from lagmon.mirrors.answers.orders import COMMITS_TOPIC
 from mirrorwatch.check.permissions import (
+    CLUSTER,
     EVERY,
     Permission,
     acl_command,
     checksum_permissions,
+    drift_permissions,
     failover_permissions,
     joined,
     lag_permissions,
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from mirrorwatch.check.sheet import Sheet
     from mirrorwatch.configuration.configuration import Configuration
 
-SERVICE, CHECKSUM, FAILOVER = "service", "checksum", "failover"
-PARTS = (SERVICE, CHECKSUM, FAILOVER)
+SERVICE, CHECKSUM, FAILOVER, DRIFT = "service", "checksum", "failover", "drift"
+PARTS = (SERVICE, CHECKSUM, FAILOVER, DRIFT)
 PASSWORDS = "the topic also holds passwords of the mirror"
 
 
@@ -40,6 +42,8 @@ def needed_permissions(config: Configuration, part: str) -> tuple[Permission, ..
         return checksum_permissions(config)
     if part == FAILOVER:
         return failover_permissions(config)
+    if part == DRIFT:
+        return drift_permissions(config)
     audit = failover_permissions(config) if config.audits_failover else ()
     of_offsets = joined((*lag_permissions(config), *audit))
     found = (*permissions(config.touched, config.canary_flows, config.canary), *of_offsets)
@@ -49,7 +53,7 @@ def needed_permissions(config: Configuration, part: str) -> tuple[Permission, ..
 
 def all_optional_permissions(config: Configuration, part: str) -> tuple[tuple[Permission, str], ...]:
     """Return the permissions that a part can do without, each with a remark, which may be empty."""
-    if part == CHECKSUM:
+    if part in (CHECKSUM, DRIFT):
         return ()
     if part == FAILOVER:
         return tuple((permission, "") for permission in optional_failover_permissions(config))
@@ -150,6 +154,8 @@ def _wished_of_tasks(config: Configuration) -> tuple[Permission, ...]:
 
 
 def _resource(permission: Permission) -> str:
+    if permission.resource == CLUSTER:
+        return CLUSTER
     name = f"{permission.name}*" if permission.pattern == "prefixed" else permission.name
     return name if permission.resource == "topic" else f"{permission.resource} {name}"
 

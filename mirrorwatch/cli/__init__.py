@@ -6,6 +6,7 @@ surroundings   shared parts of commands: log options, configuration, console
 annotate       `mirrorwatch annotate`
 checksum       `mirrorwatch checksum plan|run|digest|compare`
 drill          `mirrorwatch drill`
+drift          `mirrorwatch drift`
 exclude        `mirrorwatch exclude`
 failover       `mirrorwatch failover`
 objectives     `mirrorwatch objectives`

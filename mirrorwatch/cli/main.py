@@ -21,6 +21,7 @@ from mirrorwatch.cli.annotate import annotate
 from mirrorwatch.cli.checksum import checksum
 from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, configure_logs
 from mirrorwatch.cli.drill import drill
+from mirrorwatch.cli.drift import drift
 from mirrorwatch.cli.exclude import exclude
 from mirrorwatch.cli.failover import failover
 from mirrorwatch.cli.objectives import objectives
@@ -91,7 +92,7 @@ def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
 @click.option(
     "--for",
     "part",
-    type=click.Choice(["all", "service", "checksum", "failover"]),
+    type=click.Choice(["all", "service", "checksum", "failover", "drift"]),
     default="all",
     show_default=True,
     help="With --acls: the part of Mirrorwatch that gets the permissions.",
@@ -317,6 +318,7 @@ def show_version() -> None:
 cli.add_command(annotate)
 cli.add_command(checksum)
 cli.add_command(drill)
+cli.add_command(drift)
 cli.add_command(exclude)
 cli.add_command(objectives)
 cli.add_command(render)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from canary.flows import CanaryFlow
     from fleet.connect.connectors import Connector
     from fleet.topology import Topology
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.configuration.sections import ConnectSection
     from runtime.config.sections import HttpConfig, StoreConfig
     from runtime.kafka.properties.client_settings import ClientSettings
@@ -103,6 +104,17 @@ class Configuration:
     def worth_reading(self) -> tuple[Problem, ...]:
         """Return the warnings without the remarks: those that the service logs at each start."""
         return tuple(warning for warning in self.warnings if warning not in self.remarks)
+
+    def flows_named(self, name: str | None) -> tuple[Flow, ...]:
+        """Return all flows, or one (`A->B` or `A:B`); raises ConfigurationError if there is none."""
+        flows = self.topology.flows
+        if not flows:
+            raise ConfigurationError([Problem(str(self.path), "flows", "there is no flow; add one")])
+        found = tuple(one for one in flows if name in (None, one.name, one.name.replace("->", ":")))
+        if not found:
+            names = ", ".join(one.name for one in flows)
+            raise ConfigurationError([Problem("--flow", "", f"unknown flow '{name}'; the flows are {names}")])
+        return found
 
     def objectives_to(self, do: str) -> tuple[Objective, ...]:
         """Return the objectives; raises ConfigurationError if there are none to `do` something with."""

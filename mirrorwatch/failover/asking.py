@@ -56,12 +56,9 @@ def ask_flows(
 
 
 def orders_named(config: Configuration, flow: str | None) -> list[MirrorOrder]:
-    """Return the orders of all flows, or of one (`A->B` or `A:B`); raises ConfigurationError if unknown."""
-    orders = [one for one in mirror_orders(config) if flow in (None, one.name, one.name.replace("->", ":"))]
-    if not orders:
-        names = ", ".join(one.name for one in config.topology.flows)
-        raise ConfigurationError([Problem("--flow", "", f"unknown flow '{flow}'; the flows are {names}")])
-    return orders
+    """Return the orders of all flows, or of one; raises ConfigurationError if it is unknown."""
+    names = {one.name for one in config.flows_named(flow)}
+    return [one for one in mirror_orders(config) if one.name in names]
 
 
 def readers_of(

@@ -154,6 +154,7 @@ PURE = {
         "burrow/sweep",
         "cluster/marks",
         "cluster/owned_places",
+        "drift",
         "exposition/compression",
         "exposition/families",
         "exposition/family",

@@ -62,7 +62,7 @@ async def test_it_holds_what_the_text_shows(document):
         {"why": r"topics.exclude has '.*\.replica'", "topics": ["my.replica"]}
     ]
     assert found["canary"]["sources"][0]["records_per_second"] == 4
-    assert {one["part"] for one in found["permissions"]} == {"service", "checksum", "failover"}
+    assert {one["part"] for one in found["permissions"]} == {"service", "checksum", "failover", "drift"}
     commands = [one["command"] for one in found["permissions"]]
     assert all(command.startswith("kafka-acls.sh --bootstrap-server ") for command in commands)
     assert "s3cret-of-b" not in json.dumps(found)

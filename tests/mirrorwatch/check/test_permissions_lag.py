@@ -6,6 +6,7 @@ import pytest
 
 from mirrorwatch.check.permissions import (
     acl_command,
+    drift_permissions,
     lag_permissions,
     optional_lag_permissions,
     optional_task_permissions,
@@ -142,3 +143,17 @@ def test_a_right_on_groups_is_granted_on_groups(tmp_path):
     found = lag_permissions(read_configuration(path, environ={}))
     group = next(one for one in found if one.resource == "group")
     assert "  --group '*' \\" in acl_command("a:1", "User:x", group)
+
+
+def test_drift_reads_topics_their_settings_and_acls_on_both_sides(tmp_path):
+    path = tmp_path / "mirrorwatch.yml"
+    path.write_text(BASE.format(commits="topic", flow=""), encoding="utf-8")
+    found = drift_permissions(read_configuration(path, environ={}))
+    both = ("Describe", "DescribeConfigs")
+    assert [(one.cluster, one.resource, one.name, one.operations) for one in found] == [
+        (alias, *resource, both)
+        for alias in "AB"
+        for resource in (("topic", "*"), ("cluster", "kafka-cluster"))
+    ]
+    lines = acl_command("a:9092", "User:m", found[1])
+    assert lines[3] == "  --cluster \\"
