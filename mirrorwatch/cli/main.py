@@ -20,8 +20,8 @@ import click
 from mirrorwatch.cli.annotate import annotate
 from mirrorwatch.cli.checksum import checksum
 from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, configure_logs
-from mirrorwatch.cli.drill import drill
 from mirrorwatch.cli.drift import drift
+from mirrorwatch.cli.drill import drill
 from mirrorwatch.cli.exclude import exclude
 from mirrorwatch.cli.failover import failover
 from mirrorwatch.cli.objectives import objectives

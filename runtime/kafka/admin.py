@@ -183,12 +183,11 @@ class ClusterAdmin:
         Settings without a value, such as secret ones, are left out. Equal ones of many topics are one object.
         """
         wanted, known = list(dict.fromkeys(names)), dict[tuple[str, Any], Setting]()
-        for start in range(0, len(wanted), SETTINGS_CHUNK):
-            asked = [
-                ConfigResource(ConfigResource.Type.TOPIC, name)
-                for name in wanted[start : start + SETTINGS_CHUNK]
-            ]
-            futures = self._client.describe_configs(asked, request_timeout=self._timeout_s)
+        chunks = [wanted[start : start + SETTINGS_CHUNK] for start in range(0, len(wanted), SETTINGS_CHUNK)]
+        ahead = self._settings_of(chunks[0]) if chunks else {}
+        for number in range(len(chunks)):
+            # The broker answers the next request while this answer is read.
+            futures, ahead = ahead, self._settings_of(chunks[number + 1]) if chunks[number + 1 :] else {}
             for resource, future in futures.items():
                 try:
                     entries = await self._ask(future, f"reading the settings of the topic {resource.name}")
@@ -203,6 +202,10 @@ class ClusterAdmin:
                             known[place] = Setting(entry.value, _origin(entry.source))
                         settings[key] = known[place]
                 yield resource.name, settings
+
+    def _settings_of(self, names: Iterable[str]) -> dict[Any, Any]:
+        asked = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]
+        return dict(self._client.describe_configs(asked, request_timeout=self._timeout_s))
 
     async def list_topics(self) -> tuple[str, ...]:
         """Return the names of all topics that the principal may see, in order, at most MAX_TOPICS."""
@@ -257,8 +260,9 @@ class ClusterAdmin:
     async def describe_topic_acls(self) -> TopicAcls:
         """Return the ACLs on topics, or why they cannot be read.
 
-        It takes Describe on the cluster. An empty list counts only if a broker has an authorizer, which it
-        takes DescribeConfigs on the cluster to read.
+        The client returns an empty list also if the principal has no permission, or if the cluster has no
+        authorizer. So an empty one counts only with Describe on the cluster, and if a broker has an
+        authorizer. It takes DescribeConfigs on the cluster to read that.
         """
         anything: Any = None  # which the types of the client do not know
         wanted = AclBindingFilter(
@@ -274,6 +278,9 @@ class ClusterAdmin:
             found = await self._ask(
                 self._client.describe_acls(wanted, request_timeout=self._timeout_s), "reading the ACLs"
             )
+            if not found and not await self._may_describe_cluster():
+                why = f"the principal may not read the ACLs of {self._cluster}"
+                return TopicAcls(unread=f"{why}: grant it Describe on the cluster")
             if not found and not await self._authorizer():
                 return TopicAcls(has_authorizer=False)
         except MirrorwatchError as error:  # some clusters do not support ACLs at all
@@ -281,6 +288,13 @@ class ClusterAdmin:
                 return TopicAcls(has_authorizer=False)
             return TopicAcls(unread=str(error))
         return TopicAcls(tuple(_acl(one) for one in found))
+
+    async def _may_describe_cluster(self) -> bool:
+        asked = self._client.describe_cluster(
+            include_authorized_operations=True, request_timeout=self._timeout_s
+        )
+        found = await self._ask(asked, "reading the permissions on the cluster")
+        return AclOperation.DESCRIBE in (found.authorized_operations or ())
 
     async def _authorizer(self) -> str:
         """Return the class of the authorizer of one broker; empty if it has none."""

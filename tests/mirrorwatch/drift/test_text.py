@@ -43,7 +43,7 @@ async def many():
     target = FakeAdmin(
         {f"A.{name}": 2 for name in names} | {"A.orders-0000": 1, "A.orders-0001": 3},
         {f"A.{name}": {"retention.ms": day} for name in names},
-        TopicAcls(unread="cluster B: reading the ACLs failed: no permission"),
+        TopicAcls(unread="the principal may not read the ACLs of B: grant it Describe"),
     )
     return await found_of(source, target)
 
@@ -65,7 +65,7 @@ async def test_equal_differences_are_one_line():
         "    new",
         "    young, until 2026-09-21T14:22:20",
         "  remark, partitions: 2 on A, 3 on B",
-        "  not compared: ACLs: cluster B: reading the ACLs failed: no permission",
+        "  not compared: ACLs: the principal may not read the ACLs of B: grant it Describe",
     ):
         assert line in text
     assert len(text.splitlines()) < 40

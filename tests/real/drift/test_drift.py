@@ -1,0 +1,199 @@
+"""Differences that are made on real clusters, with a real mirror that removes them again."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from confluent_kafka import Producer
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from deploy.local import topics
+from deploy.local.mirror import MirrorMaker
+from tests.eventually import eventually
+from tests.real.failover.stage import mirrorwatch
+
+if TYPE_CHECKING:
+    from deploy.local.broker import Broker
+
+MANY = 200
+REFRESH_S = 60  # the topics of the test are older or younger
+
+
+def drift(config, *arguments, status=None):
+    """Return the kinds of the only flow."""
+    (flow,) = json.loads(mirrorwatch("drift", config, "--json", *arguments, status=status))["flows"]
+    return {one["kind"]: one for one in flow["kinds"]}
+
+
+def differing(config, *, status=None, only=""):
+    """Return what differs, of one kind or of all: kind, subject, what, source and target."""
+    found = {
+        (kind, each["subject"], each["what"], each["source"], each["target"])
+        for kind, one in drift(config, status=status).items()
+        for each in one["differences"]
+        if only in ("", kind)
+    }
+    print(sorted(found, key=str))
+    return found
+
+
+def is_same(config):
+    """Return whether nothing differs; prints what does."""
+    found = drift(config)
+    print({kind: (one["verdict"], one["differences"][:2]) for kind, one in found.items()})
+    return all(one["verdict"] == "same" for one in found.values()) and found
+
+
+def write(client, topic):
+    producer = Producer(client)
+    producer.produce(topic, b"x")
+    assert producer.flush(20) == 0
+
+
+def configured(folder, running, **more):
+    path = folder / "mirrorwatch.yml"
+    path.write_text(yaml.safe_dump({"mm2": str(running.properties_file), "canary": {"mode": "off"}} | more))
+    return path
+
+
+def test_differences_are_found_and_go_once_the_mirror_has_caught_up(kafka_pair, mirror, topic_name, tmp_path):
+    source, target = kafka_pair.a.client_properties(), kafka_pair.b.client_properties()
+    mine = topic_name("").removeprefix("-")
+    orders, bills, gone, late, young, trap = (
+        topic_name(word) for word in ("orders", "bills", "gone", "late", "young", "B.foo")
+    )
+    for name in (orders, bills, gone):
+        topics.create_topic(source, name, partitions=2)
+    many = [topic_name(f"many-{number:03}") for number in range(MANY)]
+    admin = topics.admin_client(source)
+    for made in admin.create_topics([NewTopic(name, 1) for name in many]).values():
+        made.result(60)
+    topics.alter_config(source, bills, {"retention.ms": "604800000", "min.insync.replicas": "1"})
+    settings = {"A->B.topics": f".*-{mine}", "refresh.topics.interval.seconds": str(REFRESH_S)}
+    running = mirror(settings, fresh=True)
+    config = configured(tmp_path, running)
+    found = eventually(lambda: is_same(config), 180, what="a target that does not differ")
+    assert found["topic_missing"]["compared"] >= MANY + 3
+    assert found["config"]["compared"] >= MANY + 3
+    assert found["acl"]["note"] == "neither cluster has an authorizer"
+    started = time.monotonic()
+    assert differing(config, status=0) == set()
+    print(f"drift of {MANY + 3} topics: {time.monotonic() - started:.1f} s")
+
+    running.kill()
+    topics.add_partitions(source, orders, total=3)
+    topics.alter_config(source, bills, {"retention.ms": "86400000", "min.insync.replicas": "2"})
+    topics.alter_config(target, f"A.{many[7]}", {"cleanup.policy": "compact"})
+    topics.delete_topic(target, f"A.{gone}")
+    for name in (late, young, trap):
+        topics.create_topic(source, name, partitions=1)
+    write(source, young)
+    absent = ("topic", "exists", "missing")
+    assert differing(config, status=1) == {
+        ("partition_count", orders, "partitions", "3", "2"),
+        ("config", bills, "retention.ms", "86400000", "604800000"),
+        ("config", many[7], "cleanup.policy", "delete", "compact"),
+        ("topic_missing", gone, *absent),
+        ("topic_missing", late, *absent),
+        ("topic_missing", trap, *absent),
+    }
+    missing = drift(config)["topic_missing"]
+    assert [one["subject"] for one in missing["remarks"]] == [young]
+    print(mirrorwatch("drift", config, status=1))
+
+    topics.delete_topic(source, trap)
+    running.restart()
+    eventually(lambda: is_same(config), 120, what="a target that does not differ any more")
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A name for a broker: two of them make a flow within one cluster, without another broker."""
+
+    alias: str
+    broker: Broker
+
+    def java_properties(self, user=None):
+        return self.broker.java_properties(user)
+
+
+def binding(name, user, operation, *, prefixed=False):
+    pattern = ResourcePatternType.PREFIXED if prefixed else ResourcePatternType.LITERAL
+    return AclBinding(
+        ResourceType.TOPIC, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW
+    )
+
+
+@pytest.fixture
+def acls(secure_broker):
+    """Give functions that add and remove ACLs; all are removed at the end."""
+    admin = topics.admin_client(secure_broker.client_properties())
+
+    def add(*bindings):
+        for made in admin.create_acls(list(bindings)).values():
+            made.result(10)
+
+    def remove(name=None, user=None):
+        wanted = AclBindingFilter(
+            ResourceType.ANY,
+            name,
+            ResourcePatternType.ANY,
+            user and f"User:{user}",
+            None,
+            AclOperation.ANY,
+            AclPermissionType.ANY,
+        )
+        for ended in admin.delete_acls([wanted]).values():
+            ended.result(10)
+
+    yield add, remove
+    remove()
+
+
+def test_acls_that_the_mirror_does_not_sync_or_that_are_removed(secure_broker, acls, topic_name, tmp_path):
+    add, remove = acls
+    orders = topic_name("orders")
+    topics.create_topic(secure_broker.client_properties(), orders, partitions=1)
+    add(
+        binding(orders, "reader", AclOperation.READ),
+        binding(orders, "owner", AclOperation.ALL),
+        binding(orders, "writer", AclOperation.WRITE),
+        binding("orders", "analyst", AclOperation.READ, prefixed=True),
+    )
+    sides = [Alias(alias, secure_broker) for alias in ("S", "T")]
+    settings = {"S->T.topics": orders, "sync.topic.acls.interval.seconds": "2"}
+    running = MirrorMaker(sides, tmp_path, flows=["S->T"], settings=settings)
+    config = configured(tmp_path, running)
+    analyst = ("acl", "orders*", "Read for User:analyst", "allowed", None)
+    try:
+        running.start()
+        eventually(lambda: differing(config, only="acl") == {analyst}, 120, what="ACLs on the target")
+    finally:
+        running.kill()
+    remove(f"S.{orders}", "reader")
+    reader = ("acl", orders, "Read for User:reader", "allowed", None)
+    eventually(lambda: differing(config, only="acl") == {analyst, reader}, 20, what="the removed ACL")
+
+    watcher = {one.alias: one.java_properties("watcher") for one in sides}
+    config = configured(tmp_path, running, clusters=watcher)
+    eventually(lambda: "no topic is visible" in mirrorwatch("drift", config, status=3), 20)
+    add(binding("*", "watcher", AclOperation.DESCRIBE))
+    eventually(lambda: drift(config)["config"]["not_compared"], 20)
+    found = drift(config)
+    assert "grant it DescribeConfigs" in found["config"]["not_compared"][0]["why"]
+    assert "grant it Describe on the cluster" in found["acl"]["not_compared"][0]["why"]
+    assert found["partition_count"]["verdict"] == "same"
+    print(mirrorwatch("drift", config))
