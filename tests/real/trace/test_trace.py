@@ -1,4 +1,4 @@
-"""One record of a real mirror: found, dropped, not there yet, deleted on the target."""
+"""One record of a real mirror: found, dropped, changed, not there yet, deleted on the target."""
 
 from __future__ import annotations
 
@@ -83,13 +83,22 @@ def test_one_record_is_followed(stage):
     _, flow = traced(path, topic, "--partition", 1, "--offset", 101, status=0)
     assert flow["target_offsets"] == [100]
 
+    running.switch.on("alter", topics=re.escape(topic))
+    time.sleep(1)
+    write(pair, topic, PARTITIONS, word="altered")
+    arrived(pair, topic, FIRST + 30 + PARTITIONS)
+    running.switch.off()
+    time.sleep(1)
+    _, flow = traced(path, topic, "--partition", 1, "--offset", 111, status=1)
+    assert (flow["status"], flow["target_offsets"], flow["differs"]) == ("changed", [110], ["value"])
+
     running.freeze()
     write(pair, topic, 30, word="frozen")
     _, flow = traced(path, topic, "--key", "frozen-4", status=3)
     assert flow["status"] == "not_yet"
     assert flow["lag_records_most"] >= 2
     running.thaw()
-    arrived(pair, topic, FIRST + 60)
+    arrived(pair, topic, FIRST + 60 + PARTITIONS)
     _, flow = traced(path, topic, "--key", "frozen-4", status=0)
 
     time.sleep(3)  # until the mirror has committed its offsets
