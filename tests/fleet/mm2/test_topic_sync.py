@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from fleet.mm2.config_providers import Lookup
+from fleet.mm2.flows import FlowOverrides, FlowReader
+from fleet.mm2.resolution import Mm2Properties
 from fleet.mm2.topic_sync import TopicSync, topic_sync_of
 from fleet.mm2.values import Values
 
@@ -69,3 +72,24 @@ def test_what_cannot_be_used_is_unknown_and_no_problem():
 
 def test_an_empty_list_excludes_nothing():
     assert not TopicSync(exclude="").excludes("min.insync.replicas", None)
+
+
+def test_settings_of_a_flow_come_from_the_mirror_s_file():
+    raw = {
+        "clusters": "A, B",
+        "A.bootstrap.servers": "a:1",
+        "B.bootstrap.servers": "b:1",
+        "A->B.enabled": "true",
+        "B->A.enabled": "true",
+        "sync.topic.configs.enabled": "false",
+        "use.defaults.from": "source",  # MirrorMaker passes it on only with the flow in front
+        "B->A.use.defaults.from": "source",
+        "B->A.config.properties.exclude": "retention.ms",
+        "B->A.sync.topic.configs.enabled": "true",
+    }
+    mm2 = Mm2Properties(raw, 4, Lookup({}, str))
+    reader = FlowReader("f", mm2, "4.3", [])
+    one, back = (reader.flow(*pair, FlowOverrides()).topic_sync for pair in (("A", "B"), ("B", "A")))
+    assert one == TopicSync(configs_interval_s=None)
+    assert back == TopicSync(exclude="retention.ms", defaults_from="source")
+    assert reader.problems == []
