@@ -143,9 +143,9 @@ def configured(folder: Path, running: MirrorMaker) -> Path:
     return path
 
 
-def predicted(config: Path, group: str) -> dict[str, Any]:
+def predicted(config: Path, group: str, *options: str) -> dict[str, Any]:
     """Return what `mirrorwatch failover` says of a group."""
-    (flow,) = json.loads(mirrorwatch("failover", config, "--group", group, "--json"))["flows"]
+    (flow,) = json.loads(mirrorwatch("failover", config, "--group", group, "--json", *options))["flows"]
     found: dict[str, Any]
     (found,) = flow["groups"]
     return found
@@ -257,6 +257,7 @@ class Run:
     protocol: str
     status: str
     predicted: dict[str, Any]
+    proved: dict[str, Any]
     truth: dict[str, int]
     outside: list[str]
     day: str
@@ -285,10 +286,12 @@ def run(
         time.sleep(1)  # records that the group never reads on the source
     mirror.kill()
     found = predicted(configured(folder, mirror), group)
+    proof = predicted(configured(folder, mirror), group, "--prove")
     truth = failed_over(pair, group, topic, protocol=protocol)
-    counts = {name: found[f"{name}_records"] for name in COUNTS}
+    counts, proved = ({name: one[f"{name}_records"] for name in COUNTS} for one in (found, proof))
     day = f"{datetime.now(UTC):%Y-%m-%d}"
-    return Run(situation, protocol, found["status"], counts, truth, outside(found, truth), day)
+    wrong = [*outside(found, truth), *(f"proved {name}" for name in outside(proof, truth))]
+    return Run(situation, protocol, found["status"], counts, proved, truth, wrong, day)
 
 
 def main() -> None:

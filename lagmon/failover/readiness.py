@@ -21,7 +21,7 @@ from fleet.quantity import Bounds
 from lagmon.failover.places import has_no_gaps, last_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lagmon.syncs.pairs import SyncPair
 
@@ -90,6 +90,19 @@ class PartitionFacts:
     in_transactions: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What reading both logs has shown of a group in one partition.
+
+    `last` are bounds of the last start from which it misses nothing; None if that was not found. `counted` is
+    how many records the target holds between its start and there, None if they were not counted.
+    """
+
+    sentence: str
+    last: Bounds | None = None
+    counted: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionReadiness:
     """How a group would start in one partition if it failed over now; counts are None where unknown.
@@ -106,6 +119,7 @@ class PartitionReadiness:
     read_again_records: Bounds | None
     skipped_records: Bounds | None
     at_risk_records: Bounds | None
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,10 +139,15 @@ class GroupReadiness:
         return sorted(facts, key=lambda one: (one.topic, one.partition))
 
 
-def judge_group(group: str, partitions: Iterable[PartitionFacts]) -> GroupReadiness:
-    """Return how a group would start in its partitions (at least one), worst first."""
+def judge_group(
+    group: str, partitions: Iterable[PartitionFacts], proofs: Mapping[tuple[str, int], Proof] | None = None
+) -> GroupReadiness:
+    """Return how a group would start in its partitions (at least one), worst first.
+
+    `proofs` are by topic and partition.
+    """
     judged = sorted(
-        (judge_partition(one) for one in partitions),
+        (judge_partition(one, (proofs or {}).get((one.topic, one.partition))) for one in partitions),
         key=lambda one: (one.status.rank, one.facts.topic, one.facts.partition),
     )
     return GroupReadiness(
@@ -141,12 +160,10 @@ def judge_group(group: str, partitions: Iterable[PartitionFacts]) -> GroupReadin
     )
 
 
-def judge_partition(facts: PartitionFacts) -> PartitionReadiness:
-    """Return how a group would start in one partition."""
-    start, at_checkpoint = facts.target_committed, False
-    if start is None and facts.checkpoint is not None:
-        start, at_checkpoint = facts.checkpoint.downstream, True
-    again, skipped = _passed(facts, start)
+def judge_partition(facts: PartitionFacts, proof: Proof | None = None) -> PartitionReadiness:
+    """Return how a group would start in one partition; a proof goes before offset syncs."""
+    start, at_checkpoint = start_of(facts)
+    again, skipped = _passed(facts, start, proof)
     return PartitionReadiness(
         facts=facts,
         status=_status(facts, start, skipped, at_checkpoint=at_checkpoint),
@@ -155,7 +172,15 @@ def judge_partition(facts: PartitionFacts) -> PartitionReadiness:
         read_again_records=again,
         skipped_records=skipped,
         at_risk_records=_at_risk(facts),
+        proof=proof,
     )
+
+
+def start_of(facts: PartitionFacts) -> tuple[int | None, bool]:
+    """Return where a group would start on the target, None if unknown, and whether it is its checkpoint."""
+    if facts.target_committed is None and facts.checkpoint is not None:
+        return facts.checkpoint.downstream, True
+    return facts.target_committed, False
 
 
 def _status(
@@ -204,22 +229,28 @@ def next_start(facts: PartitionFacts) -> Bounds | None:
     )
 
 
-def _passed(facts: PartitionFacts, start: int | None) -> tuple[Bounds | None, Bounds | None]:
+def _passed(
+    facts: PartitionFacts, start: int | None, proof: Proof | None
+) -> tuple[Bounds | None, Bounds | None]:
     """Return how many records a group that starts there reads again, and how many it skips."""
-    last = next_start(facts)
+    counted = proof.counted if proof is not None else None
+    last = proof.last if proof is not None and proof.last is not None else next_start(facts)
     if start is None or last is None or facts.target_end is None or facts.target_start is None:
         return None, None
     start = min(max(start, facts.target_start), facts.target_end)
-    return _count(facts, Bounds(start, start), last), _count(facts, last, Bounds(start, start))
+    here = Bounds(start, start)
+    return _count(facts, here, last, counted), _count(facts, last, here, counted)
 
 
-def _count(facts: PartitionFacts, first: Bounds, last: Bounds) -> Bounds:
+def _count(facts: PartitionFacts, first: Bounds, last: Bounds, counted: int | None) -> Bounds:
     """Return how many records the target holds from one offset up to another, not included."""
     assert first.most is not None
     assert last.most is not None
     most = last.most - first.least
     if most <= 0:
         return _NONE
+    if counted is not None:
+        return Bounds(counted, counted)
     sure = (
         not facts.compacted and not facts.in_transactions and has_no_gaps(facts.runs, first.most, last.least)
     )

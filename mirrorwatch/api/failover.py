@@ -62,6 +62,7 @@ _PARTITION = {
         closed({"upstream": whole(), "downstream": whole(), "at": nullable(moment())}),
     ),
     **_COUNTS,
+    "proof": nullable(text("What reading both logs has shown; null here, as only the command does that.")),
 }
 
 SCHEMAS = {

@@ -15,6 +15,7 @@ from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, m
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--group", metavar="GROUP", help="Show this group alone, with its partitions.")
 @click.option("--flow", metavar="FLOW", help="Show this flow alone, such as 'A->B'.")
+@click.option("--prove", "proved", is_flag=True, help="With --group: read its next records on both clusters.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @logging_options(QUIET)
 @click.pass_context
@@ -25,6 +26,7 @@ def failover(
     *,
     group: str | None,
     flow: str | None,
+    proved: bool,
     as_json: bool,
     **_log: str,
 ) -> int:
@@ -33,13 +35,18 @@ def failover(
     Reads the clusters of CONFIG and the offset syncs in its store, and changes nothing. For each group: how
     many records it would read again, how many it would skip, and how many are on the source alone.
 
+    --prove finds the next record of each partition on the target, so that bounds become exact numbers. It
+    needs permission to read the topics.
+
     Exit status: 0 every group is ready; 1 one is not; 3 there is no group; 4 the target is unavailable.
     """
+    if proved and group is None:
+        raise click.UsageError("--prove needs --group.")
     found = read_config(context, config)
     from mirrorwatch.failover.asking import ask_flows  # noqa: PLC0415 - see the module's docstring
 
     log_if_asked(context)
-    flows, now_at = ask_flows(found, flow=flow, group=group)
+    flows, now_at = ask_flows(found, flow=flow, group=group, proved=proved)
     if as_json:
         from mirrorwatch.failover.document import failover_document  # noqa: PLC0415 - see the module's docstring
 

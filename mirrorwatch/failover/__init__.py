@@ -4,6 +4,7 @@ config         the section `failover` of the configuration
 cluster        queries to one cluster: topics, groups, offsets, new records of a topic
 mirror_topics  what the mirror's topics say: checkpoints, offset syncs, committed offsets
 facts          the facts of a flow's groups, read from both clusters
+proving        `failover --prove`: the next records, read on both clusters
 asking         the queries of the commands: the store, then each flow
 document       the JSON document of `failover --json`
 text           the text output of `failover`

@@ -10,8 +10,10 @@ from lagmon.syncs.tables import flow_pairs
 from mirrorwatch.failover.cluster import ClusterReader
 from mirrorwatch.failover.facts import read_flow
 from mirrorwatch.failover.mirror_topics import MirrorTopics
+from mirrorwatch.failover.proving import prove
 from mirrorwatch.history.reporting import reading
 from mirrorwatch.lag.orders import mirror_orders
+from mirrorwatch.trace.clusters import Clusters
 from runtime.process.clock import SystemClock
 from runtime.process.loop import run_to_end
 
@@ -27,9 +29,11 @@ if TYPE_CHECKING:
 
 
 def ask_flows(
-    config: Configuration, *, flow: str | None = None, group: str | None = None
+    config: Configuration, *, flow: str | None = None, group: str | None = None, proved: bool = False
 ) -> tuple[list[FlowFailover], float]:
     """Return the groups of the flows of a configuration, or of one, and when they were read.
+
+    `proved`: their next records are read on both clusters.
 
     Raises ConfigurationError for an unknown flow or group, MirrorwatchError if a target does not answer.
     """
@@ -52,6 +56,13 @@ def ask_flows(
             f"unknown group '{group}'; no flow has a group of this name with offsets of a replicated topic"
         )
         raise ConfigurationError([Problem("--group", "", sentence)])
+    if proved:
+        now_ms = round(clock.wall_s() * 1000)
+        with Clusters(config.clients, clock) as clusters:
+            found = [
+                prove(one, order, clusters, kept.get(order.name, {}), now_ms=now_ms)
+                for one, order in zip(found, orders, strict=True)
+            ]
     return found, clock.wall_s()
 
 

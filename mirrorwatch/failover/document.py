@@ -78,6 +78,7 @@ def _partition(one: PartitionReadiness, target: str) -> dict[str, Any]:
         "read_again_records": _bounds(one.read_again_records),
         "skipped_records": _bounds(one.skipped_records),
         "at_risk_records": _bounds(one.at_risk_records),
+        "proof": None if one.proof is None else one.proof.sentence,
     }
 
 

@@ -79,6 +79,9 @@ def _print_partitions(sheet: Sheet, group: GroupReadiness) -> None:
             )
         )
     sheet.figures(("partition", "status", "committed", "start", "reads again", "skips", "at risk"), rows)
+    for one in group.partitions:
+        if one.proof is not None:
+            sheet.fact(f"{one.facts.topic}-{one.facts.partition}", one.proof.sentence, indent=2)
 
 
 def _offset(offset: int | None) -> str:

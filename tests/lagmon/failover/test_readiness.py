@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fleet.quantity import Bounds
 from lagmon.failover.places import runs_of
-from lagmon.failover.readiness import Checkpoint, PartitionFacts, Status, judge_group, judge_partition
+from lagmon.failover.readiness import Checkpoint, PartitionFacts, Proof, Status, judge_group, judge_partition
 from lagmon.syncs.pairs import SyncPair, translate
 from tests.lagmon.failover.mirror import STEPS, played
 
@@ -80,6 +80,21 @@ def test_rule_table(changes, status, again, skipped):
     found = judge_partition(replace(FACTS, **changes))
     assert found.status is status
     assert (found.read_again_records, found.skipped_records) == (again, skipped)
+
+
+@pytest.mark.parametrize(
+    ("proof", "again", "skipped"),
+    [
+        (Proof("", Bounds(150, 150), 40), (40, 40), (0, 0)),  # of 49 offsets some hold nothing
+        (Proof("", Bounds(90, 90), 3), (0, 0), (3, 3)),
+        (Proof("", Bounds(120, 130)), (19, 29), (0, 0)),  # equal records
+        (Proof("not found"), (49, 49), (0, 0)),
+    ],
+)
+def test_a_proof_goes_before_offset_syncs(proof, again, skipped):
+    found = judge_partition(FACTS, proof)
+    assert (found.read_again_records, found.skipped_records) == (again, skipped)
+    assert judge_group("billing", [FACTS], {("orders", 0): proof}).partitions == (found,)
 
 
 @pytest.mark.parametrize(

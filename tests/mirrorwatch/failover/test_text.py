@@ -118,5 +118,6 @@ def test_document():
             "read_again_records": {"least": 49, "most": 49},
             "skipped_records": {"least": 0, "most": 0},
             "at_risk_records": {"least": 0, "most": 20},
+            "proof": None,
         }
     ]

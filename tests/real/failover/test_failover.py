@@ -47,6 +47,8 @@ def test_a_group_reads_on_the_target_what_was_predicted(stage, tmp_path, situati
     pair, running, topic, group = stage
     done = run(pair, running, tmp_path, situation=situation, protocol=protocol, topic=topic, group=group)
     assert done.outside == [], done
+    for name in ("read_again", "skipped"):
+        assert done.proved[name] == {"least": done.truth[name], "most": done.truth[name]}
     if situation in ("lagging", "frozen"):
         assert done.truth["at_risk"] > 0
 
