@@ -14,6 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 
 from fleet.series import catalogue as series
 from fleet.series import checksum as series_checksum
+from fleet.series import failover as series_failover
 from fleet.series import lag as series_lag
 from fleet.series import process as series_process
 from fleet.series.catalogue import CATALOGUE, Group, Kind, Label, Series, Unit
@@ -151,7 +152,8 @@ def test_each_name_stands_once_and_no_name_is_that_of_a_histograms_part():
 
 
 def test_every_series_bound_in_the_catalogue_is_in_it_under_its_own_name():
-    catalogues = vars(series) | vars(series_lag) | vars(series_checksum) | vars(series_process)
+    parts = series, series_lag, series_checksum, series_failover, series_process
+    catalogues = {name: bound for part in parts for name, bound in vars(part).items()}
     bound = {name: value for name, value in catalogues.items() if isinstance(value, Series)}
     assert set(bound.values()) == set(CATALOGUE)
     assert len(bound) == len(CATALOGUE)
