@@ -263,6 +263,8 @@ def _failover(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
     story.play(groups, f"1x{steps}", status="ready")
     last = f"0+{STEP_S}x{5 * _MINUTE} 300x{55 * _MINUTE}"
     story.play(series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS, last)
+    story.play(series_failover.DRIFT, f"0x{5 * _MINUTE} 2x{55 * _MINUTE}", kind="config")
+    drift = story.fires("MirrorwatchDrift", WARNING, kind="config")
     skips, stale, not_ready, old = (
         story.fires(f"Mirrorwatch{name}", WARNING)
         for name in ("FailoverSkipsRecords", "CheckpointsStale", "FailoverNotReady", "FailoverAuditOld")
@@ -272,7 +274,7 @@ def _failover(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
         ("5m", ()),
         ("18m", (skips, stale)),
         ("30m", (skips, stale, old)),
-        ("40m", (skips, stale, old, not_ready)),
+        ("40m", (skips, stale, old, not_ready, drift)),
     )
 
 

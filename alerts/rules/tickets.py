@@ -124,6 +124,16 @@ def _failover() -> tuple[Alert, ...]:
             description="{{ $value }} groups have moved on, and would read ever more records again.",
         ),
         Alert(
+            name="MirrorwatchDrift",
+            expression=f"max by ({FLOW}, kind) ({series_failover.DRIFT.full_name}) > 0",
+            severity=WARNING,
+            for_s=1800,
+            more_labels=("kind",),
+            summary="{{ $labels.target_cluster }} differs from {{ $labels.source_cluster }}"
+            " ({{ $labels.kind }})",
+            description="{{ $value }} differences that would surprise clients after a failover.",
+        ),
+        Alert(
             name="MirrorwatchFailoverAuditOld",
             expression=f"time() - max by ({FLOW}) ({last}) > {number(AUDIT_OLD_S)}",
             severity=WARNING,

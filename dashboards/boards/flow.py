@@ -91,6 +91,12 @@ _FAILOVER = (
         may_be_empty=True,
     ),
     Panel(
+        title="Drift",
+        description="Differences of the target from the source, by kind.",
+        queries=(Query(f"max by (kind) ({of(series_failover.DRIFT, FLOW)})", "{{kind}}"),),
+        may_be_empty=True,
+    ),
+    Panel(
         title="Records to read again",
         description="Upper bound of records that each group would read again; the ten groups with most.",
         queries=(Query(f"topk(10, {of(series_failover.FAILOVER_RECORDS_TO_REREAD, FLOW)})", "{{group}}"),),

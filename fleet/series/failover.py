@@ -21,6 +21,7 @@ FAILOVER_STATUSES = (
     RUNNING,
 )
 """How a group would start on the target, worst first."""
+DRIFT_KINDS = ("topic_missing", "partition_count", "config", "acl", "loop")
 
 _BOUND = "An upper bound. Absent if unknown."
 _GROUP_LABELS = (*FLOW_LABELS, GROUP_LABEL)
@@ -52,6 +53,15 @@ FAILOVER_DRAIN_SECONDS = Series(
     notes="From its progress since the audit before, over partitions that groups read. Absent if it makes "
     "none, or does not show it.",
     labels=FLOW_LABELS,
+)
+DRIFT = Series(
+    name="drift",
+    kind=Kind.GAUGE,
+    unit=Unit.DIFFERENCES,
+    group=Group.FAILOVER,
+    help="Differences of the target from the source, by kind.",
+    notes="Compared every 10 minutes. Absent if not compared. `mirrorwatch drift` names them.",
+    labels=(*FLOW_LABELS, Label("kind", "What differs.", DRIFT_KINDS)),
 )
 FAILOVER_GROUP_READY = Series(
     name="failover_group_ready",

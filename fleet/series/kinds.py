@@ -29,6 +29,7 @@ class Unit(StrEnum):
     SERIES = "series"
     BROKERS = "brokers"
     GROUPS = "groups"
+    DIFFERENCES = "differences"
     BYTES = "bytes"
     FILES = "files"
     ERRORS = "errors"

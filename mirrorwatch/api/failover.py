@@ -76,6 +76,7 @@ SCHEMAS = {
             "drain_s": nullable(
                 shapes.seconds("Estimated time until the mirror has replicated what is on the source.")
             ),
+            "drift": mapped(nullable(whole()), "Differences of the target by kind; null if not compared."),
             "problem": nullable(text("Why the last audit failed.")),
             "source_problem": nullable(
                 text("Why the source was not read; then groups are judged by checkpoints.")
@@ -90,6 +91,7 @@ SCHEMAS = {
             "drain_s": nullable(
                 shapes.seconds("Estimated time until the mirror has replicated what is on the source.")
             ),
+            "drift": mapped(nullable(whole()), "Differences of the target by kind; null if not compared."),
             "problem": nullable(text("Why the last audit failed, or is partial.")),
             "group_count": whole(),
             "ready_count": whole(),

@@ -12,8 +12,14 @@ from runtime.process.clock import SystemClock
 from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fleet.topology import Topology
+    from fleet.verdicts.flow import Flow
     from lagmon.drift.differences import FlowDrift
     from mirrorwatch.configuration.configuration import Configuration
+    from runtime.kafka.properties.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 ANSWER_S = 30.0  # for the settings of a few hundred topics, or the ACLs of a cluster
 
@@ -28,20 +34,24 @@ def ask_drift(config: Configuration, *, flow: str | None = None) -> tuple[list[F
 
 
 async def _ask(config: Configuration, name: str | None) -> tuple[list[FlowDrift], float]:
-    flows = config.flows_named(name)
     clock = SystemClock()
+    found = await read_drift(config.topology, config.flows_named(name), config.clients, clock)
+    return found, clock.wall_s()
+
+
+async def read_drift(
+    topology: Topology, flows: Sequence[Flow], clients: Mapping[str, ClientSettings], clock: Clock
+) -> list[FlowDrift]:
+    """Return the drift of these flows; raises MirrorwatchError if one of their clusters does not answer."""
     async with AsyncExitStack() as opened:
         clusters: dict[str, Cluster] = {}
         for alias in dict.fromkeys(alias for flow in flows for alias in (flow.source, flow.target)):
-            admin = ClusterAdmin(config.clients[alias], cluster=alias, timeout_s=ANSWER_S)
+            admin = ClusterAdmin(clients[alias], cluster=alias, timeout_s=ANSWER_S)
             opened.push_async_callback(admin.close)
             await admin.open()
             clusters[alias] = Cluster(alias, admin)
         async with asyncio.TaskGroup() as group:
             for one in clusters.values():
                 group.create_task(one.read())
-        now_at = clock.wall_s()
-        found = [
-            await read_flow(flow, config.topology, clusters, now_ms=round(now_at * 1000)) for flow in flows
-        ]
-    return found, now_at
+        now_ms = round(clock.wall_s() * 1000)
+        return [await read_flow(flow, topology, clusters, now_ms=now_ms) for flow in flows]

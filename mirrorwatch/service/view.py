@@ -105,6 +105,15 @@ class ChecksumView:
     more_earlier: int = 0
 
 
+_DRIFTS = {
+    "topic_missing": "missing topic",
+    "partition_count": "partition count",
+    "config": "topic setting",
+    "acl": "ACL",
+    "loop": "loop",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailoverGroupView:
     """A group that is not ready to start on the target, and why; counts are None where unknown."""
@@ -126,11 +135,18 @@ class FailoverView:
 
     at: float | None
     drain_s: float | None  # estimated time until the mirror has replicated what is on the source
+    drift: Mapping[str, int | None]  # differences by kind, None if not compared
     problem: str
     group_count: int
     ready_count: int
     by_status: Mapping[str, int]
     worst: tuple[FailoverGroupView, ...]
+
+    @property
+    def drift_text(self) -> str:
+        """Return how the target differs: `2 topics missing, 5 configurations`; "" if nothing is known to."""
+        counts = {kind: count for kind, count in self.drift.items() if count}
+        return ", ".join(count_text(count, _DRIFTS[kind]) for kind, count in counts.items())
 
     def sentence(self, target: str) -> str:
         """Return how many groups are ready, or why that is not known."""

@@ -117,6 +117,7 @@ def _failover(audit: FailoverView | None) -> dict[str, Any] | None:
     return {
         "at": moment_text(audit.at),
         "drain_s": _number(audit.drain_s),
+        "drift": dict(audit.drift),
         "problem": audit.problem or None,
         "group_count": audit.group_count,
         "ready_count": audit.ready_count,

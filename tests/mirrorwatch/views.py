@@ -229,6 +229,7 @@ def failover(group: str = "reports") -> FailoverView:
     return FailoverView(
         at=NOW_AT - 40,
         drain_s=12.4,
+        drift={"topic_missing": 1, "partition_count": 0, "config": 5, "acl": None, "loop": 0},
         problem="",
         group_count=14,
         ready_count=12,

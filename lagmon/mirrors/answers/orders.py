@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.mm2.filters import GroupFilter, PatternList, TopicFilter
 from fleet.mm2.handling import Handling
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
+from fleet.mm2.topic_sync import TopicSync
 from fleet.verdicts.flow import Flow
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ _PLAIN = (
     "emit_checkpoints_interval_s",
     "sync_group_offsets",
 )
+_SYNCED = ("configs_interval_s", "acls_interval_s", "exclude", "defaults_from", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,7 @@ def write_mirror(order: MirrorOrder) -> dict[str, Any]:
         "topics": [topics.include, topics.exclude, topics.blacklist],
         "groups": [groups.include, groups.exclude, groups.blacklist],
         "drops": list(flow.handling.drops),
+        "topic_sync": {name: getattr(flow.topic_sync, name) for name in _SYNCED},
         "offsets_cluster": order.offsets_cluster,
         "offsets_topic": order.offsets_topic,
         "connector": order.connector,
@@ -206,6 +209,7 @@ def read_mirror(document: Mapping[str, Any]) -> MirrorOrder:
         topic_filter=TopicFilter(*document["topics"]),
         group_filter=GroupFilter(*document["groups"]),
         handling=Handling(drops=tuple(document["drops"])),
+        topic_sync=TopicSync(**document["topic_sync"]),
     )
     return MirrorOrder(
         flow,

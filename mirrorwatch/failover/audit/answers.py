@@ -120,6 +120,7 @@ def _overview(audit: FlowAudit) -> dict[str, Any]:
         "flow": audit.flow.name,
         "at": audit.at,
         "drain_s": audit.drain_s,
+        "drift": _drift(audit),
         "problem": audit.problem or (found.source_problem if found is not None else ""),
         "group_count": len(worst),
         "by_status": _by_status(found),
@@ -145,11 +146,16 @@ def _standing(audit: FlowAudit) -> dict[str, Any]:
         "flow": audit.flow.name,
         "at": moment_text(audit.at),
         "drain_s": audit.drain_s,
+        "drift": _drift(audit),
         "problem": audit.problem or None,
         "source_problem": None if found is None else found.source_problem or None,
         "groups_by_status": _by_status(found),
         "excluded_groups": 0 if found is None else len(found.excluded),
     }
+
+
+def _drift(audit: FlowAudit) -> dict[str, int | None]:
+    return {kind.value: count for kind, count in audit.drift.items()}
 
 
 def _by_status(found: FlowFailover | None) -> dict[str, int]:

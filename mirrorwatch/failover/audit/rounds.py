@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fleet.errors import MirrorwatchError
+from fleet.topology import Cluster, Topology
+from lagmon.drift.differences import drift_counts
+from mirrorwatch.drift.asking import read_drift
 from mirrorwatch.failover.cluster import ClusterReader
 from mirrorwatch.failover.facts import read_flow
 from mirrorwatch.failover.mirror_topics import MirrorTopics
@@ -16,10 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fleet.verdicts.flow import Flow
+    from lagmon.drift.differences import Kind
     from mirrorwatch.failover.audit.orders import AuditOrders
     from mirrorwatch.failover.cluster import Place
     from mirrorwatch.failover.facts import FlowFailover, Waiting
     from runtime.process.clock import WaitingClock
+DRIFT_S = 600.0  # between two comparisons of clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,8 @@ class FlowAudit:
     """The last successful audit of a flow and its time (epoch s), and why a later one failed.
 
     `drain_s` is how long the mirror would take for what is on the source, by its progress since the audit
-    before; None if it is unknown.
+    before; None if it is unknown. `drift` are the differences by kind, None if not compared, {} before the
+    first comparison.
     """
 
     flow: Flow
@@ -35,6 +41,7 @@ class FlowAudit:
     at: float | None = None
     problem: str = ""
     drain_s: float | None = None
+    drift: Mapping[Kind, int | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -52,6 +59,10 @@ class Rounds:
         self._orders = orders
         self._clock = clock
         self._mirrors = {one.name: MirrorTopics(one) for one in orders.mirrors}
+        self._topology = Topology(
+            tuple(map(Cluster, orders.clients)), tuple(one.flow for one in orders.mirrors)
+        )
+        self._compared_ns: int | None = None  # when drift was last compared
         self.audits = Audits({one.name: FlowAudit(one.flow) for one in orders.mirrors})
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -67,8 +78,21 @@ class Rounds:
                     if not stopping.is_set():
                         self.audits.flows[name] = await asyncio.to_thread(self._audit, name, readers)
                         self.audits.number += 1
+                if self._compared_ns is None or started_ns - self._compared_ns >= DRIFT_S * 1e9:
+                    await self._compare(stopping)
+                    self._compared_ns = started_ns
                 took_s = (self._clock.monotonic_ns() - started_ns) / 1e9
                 await self._clock.wait(stopping, timeout_s=max(1.0, self._orders.interval_s - took_s))
+
+    async def _compare(self, stopping: asyncio.Event) -> None:
+        """Compare the clusters of each flow; without an answer its last comparison stays."""
+        for name, audit in self.audits.flows.items():
+            if stopping.is_set():
+                return
+            with suppress(MirrorwatchError):  # the audit reports a cluster that is away
+                (found,) = await read_drift(self._topology, [audit.flow], self._orders.clients, self._clock)
+                self.audits.flows[name] = replace(audit, drift=drift_counts(found))
+                self.audits.number += 1
 
     def _audit(self, name: str, readers: Mapping[str, ClusterReader]) -> FlowAudit:
         mirror = self._mirrors[name]
@@ -81,7 +105,7 @@ class Rounds:
         drain_s = None
         if before.found is not None and before.at is not None:
             drain_s = _drain_s(before.found.waiting, found.waiting, took_s=at - before.at)
-        return FlowAudit(mirror.order.flow, found, at, drain_s=drain_s)
+        return FlowAudit(mirror.order.flow, found, at, drain_s=drain_s, drift=before.drift)
 
 
 def _drain_s(

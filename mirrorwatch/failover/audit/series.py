@@ -22,10 +22,13 @@ def series_text(audits: Iterable[FlowAudit], form: Form, *, max_series: int) -> 
     """Return whole lines of the exposition format; of each family at most `max_series`, worst first."""
     rows: dict[Series, list[tuple[tuple[str, ...], float]]] = {one: [] for one in series.FAILOVER_CATALOGUE}
     for audit in audits:
-        if audit.found is None or audit.at is None:
-            continue
         flow = audit.flow
         labels = flow.name, flow.source, flow.target
+        rows[series.DRIFT] += [
+            ((*labels, kind.value), count) for kind, count in audit.drift.items() if count is not None
+        ]
+        if audit.found is None or audit.at is None:
+            continue
         rows[series.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS].append((labels, audit.at))
         if audit.drain_s is not None:
             rows[series.FAILOVER_DRAIN_SECONDS].append((labels, audit.drain_s))

@@ -143,6 +143,7 @@ def _view(one: Mapping[str, Any]) -> FailoverView:
     return FailoverView(
         at=one["at"],
         drain_s=one["drain_s"],
+        drift=one["drift"],
         problem=one["problem"],
         group_count=one["group_count"],
         ready_count=one["ready_count"],

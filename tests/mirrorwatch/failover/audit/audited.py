@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from fleet.verdicts.flow import Flow
+from lagmon.drift.differences import Kind
 from mirrorwatch.failover.audit.answers import AuditAnswers
 from mirrorwatch.failover.audit.rounds import Audits, FlowAudit
 from tests.mirrorwatch.failover.test_text import FOUND
@@ -12,7 +13,7 @@ from tests.runtime.fake_clock import FakeClock
 
 AT = 1_800_000_000.5
 AUDITS = {
-    "A->B": FlowAudit(FOUND.flow, FOUND, AT),
+    "A->B": FlowAudit(FOUND.flow, FOUND, AT, drift={Kind.TOPIC_MISSING: 2, Kind.CONFIG: 0, Kind.ACL: None}),
     "B->A": FlowAudit(Flow("B", "A", mirror_version="4.3"), problem="cluster A: no answer"),
 }
 

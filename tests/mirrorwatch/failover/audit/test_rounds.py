@@ -6,13 +6,15 @@ import asyncio
 
 import pytest
 
+from fleet.errors import UnavailableError
 from fleet.verdicts.flow import Flow
+from lagmon.drift.differences import Comparison, FlowDrift, Kind
 from lagmon.failover.readiness import Status
 from lagmon.mirrors.answers.orders import order_of
 from mirrorwatch.configuration.reading import read_configuration
 from mirrorwatch.failover.audit import rounds as audit_rounds
 from mirrorwatch.failover.audit.orders import read_orders, write_orders
-from mirrorwatch.failover.audit.rounds import Rounds, _drain_s
+from mirrorwatch.failover.audit.rounds import DRIFT_S, Rounds, _drain_s
 from mirrorwatch.failover.facts import Waiting
 from tests.mirrorwatch.configuration.test_changes import configuration
 from tests.mirrorwatch.failover.test_facts import source, target
@@ -61,6 +63,13 @@ def run(monkeypatch, tmp_path, source, target):
         def __exit__(self, *_exception):
             return None
 
+    async def read_drift(_topology, flows, _clients, _clock):
+        if target.away:
+            raise UnavailableError("cluster B: cannot connect to any broker")
+        (flow,) = flows
+        return [FlowDrift(flow, None, (Comparison(kind=Kind.CONFIG, compared=3, differences=(None,)),))]
+
+    monkeypatch.setattr(audit_rounds, "read_drift", read_drift)
     monkeypatch.setattr(audit_rounds, "ClusterReader", Reader)
     told = orders_of(tmp_path, failover="{interval: 30s}", lag="{groups: 'bill.*|mail.*'}")
     orders = read_orders({**told, "socket": "/nowhere"})
@@ -81,7 +90,16 @@ def test_a_round_audits_the_wanted_groups(run):
     found = made.audits.flows["A->B"]
     assert {one.group for one in found.found.groups} <= {"billing", "mailer"}
     assert [one.status for one in found.found.groups if one.group == "billing"] == [Status.READY]
-    assert (found.problem, made.audits.number, made._clock.waits_s) == ("", 1, [30.0])
+    assert (found.problem, made.audits.number, made._clock.waits_s) == ("", 2, [30.0])
+
+
+def test_drift_is_compared_at_long_intervals_and_kept(run, target):
+    made = run(3)
+    assert made.audits.flows["A->B"].drift == {Kind.CONFIG: 1}
+    assert made.audits.number == 4
+    target.away = True
+    made._clock.advance(DRIFT_S)
+    assert run(1, made).audits.flows["A->B"].drift == {Kind.CONFIG: 1}
 
 
 def test_a_failure_keeps_what_was_found_and_says_why(run, target):

@@ -66,6 +66,7 @@ async def test_answers_become_views(desk):
     assert [one.group for one in flow.worst] == ["reports", "audit", "moved"]
     assert flow.worst[0].skipped_records == Bounds(10, 10)
     assert flow.worst[1].skipped_records is None
+    assert flow.drift_text == "2 missing topics"
     assert desk.audit.flows["B->A"].sentence("A") == "Cluster A: no answer."
     assert b"mirrorwatch_failover_groups" in await desk.audit.series(Form.PLAIN)
 
