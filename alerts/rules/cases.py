@@ -263,7 +263,7 @@ def _failover(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
     story.play(groups, f"1x{steps}", status="ready")
     last = f"0+{STEP_S}x{5 * _MINUTE} 300x{55 * _MINUTE}"
     story.play(series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS, last)
-    story.play(series_failover.DRIFT, f"0x{5 * _MINUTE} 2x{55 * _MINUTE}", kind="config")
+    story.play(series_failover.DRIFT_DIFFERENCES, f"0x{5 * _MINUTE} 2x{55 * _MINUTE}", kind="config")
     drift = story.fires("MirrorwatchDrift", WARNING, kind="config")
     skips, stale, not_ready, old = (
         story.fires(f"Mirrorwatch{name}", WARNING)

@@ -125,7 +125,7 @@ def _failover() -> tuple[Alert, ...]:
         ),
         Alert(
             name="MirrorwatchDrift",
-            expression=f"max by ({FLOW}, kind) ({series_failover.DRIFT.full_name}) > 0",
+            expression=f"max by ({FLOW}, kind) ({series_failover.DRIFT_DIFFERENCES.full_name}) > 0",
             severity=WARNING,
             for_s=1800,
             more_labels=("kind",),

@@ -93,7 +93,7 @@ _FAILOVER = (
     Panel(
         title="Drift",
         description="Differences of the target from the source, by kind.",
-        queries=(Query(f"max by (kind) ({of(series_failover.DRIFT, FLOW)})", "{{kind}}"),),
+        queries=(Query(f"max by (kind) ({of(series_failover.DRIFT_DIFFERENCES, FLOW)})", "{{kind}}"),),
         may_be_empty=True,
     ),
     Panel(

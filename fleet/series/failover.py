@@ -54,8 +54,8 @@ FAILOVER_DRAIN_SECONDS = Series(
     "none, or does not show it.",
     labels=FLOW_LABELS,
 )
-DRIFT = Series(
-    name="drift",
+DRIFT_DIFFERENCES = Series(
+    name="drift_differences",
     kind=Kind.GAUGE,
     unit=Unit.DIFFERENCES,
     group=Group.FAILOVER,

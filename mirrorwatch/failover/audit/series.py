@@ -24,7 +24,7 @@ def series_text(audits: Iterable[FlowAudit], form: Form, *, max_series: int) -> 
     for audit in audits:
         flow = audit.flow
         labels = flow.name, flow.source, flow.target
-        rows[series.DRIFT] += [
+        rows[series.DRIFT_DIFFERENCES] += [
             ((*labels, kind.value), count) for kind, count in audit.drift.items() if count is not None
         ]
         if audit.found is None or audit.at is None:

@@ -42,10 +42,10 @@ def test_series():
     assert f'mirrorwatch_failover_records_to_reread{{{labels},group="billing"}} 49' in lines
     assert f'mirrorwatch_failover_records_skipped{{{labels},group="reports"}} 10' in lines
     assert f'mirrorwatch_failover_records_at_risk{{{labels},group="reports"}} 40' in lines
-    drift = [line for line in lines if line.startswith("mirrorwatch_drift")]
+    drift = [line for line in lines if line.startswith("mirrorwatch_drift_")]
     assert drift == [
-        f'mirrorwatch_drift{{{labels},kind="topic_missing"}} 2',
-        f'mirrorwatch_drift{{{labels},kind="config"}} 0',
+        f'mirrorwatch_drift_differences{{{labels},kind="topic_missing"}} 2',
+        f'mirrorwatch_drift_differences{{{labels},kind="config"}} 0',
     ]
     unknown = {line.partition("{")[0] for line in lines if 'group="audit"' in line}
     assert unknown == {"mirrorwatch_failover_group_ready"}
