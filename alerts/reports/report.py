@@ -68,8 +68,8 @@ class Report:
     until: int
     objectives: tuple[ObjectiveReport, ...]
     exclusions: tuple[Exclusion, ...] = ()
-    rehearsals: tuple[Rehearsal, ...] = ()
     notes: tuple[str, ...] = ()
+    rehearsals: tuple[Rehearsal, ...] = ()
 
     @property
     def period(self) -> str:

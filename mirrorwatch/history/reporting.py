@@ -64,7 +64,7 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
         rehearsals = await store.read(wanted_rehearsals) if store is not None else []
         notes = () if store is not None else ("The store is not made yet; start the service first.",)
     shown = tuple(one for one in excluded if one.first < until and one.until > first)
-    return Report(first, until, tuple(found), shown, tuple(rehearsals), notes)
+    return Report(first, until, tuple(found), shown, notes, tuple(rehearsals))
 
 
 def reading(config: Configuration) -> AbstractAsyncContextManager[Store | None]:

@@ -337,8 +337,8 @@ def test_the_printed_rights_suffice_for_the_service(secure_broker, secure_config
         assert "User:watcher" in flat
         assert 'w"atch' not in text
         assert (
-            granted_by_the_printed_commands(commands(path), secure_broker, tmp_path) == 11
-        )  # six for the lag monitor
+            granted_by_the_printed_commands(commands(path), secure_broker, tmp_path) == 14
+        )  # six for the lag monitor, three for the failover audit
         eventually(lambda: said(path)[0] == 0, 20, what="check content with the rights that it printed")
 
         service = Process("service", [sys.executable, "-m", "mirrorwatch", "run", str(path)], folder=tmp_path)
@@ -359,6 +359,9 @@ def test_the_printed_rights_suffice_for_the_service(secure_broker, secure_config
             read = 'mirrorwatch_commits_backfill_ratio{kafka_cluster="A"}'
             eventually(lambda: value_of(port, read) == 1, 30, what="the commits of groups")
             assert value_of(port, 'mirrorwatch_commits_source{kafka_cluster="A",source="topic"}') == 1
+            labels = '{flow="A->B",source_cluster="A",target_cluster="B"}'
+            audited = f"mirrorwatch_failover_last_success_timestamp_seconds{labels}"
+            eventually(lambda: value_of(port, audited), 90, what="a failover audit")
             service.stop()
             assert "may not do this with the topic" not in service.logged()
             assert "may not do this with the cluster" not in service.logged()
