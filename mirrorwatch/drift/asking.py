@@ -29,7 +29,6 @@ def ask_drift(config: Configuration, *, flow: str | None = None) -> tuple[list[F
 
     Raises ConfigurationError for an unknown flow, MirrorwatchError if a cluster does not answer.
     """
-    config.flows_named(flow)
     return run_to_end(_ask(config, flow))
 
 
@@ -50,8 +49,11 @@ async def read_drift(
             opened.push_async_callback(admin.close)
             await admin.open()
             clusters[alias] = Cluster(alias, admin)
-        async with asyncio.TaskGroup() as group:
-            for one in clusters.values():
-                group.create_task(one.read())
+        # All of them to their end, so that none reads on with a closed client; the first failure is raised.
+        for failure in await asyncio.gather(
+            *(one.read() for one in clusters.values()), return_exceptions=True
+        ):
+            if failure is not None:
+                raise failure
         now_ms = round(clock.wall_s() * 1000)
         return [await read_flow(flow, topology, clusters, now_ms=now_ms) for flow in flows]
