@@ -212,7 +212,7 @@ def _is_stale(facts: PartitionFacts, start: int) -> bool:
     It keeps fewer offset syncs with their distance from the newest, but one within twice the group's distance
     (OffsetSyncStore of Kafka 4.3).
     """
-    if facts.checkpoint is None or not facts.checkpoint_is_old or facts.committed is None:
+    if facts.checkpoint is None or not facts.checkpoint_is_old or facts.committed is None or not facts.runs:
         return False
     run = facts.runs[0]
     behind = max(0, run[-1].upstream - facts.committed)

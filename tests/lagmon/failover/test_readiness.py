@@ -97,6 +97,12 @@ def test_a_proof_goes_before_offset_syncs(proof, again, skipped):
     assert judge_group("billing", [FACTS], {("orders", 0): proof}).partitions == (found,)
 
 
+def test_without_offset_syncs_a_proof_is_enough():
+    facts = replace(FACTS, runs=[], checkpoint_is_old=True)
+    found = judge_partition(facts, Proof("", Bounds(150, 150), 49))
+    assert (found.status, found.read_again_records) == (Status.READY, (49, 49))
+
+
 @pytest.mark.parametrize(
     ("changes", "at_risk"),
     [
