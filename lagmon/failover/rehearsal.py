@@ -1,7 +1,7 @@
 """The steps of a planned failover, in their order, and which of them are reached. Pure.
 
 Each step holds from what is seen, and counts only if every earlier one holds too. If an earlier one holds no
-longer, because somebody writes again, the later ones are to be reached again.
+longer, because a producer writes again, the later ones are to be reached again.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import click
 from alerts.rehearsals.rehearsal import ReachedStep, Rehearsal
 from alerts.rehearsals.tables import keep_rehearsal, rehearsals_between
 from fleet.dialect import moment_text
-from fleet.errors import ConfigurationError, Problem
+from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from fleet.quantity import count_text, duration_text
 from lagmon.failover.rehearsal import STEPS, Look, Rehearsed
 from mirrorwatch.failover.asking import orders_named, readers_of
@@ -25,17 +25,21 @@ from runtime.process.loop import run_to_end
 from runtime.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from lagmon.failover.rehearsal import Reached
     from mirrorwatch.configuration.configuration import Configuration
+    from mirrorwatch.failover.cluster import ClusterReader
     from mirrorwatch.failover.facts import FlowFailover
 
 _EVERY_S = 2.0
 
 
 def rehearse(config: Configuration, *, flow: str, groups: tuple[str, ...], limit_s: float) -> int:
-    """Watch the steps until all are reached, the limit or Ctrl-C; return the exit status."""
+    """Watch the steps until all are reached, the limit or Ctrl-C; return the exit status.
+
+    Raises MirrorwatchError if a cluster does not answer at first. Later on it waits until both answer again.
+    """
     (order,) = orders_named(config, flow)
     clock, rehearsed = SystemClock(), Rehearsed(order.flow.source, order.flow.target)
     began_at, began_ns, count = clock.wall_s(), clock.monotonic_ns(), 0
@@ -44,20 +48,22 @@ def rehearse(config: Configuration, *, flow: str, groups: tuple[str, ...], limit
             readers, mirror = readers_of(config, [order], opened_readers), MirrorTopics(order)
             said = ""
             while not rehearsed.is_complete and clock.monotonic_ns() - began_ns < limit_s * 1e9:
-                found = read_flow(
-                    readers,
-                    mirror,
-                    wanted=lambda name: not groups or name in groups,
-                    now_ms=round(clock.wall_s() * 1000),
-                )
-                _refuse_unknown(groups, found)
-                count, before = len(found.groups), list(rehearsed.reached)
-                rehearsed.see(_look(found, clock.monotonic_ns() / 1e9))
+                before = list(rehearsed.reached)
+                try:
+                    found = _seen(readers, mirror, groups, now_ms=round(clock.wall_s() * 1000))
+                except (RefusedError, UnavailableError) as error:
+                    if not count:
+                        raise
+                    waits_for = f"an answer: {error}"
+                else:
+                    count = len(found.groups)
+                    rehearsed.see(_look(found, clock.monotonic_ns() / 1e9))
+                    waits_for = rehearsed.waits_for
                 for line in _changes(before, rehearsed):
                     click.echo(line)
-                if rehearsed.waits_for not in ("", said):
-                    click.echo(f"      waits for: {plain(rehearsed.waits_for)}")
-                said = rehearsed.waits_for
+                if waits_for not in ("", said):
+                    click.echo(f"      waits for: {plain(waits_for)}")
+                said = waits_for
                 if not rehearsed.is_complete:
                     time.sleep(_EVERY_S)
     except KeyboardInterrupt:
@@ -75,6 +81,23 @@ def rehearse(config: Configuration, *, flow: str, groups: tuple[str, ...], limit
     if not run_to_end(_kept(config, record)):
         click.echo("Not stored: the store is not made yet; start the service first.", err=True)
     return 0 if record.complete else 1
+
+
+def _seen(
+    readers: Mapping[str, ClusterReader], mirror: MirrorTopics, groups: tuple[str, ...], *, now_ms: int
+) -> FlowFailover:
+    """Return what both clusters show of the groups, or of all; raises MirrorwatchError without an answer.
+
+    A source that does not answer shows no writer and no member, which is no proof that there are none.
+    """
+    found = read_flow(readers, mirror, wanted=lambda name: not groups or name in groups, now_ms=now_ms)
+    if found.source_problem:
+        raise UnavailableError(found.source_problem)
+    unknown = [name for name in groups if name not in {one.group for one in found.groups}]
+    if unknown or not found.groups:
+        sentence = f"{', '.join(unknown) or 'no group'}: has no offsets of a topic that the flow replicates"
+        raise ConfigurationError([Problem("--group", "", sentence)])
+    return found
 
 
 def print_rehearsals(config: Configuration) -> int:
@@ -111,16 +134,9 @@ def _changes(before: list[Reached], rehearsed: Rehearsed) -> Iterator[str]:
 
 
 def _line(one: Rehearsal) -> str:
-    when, took = moment_text(one.began_at), duration_text(round(one.ended_at - one.began_at))
+    when, took = moment_text(one.began_at), duration_text(round(one.took_s))
     done = "complete" if one.complete else f"{len(one.steps)} of {len(STEPS)} steps"
     return f"{when} {one.flow}, {count_text(one.groups, 'group')}, {done} in {took}: {plain(one.sentence)}"
-
-
-def _refuse_unknown(groups: tuple[str, ...], found: FlowFailover) -> None:
-    unknown = [name for name in groups if name not in {one.group for one in found.groups}]
-    if unknown or not found.groups:
-        sentence = f"{', '.join(unknown) or 'no group'}: has no offsets of a topic that the flow replicates"
-        raise ConfigurationError([Problem("--group", "", sentence)])
 
 
 async def _kept(config: Configuration, record: Rehearsal) -> bool:
