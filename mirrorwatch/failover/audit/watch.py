@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 WHAT = "the failover audit"
 OFF = f"{WHAT} is off (failover.audit)"
 ASK_S = 2.0  # between two polls
+SERIES_WITHIN_S = 1.0  # a process that hangs must not hold up a scrape
 
 
 class FailoverAudit:
@@ -48,6 +49,7 @@ class FailoverAudit:
         self._worker = Worker("mirrorwatch.failover.audit", what=WHAT, orders={}, clock=clock)
         self._changed = asyncio.Event()
         self._seen = -1, 0  # number of the last audit that was taken over, and of its process
+        self._texts: dict[Form, tuple[tuple[int, int], bytes]] = {}  # series, with their audit as `_seen`
         self.flows: Mapping[str, FailoverView] = {}
         """The last audit of each flow."""
 
@@ -62,7 +64,7 @@ class FailoverAudit:
         if new == before:
             return
         self._orders = new
-        self.flows = {}
+        self.flows, self._texts = {}, {}
         self._reporter.event(f"{WHAT} stopped" if new is None else f"{WHAT} restarts with new settings")
         self._changed.set()
 
@@ -123,11 +125,19 @@ class FailoverAudit:
         return await self._worker.ask(question, **details)
 
     async def series(self, form: Form) -> bytes:
-        """Return its series as text; nothing if it is off or does not answer."""
-        if self.on:
-            with suppress(UnavailableError):
-                return (await self._worker.ask("metrics", form=form.value))[1]
-        return b""
+        """Return the series of the last audit as text; nothing if it is off or has never answered.
+
+        The process is asked once for each audit, and a scrape does not wait long for it.
+        """
+        if not self.on:
+            return b""
+        audit, text = self._texts.get(form, (None, b""))
+        if audit != self._seen:
+            with suppress(UnavailableError, TimeoutError):
+                async with asyncio.timeout(SERIES_WITHIN_S):
+                    _, text = await self._worker.ask("metrics", form=form.value)
+                self._texts[form] = self._seen, text
+        return text
 
     def _orders_of(self, config: Configuration) -> dict[str, Any] | None:
         level, form = self._logs

@@ -71,6 +71,33 @@ async def test_answers_become_views(desk):
     assert b"mirrorwatch_failover_groups" in await desk.audit.series(Form.PLAIN)
 
 
+async def test_a_scrape_asks_once_for_each_audit_and_waits_for_no_process_that_hangs(desk, monkeypatch):
+    asked = []
+
+    class Hanging(Process):
+        starts, hangs = 1, False
+
+        async def ask(self, question, **details):
+            asked.append(question)
+            if self.hangs:
+                await asyncio.Event().wait()
+            return await super().ask(question, **details)
+
+    monkeypatch.setattr(audit_watch, "SERIES_WITHIN_S", 0.01)
+    process = desk.audit._worker = Hanging()
+    await desk.audit._look()
+    first = await desk.audit.series(Form.PLAIN)
+    assert await desk.audit.series(Form.PLAIN) == first != b""
+    assert asked == ["flows", "metrics"]
+    process.audits.flows.clear()
+    process.audits.number += 1
+    await desk.audit._look()
+    process.hangs = True
+    assert await desk.audit.series(Form.PLAIN) == first
+    process.hangs = False
+    assert await desk.audit.series(Form.PLAIN) == b""
+
+
 async def test_a_cluster_that_is_away_is_reported_and_a_killed_process_started_again(running):
     await eventually_async(
         lambda: "cluster B" in getattr(running.audit.flows.get("A->B"), "problem", ""),
