@@ -160,6 +160,11 @@ def judge_group(
     )
 
 
+def worst_first(groups: Iterable[GroupReadiness]) -> tuple[GroupReadiness, ...]:
+    """Return groups by status, worst first, then by name."""
+    return tuple(sorted(groups, key=lambda one: (one.status.rank, one.group)))
+
+
 def judge_partition(facts: PartitionFacts, proof: Proof | None = None) -> PartitionReadiness:
     """Return how a group would start in one partition; a proof goes before offset syncs."""
     start, at_checkpoint = start_of(facts)

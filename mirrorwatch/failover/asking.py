@@ -42,14 +42,15 @@ def ask_flows(
     clock = SystemClock()
     with ExitStack() as opened:
         readers = readers_of(config, orders, opened)
+        mirrors = [MirrorTopics(one, kept=kept.get(one.name)) for one in orders]
         found = [
             read_flow(
                 readers,
-                MirrorTopics(one, kept=kept.get(one.name)),
+                one,
                 wanted=lambda name: group in (None, name),
                 now_ms=round(clock.wall_s() * 1000),
             )
-            for one in orders
+            for one in mirrors
         ]
     if group is not None and not any(one.groups for one in found):
         sentence = (
@@ -60,8 +61,8 @@ def ask_flows(
         now_ms = round(clock.wall_s() * 1000)
         with Clusters(config.clients, clock) as clusters:
             found = [
-                prove(one, order, clusters, kept.get(order.name, {}), now_ms=now_ms)
-                for one, order in zip(found, orders, strict=True)
+                prove(one, mirror, clusters, now_ms=now_ms)
+                for one, mirror in zip(found, mirrors, strict=True)
             ]
     return found, clock.wall_s()
 

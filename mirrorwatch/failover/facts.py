@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.errors import MirrorwatchError
 from lagmon.failover.places import runs_of
-from lagmon.failover.readiness import GroupReadiness, PartitionFacts, judge_group
+from lagmon.failover.readiness import GroupReadiness, PartitionFacts, judge_group, worst_first
 from lagmon.ingest.admin_plan import NOBODY
 from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
 from lagmon.syncs.pairs import SyncPair
@@ -95,11 +95,10 @@ class Answers:
     def judged(self, places: Mapping[str, Mapping[Place, Place]]) -> tuple[GroupReadiness, ...]:
         """Return the groups, worst first."""
         runs = cache(self._runs)  # many groups read the same partition
-        groups = [
+        return worst_first(
             judge_group(group, [self._facts(group, place, there, runs) for place, there in of_group.items()])
             for group, of_group in places.items()
-        ]
-        return tuple(sorted(groups, key=lambda one: (one.status.rank, one.group)))
+        )
 
     def waiting(self, places: Mapping[str, Mapping[Place, Place]]) -> dict[Place, Waiting]:
         """Return the mirror's progress in these partitions, where both of its offsets are known."""

@@ -7,67 +7,59 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import MirrorwatchError
 from fleet.quantity import Bounds
-from lagmon.failover.readiness import Proof, judge_group, start_of
+from lagmon.failover.readiness import Proof, judge_group, start_of, worst_first
 from mirrorwatch.trace.facts import Status
 from mirrorwatch.trace.searching import Search
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from lagmon.failover.readiness import PartitionFacts
-    from lagmon.mirrors.answers.orders import MirrorOrder
-    from lagmon.syncs.pairs import SyncPair
     from mirrorwatch.failover.cluster import Place
     from mirrorwatch.failover.facts import FlowFailover
+    from mirrorwatch.failover.mirror_topics import MirrorTopics
     from mirrorwatch.trace.clusters import Clusters
-
-    Kept = Mapping[Place, Sequence[SyncPair]]
 
 MOST_COUNTED = 20_000  # offsets of a partition between start and next record
 
 
-def prove(
-    found: FlowFailover, order: MirrorOrder, clusters: Clusters, kept: Kept, *, now_ms: int
-) -> FlowFailover:
+def prove(found: FlowFailover, mirror: MirrorTopics, clusters: Clusters, *, now_ms: int) -> FlowFailover:
     """Return the groups of a flow, judged by what both logs hold; what is not found keeps its bounds."""
     groups = []
     for group in found.groups:
         facts = group.by_place()
-        proofs = {
-            (one.topic, one.partition): _proof(one, order, clusters, kept, now_ms=now_ms) for one in facts
-        }
+        proofs = {(one.topic, one.partition): _proof(one, mirror, clusters, now_ms=now_ms) for one in facts}
         groups.append(judge_group(group.group, facts, proofs))
-    return replace(found, groups=tuple(sorted(groups, key=lambda one: (one.status.rank, one.group))))
+    return replace(found, groups=worst_first(groups))
 
 
-def _proof(
-    facts: PartitionFacts, order: MirrorOrder, clusters: Clusters, kept: Kept, *, now_ms: int
-) -> Proof:
+def _proof(facts: PartitionFacts, mirror: MirrorTopics, clusters: Clusters, *, now_ms: int) -> Proof:
+    flow = mirror.order.flow
     try:
-        last, sentence = _next(facts, order, clusters, kept, now_ms=now_ms)
+        last, sentence = _next(facts, mirror, clusters, now_ms=now_ms)
         counted = None
         start, _ = start_of(facts)
         if last is not None and start is not None and last.least == last.most:
-            place = order.flow.remote_topic(facts.topic), facts.partition
-            counted = _counted(clusters, order.flow.target, place, start, last.least)
+            place = flow.remote_topic(facts.topic), facts.partition
+            counted = _counted(clusters, flow.target, place, start, last.least)
     except MirrorwatchError as error:
         return Proof(f"not read: {error}")
     return Proof(sentence, last, counted)
 
 
 def _next(
-    facts: PartitionFacts, order: MirrorOrder, clusters: Clusters, kept: Kept, *, now_ms: int
+    facts: PartitionFacts, mirror: MirrorTopics, clusters: Clusters, *, now_ms: int
 ) -> tuple[Bounds | None, str]:
     """Return bounds of the target offset of the group's next record, and where it is."""
-    committed, end, target_end = facts.committed, facts.source_end, facts.target_end
-    if committed is None or end is None or target_end is None:
+    committed, target_end = facts.committed, facts.target_end
+    if committed is None or target_end is None:
         return None, "not read: offsets are missing"
-    place, source = (facts.topic, facts.partition), clusters[order.flow.source]
-    records = source.read(place, committed, end).records if committed < end else []
-    if not records:
+    place, source = (facts.topic, facts.partition), clusters[mirror.order.flow.source]
+    starts, ends = source.logs([place])
+    if committed < starts[place]:
+        return None, f"its next record is not on the source, whose log start offset is {starts[place]}"
+    record = source.next_record(place, committed) if committed < ends[place] else None
+    if record is None:
         return Bounds(target_end, target_end), f"the group has read {facts.topic}-{facts.partition} whole"
-    record = records[0]
-    verdict = Search(order, place, (record.offset,), record, clusters).verdict(kept, now_ms=now_ms)
+    verdict = Search(mirror, place, (record.offset,), record, clusters).verdict(now_ms=now_ms)
     match verdict.status:
         case Status.FOUND:
             offsets = verdict.offsets

@@ -92,11 +92,19 @@ class TraceCluster:
         with closing(self._make_picker(False)) as picker:
             return picker.since(dict.fromkeys(places, at_ms))
 
+    def next_record(self, place: Place, offset: int, *, committed: bool = False) -> PickedRecord | None:
+        """Return the first record at or after an offset that the log has; None if there is none.
+
+        `committed`: of those that a consumer of committed records reads.
+        """
+        with closing(self._make_picker(committed)) as picker:
+            records = picker.pick({place: (offset, 1)}, longest_s=ANSWER_S)[place].records
+        return records[0] if records else None
+
     def is_committed(self, place: Place, offset: int) -> bool:
         """Return whether a consumer of committed records reads a record at this offset."""
-        with closing(self._make_picker(True)) as picker:
-            records = picker.pick({place: (offset, 1)}, longest_s=ANSWER_S)[place].records
-        return bool(records) and records[0].offset == offset
+        found = self.next_record(place, offset, committed=True)
+        return found is not None and found.offset == offset
 
     def stable_end(self, place: Place) -> int | None:
         """Return the last stable offset: records from there on are not committed yet."""

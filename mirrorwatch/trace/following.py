@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from mirrorwatch.failover.mirror_topics import MirrorTopics
 from mirrorwatch.trace.facts import Status
 from mirrorwatch.trace.searching import Search
 
@@ -75,8 +76,9 @@ def follow(
             step = flow.target, flow.decide(here.place[0]).remote_topic
             if flow.source != here.cluster or step in here.path:
                 continue
-            search = Search(order, here.place, here.offsets, here.record, clusters)
-            found = search.verdict(kept(flow.name, here.place), now_ms=now_ms)
+            mirror = MirrorTopics(order, kept=kept(flow.name, here.place))
+            search = Search(mirror, here.place, here.offsets, here.record, clusters)
+            found = search.verdict(now_ms=now_ms)
             hops.append(found)
             if found.record is not None and found.remote is not None and found.remote_partition is not None:
                 place = found.remote, found.remote_partition

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from fleet.errors import MirrorwatchError, RefusedError
 from lagmon.failover.places import RecordRange, record_range, runs_of
 from lagmon.mirrors.answers.orders import EQUAL_OFFSETS, GROUP
-from mirrorwatch.failover.mirror_topics import MirrorTopics
 from mirrorwatch.trace.content import is_same
 from mirrorwatch.trace.facts import Basis, HopFacts, HopVerdict, Searched, Status
 from mirrorwatch.trace.verdict import found_in, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from lagmon.mirrors.answers.orders import MirrorOrder
     from lagmon.syncs.pairs import SyncPair
+    from mirrorwatch.failover.mirror_topics import MirrorTopics
     from mirrorwatch.trace.clusters import Clusters, TraceCluster
     from runtime.kafka.picking import PickedRecord, Place
 
@@ -27,28 +26,29 @@ NEIGHBORS = 20  # offsets on each side
 
 
 class Search:
-    """One record and one flow. `offsets` are those of equal records on the source, one or several."""
+    """One record and the flow of a mirror, whose topics it reads on.
+
+    `offsets` are those of equal records on the source, one or several.
+    """
 
     def __init__(
         self,
-        order: MirrorOrder,
+        mirror: MirrorTopics,
         place: Place,
         offsets: tuple[int, ...],
         record: PickedRecord,
         clusters: Clusters,
     ) -> None:
-        self._order = order
-        self._flow = order.flow
+        self._mirror = mirror
+        self._order = mirror.order
+        self._flow = mirror.order.flow
         self._place = place
         self._offsets = offsets
         self._record = record
         self._clusters = clusters
 
-    def verdict(self, kept: Mapping[Place, Sequence[SyncPair]], *, now_ms: int) -> HopVerdict:
-        """Return the verdict on the flow; `kept` are the offset syncs in the store.
-
-        A cluster that does not answer, or refuses, makes it `unavailable`.
-        """
+    def verdict(self, *, now_ms: int) -> HopVerdict:
+        """Return the verdict on the flow; `unavailable` if a cluster does not answer, or refuses."""
         flow, (topic, number) = self._flow, self._place
         decision = flow.decide(topic)
         remote = decision.remote_topic
@@ -68,22 +68,14 @@ class Search:
                 )
                 return self._without(Status.PARTITION_MISSING, sentence, remote)
             numbers = [number] if by_number else list(range(count))
-            facts = self._facts(target, remote, numbers, kept, now_ms=now_ms)
+            facts = self._facts(target, remote, numbers, now_ms=now_ms)
             return judge(facts if found_in(facts) is not None else self._explained(facts, target))
         except MirrorwatchError as error:
             return self._without(Status.UNAVAILABLE, str(error), remote)
 
-    def _facts(
-        self,
-        target: TraceCluster,
-        remote: str,
-        numbers: Sequence[int],
-        kept: Mapping[Place, Sequence[SyncPair]],
-        *,
-        now_ms: int,
-    ) -> HopFacts:
+    def _facts(self, target: TraceCluster, remote: str, numbers: Sequence[int], *, now_ms: int) -> HopFacts:
         source = self._clusters[self._flow.source]
-        mirror, problem = self._progress(kept, now_ms=now_ms)
+        mirror, problem = self._mirror, self._progress_problem(now_ms=now_ms)
         there = [(remote, number) for number in numbers]
         # After the mirror's offsets: what it has passed is within these ends.
         starts, ends = target.logs(there)
@@ -119,18 +111,17 @@ class Search:
             progress_problem=problem,
         )
 
-    def _progress(self, kept: Mapping[Place, Sequence[SyncPair]], *, now_ms: int) -> tuple[MirrorTopics, str]:
-        """Return the mirror's offset syncs and committed offsets, and why they were not read."""
-        mirror = MirrorTopics(self._order, kept=kept)
+    def _progress_problem(self, *, now_ms: int) -> str:
+        """Read the mirror's offset syncs and committed offsets on; return why they were not read."""
         aliases = [one for one in self._order.clusters if one in self._clusters]
         try:
             readers = {alias: self._clusters[alias].reader for alias in aliases}
             topics = {alias: self._clusters[alias].topics for alias in aliases}
             if self._order.lag_from != GROUP:
-                mirror.read_progress(readers, topics, now_ms=now_ms)
+                self._mirror.read_progress(readers, topics, now_ms=now_ms)
         except MirrorwatchError as error:
-            return mirror, str(error)
-        return mirror, ""
+            return str(error)
+        return ""
 
     def _group_offset(self, source: TraceCluster) -> int | None:
         """Return the first offset that a mirror does not have yet that commits as a consumer group."""
