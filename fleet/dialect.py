@@ -81,6 +81,11 @@ def chosen(item: Mapping[str, Any], fields: Iterable[str] | None) -> dict[str, A
     return {name: value for name, value in item.items() if name in wanted}
 
 
+def flow_name(text: str) -> str:
+    """Return the name of a flow, `A->B`; an address or a command line may have `A:B`."""
+    return text if "->" in text else text.replace(":", "->", 1)
+
+
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """Return that a name is unknown, with the nearest: `unknown parameter 'limt'; did you mean 'limit'?`."""
     names, short = sorted(known), name[:_LONGEST]

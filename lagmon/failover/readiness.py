@@ -154,9 +154,9 @@ def judge_group(
         group=group,
         status=judged[0].status,
         partitions=tuple(judged),
-        read_again_records=_sum(one.read_again_records for one in judged),
-        skipped_records=_sum(one.skipped_records for one in judged),
-        at_risk_records=_sum(one.at_risk_records for one in judged),
+        read_again_records=sum_bounds(one.read_again_records for one in judged),
+        skipped_records=sum_bounds(one.skipped_records for one in judged),
+        at_risk_records=sum_bounds(one.at_risk_records for one in judged),
     )
 
 
@@ -274,11 +274,11 @@ def _at_risk(facts: PartitionFacts) -> Bounds | None:
     return Bounds(0, most) if most > 0 else _NONE
 
 
-def _sum(parts: Iterable[Bounds | None]) -> Bounds | None:
-    """Add up counts; without an upper bound if one is not known."""
+def sum_bounds(parts: Iterable[Bounds | None]) -> Bounds | None:
+    """Add up counts; without an upper bound if one is unknown, None if each is. Nothing adds up to 0."""
     counts = list(parts)
     known = [one for one in counts if one is not None]
-    if not known:
+    if counts and not known:
         return None
     most = [one.most for one in known if one.most is not None]
     return Bounds(sum(one.least for one in known), sum(most) if len(most) == len(counts) else None)

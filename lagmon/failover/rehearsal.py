@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fleet.quantity import between_text, count_text, duration_text
+from fleet.quantity import Bounds, between_text, count_text, duration_text
+from lagmon.failover.readiness import sum_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,16 +117,10 @@ class Rehearsed:
                 took = duration_text(round(look.at_s - self.reached[1].at_s))
                 return f"everything is on {self._target}, {took} after the writers stopped"
             case Step.OFFSETS_FINAL:
-                return f"the groups read {_sum(look)} again and miss none, {after}"
+                again = sum_bounds(one.read_again_records for one in look.groups) or Bounds(0, None)
+                return f"the groups read {between_text(*again, 'record')} again and miss none, {after}"
 
 
 def _names(names: Sequence[str]) -> str:
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _sum(look: Look) -> str:
-    known = [one.read_again_records for one in look.groups if one.read_again_records is not None]
-    mosts = [one.most for one in known if one.most is not None]
-    most = sum(mosts) if len(mosts) == len(look.groups) else None
-    return between_text(sum(one.least for one in known), most, "record")

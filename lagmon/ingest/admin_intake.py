@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.wire.commits import GroupDescribed, GroupGone, Member, encode_commit_key, encode_commit_value
-from lagmon.ingest.admin_plan import NOBODY
+from lagmon.ingest.admin_plan import WITHOUT_MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -100,9 +100,9 @@ class AdminIntake:
         if before == state:
             return
         states[group] = state
-        if state in NOBODY:
+        if state in WITHOUT_MEMBERS:
             self.take_members(group, ())
-        elif before in NOBODY:
+        elif before in WITHOUT_MEMBERS:
             membership.forget(group)
         if state in _SOMEBODY:
             membership.note_joined(group)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _USED = 0.92  # of the budget on average; the rest is for jitter and pauses
 _JITTER = 0.05
-NOBODY = ("empty", "dead")  # states of groups that have no members
+WITHOUT_MEMBERS = ("empty", "dead")  # states of groups that have no members
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Plan:
             group.lacked = False
             if group.state != state:
                 group.state = state
-                if state not in NOBODY:
+                if state not in WITHOUT_MEMBERS:
                     self._describe[name] = None
         lacking = [name for name in self._groups if name not in states] if whole else []
         gone = [name for name in lacking if self._groups[name].lacked]
@@ -167,7 +167,7 @@ class Plan:
         group.failures = 0
         # Counted from the poll, not from when it was due: else groups that start together stay together.
         self._next(name, group, group.asked_s, self.cycle_s, now_s)
-        if group.state not in NOBODY and 0 < group.describe_due_s <= now_s:
+        if group.state not in WITHOUT_MEMBERS and 0 < group.describe_due_s <= now_s:
             self._describe[name] = None
         return True
 
@@ -188,11 +188,11 @@ class Plan:
         group = self._groups.get(name)
         if group is None or group.described_s is None:
             return False
-        if members == 0 and group.state not in NOBODY:
+        if members == 0 and group.state not in WITHOUT_MEMBERS:
             self.note_not_described(name, now_s)
             return False
         group.described_s, group.describe_failures = None, 0
-        return members == 0 or group.state not in NOBODY
+        return members == 0 or group.state not in WITHOUT_MEMBERS
 
     def note_not_described(self, name: str, now_s: float) -> None:
         """Record a failed request for members; it is repeated after a pause."""

@@ -46,14 +46,14 @@ class Orders:
 
     def hidden(self, group: str, topic: str | None) -> bool:
         """Return whether a group's offset on a topic is not shown."""
-        if not _lets_through(self.groups, group) or self.groups_exclude.matches(group):
+        if not lets_through(self.groups, group) or self.groups_exclude.matches(group):
             return True
         return topic is not None and (
-            not _lets_through(self.topics, topic) or self.topics_exclude.matches(topic)
+            not lets_through(self.topics, topic) or self.topics_exclude.matches(topic)
         )
 
 
-def _lets_through(patterns: PatternList, name: str) -> bool:
+def lets_through(patterns: PatternList, name: str) -> bool:
     """Return whether a list matches this name; the default also matches names with line breaks."""
     return patterns.entries == (EVERYTHING,) or patterns.matches(name)
 

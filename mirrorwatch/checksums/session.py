@@ -14,6 +14,7 @@ from checksum.inventory.connections import Wire
 from checksum.inventory.waiting import WaitPolicy
 from checksum.plan.building import COMMAND_LINE, NamedIn, PlanRules, check_max_bytes
 from checksum.spark.paths import is_absolute
+from fleet.dialect import flow_name
 from fleet.errors import ConfigurationError, Problem
 from fleet.mm2.filters import PatternList
 from mirrorwatch.check.sheet import Sheet
@@ -132,7 +133,7 @@ class Session:
                 f"invalid flow '{name[:60]}': the shell took '>' of A->B as a redirection; write"
                 f" {name[:60].rstrip('-')}:B",
             )
-        spelled = name.replace(":", "->", 1) if "->" not in name else name
+        spelled = flow_name(name)
         known = {flow.name: flow for flow in self.config.topology.flows}
         if spelled not in known:
             several = ", ".join(one.replace("->", ":", 1) for one in sorted(known))

@@ -11,6 +11,6 @@ text           the text output of `failover`
 rehearsing     the command `drill`
 offsets_file   the file of a group's offsets on a target
 applying       compares such a file with the target
-moving         the commands `offsets translate`, `export` and `apply`
+moving         the commands `offsets translate`, `export`, `reset` and `apply`
 audit          the audit of all flows again and again, in a process of its own
 """

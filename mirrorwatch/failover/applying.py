@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.errors import ConfigurationError, Problem
-from lagmon.ingest.admin_plan import NOBODY
+from lagmon.ingest.admin_plan import WITHOUT_MEMBERS
 from runtime.kafka.positions import Which
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def changes_of(file: OffsetsFile, target: ClusterReader, *, path: str) -> list[P
         wrong = f"the file is of cluster {file.target_cluster_id}, and {alias} is {target.cluster_id}"
         found.append(("target_cluster_id", f"{wrong}; export the offsets again"))
     state = target.groups().get(file.group)
-    if state is not None and state not in NOBODY:
+    if state is not None and state not in WITHOUT_MEMBERS:
         found.append(("group", f"{file.group} has members on {alias} ({state}); stop them first"))
     places = [(one.topic, one.partition) for one in file.positions]
     there = [place for place in places if place[1] < topics.get(place[0], 0)]

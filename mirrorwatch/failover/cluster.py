@@ -1,4 +1,4 @@
-"""Queries to one cluster for a failover: topics, groups, offsets, and small topics read whole. Blocks."""
+"""Queries to one cluster for a failover: topics, groups, offsets, new records of a topic. Blocks."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ ANSWER_S = 10.0
 _GRACE_S = 5.0
 _WAIT_S = 0.2
 _GROUPS_AT_ONCE = 200
-_TOPIC_S = 60.0  # for a topic that is read whole
+_TOPIC_S = 60.0  # to read on to the end of a topic
 
 Place = tuple[str, int]
 _T = TypeVar("_T")
 
 
 class TopicRecord(NamedTuple):
-    """A record of a topic that is read whole; `at_ms` is -1 without a timestamp."""
+    """A record of a topic that is followed; `at_ms` is -1 without a timestamp."""
 
     key: bytes | None
     value: bytes | None
@@ -183,7 +183,8 @@ class ClusterReader:
         if not due:
             return
         # By number: the client needs half a second longer to find out where a log starts.
-        starts = self.offsets([(followed.topic, one) for one in due], Which.START)
+        unread = [(followed.topic, one) for one in due if one not in followed.offsets]
+        starts = self.offsets(unread, Which.START)
         since = {number: offset for (_, number), offset in starts.items()} | followed.offsets
         bulk = Bulk(
             self._settings,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet.errors import MirrorwatchError
 from lagmon.failover.places import runs_of
 from lagmon.failover.readiness import GroupReadiness, PartitionFacts, judge_group, worst_first
-from lagmon.ingest.admin_plan import NOBODY
+from lagmon.ingest.admin_plan import WITHOUT_MEMBERS
 from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
 from lagmon.syncs.pairs import SyncPair
 from runtime.kafka.positions import Which
@@ -219,4 +219,4 @@ def read_flow(
 
 def _running(states: Mapping[str, str]) -> frozenset[str]:
     """Return the groups with members."""
-    return frozenset(name for name, state in states.items() if state not in NOBODY)
+    return frozenset(name for name, state in states.items() if state not in WITHOUT_MEMBERS)

@@ -1,4 +1,4 @@
-"""The commands `offsets translate`, `export` and `apply`."""
+"""The commands `offsets translate`, `export`, `reset` and `apply`."""
 
 from __future__ import annotations
 

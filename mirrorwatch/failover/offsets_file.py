@@ -14,12 +14,15 @@ from runtime.config.problems import problems_of
 from runtime.files.whole_files import written_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from lagmon.failover.readiness import PartitionFacts
     from mirrorwatch.failover.facts import FlowFailover
 
 MOST_BYTES = 20_000_000
+_Basis = Basis | Literal["replaced", "time"]
+_Chosen = tuple[int, _Basis]  # an offset, and what it is derived from
 _Offset = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
@@ -36,7 +39,7 @@ class Position(BaseModel):
     partition: Annotated[int, Field(ge=0, lt=1 << 31)]
     offset: _Offset
     current: _Offset | None
-    basis: Basis | Literal["replaced", "time"]
+    basis: _Basis
     source_topic: str | None = None
     source_offset: _Offset | None = None
 
@@ -57,63 +60,58 @@ class OffsetsFile(BaseModel):
 
 def exported(found: FlowFailover, *, now_ms: int) -> tuple[OffsetsFile, tuple[str, ...]]:
     """Return the file of the only group of a flow, and the partitions whose offset is unknown."""
-    (group,) = found.groups
-    positions: list[Position] = []
-    unknown: list[str] = []
-    for facts in group.by_place():
-        translated = translate_offset(facts)
-        if translated is None:
-            unknown.append(f"{facts.topic}-{facts.partition}")
-            continue
-        positions.append(
-            Position(
-                topic=found.flow.remote_topic(facts.topic),
-                partition=facts.partition,
-                offset=translated.offset,
-                current=facts.target_committed,
-                basis=translated.basis,
-                source_topic=facts.topic,
-                source_offset=facts.committed,
-            )
-        )
-    return _file(found, positions, now_ms=now_ms), tuple(unknown)
+
+    def translated(facts: PartitionFacts) -> _Chosen | None:
+        one = translate_offset(facts)
+        return None if one is None else (one.offset, one.basis)
+
+    return _file(found, translated, now_ms=now_ms)
 
 
 def exported_at(
     found: FlowFailover, offsets: Mapping[tuple[str, int], int], *, now_ms: int
 ) -> tuple[OffsetsFile, tuple[str, ...]]:
     """Return the file of the only group with these offsets of the target, and the partitions without one."""
+
+    def at_time(facts: PartitionFacts) -> _Chosen | None:
+        offset = offsets.get((found.flow.remote_topic(facts.topic), facts.partition))
+        return None if offset is None else (offset, "time")
+
+    return _file(found, at_time, now_ms=now_ms)
+
+
+def _file(
+    found: FlowFailover, choose: Callable[[PartitionFacts], _Chosen | None], *, now_ms: int
+) -> tuple[OffsetsFile, tuple[str, ...]]:
     (group,) = found.groups
     positions: list[Position] = []
     unknown: list[str] = []
     for facts in group.by_place():
-        topic = found.flow.remote_topic(facts.topic)
-        if (topic, facts.partition) not in offsets:
+        chosen = choose(facts)
+        if chosen is None:
             unknown.append(f"{facts.topic}-{facts.partition}")
             continue
+        offset, basis = chosen
         positions.append(
             Position(
-                topic=topic,
+                topic=found.flow.remote_topic(facts.topic),
                 partition=facts.partition,
-                offset=offsets[topic, facts.partition],
+                offset=offset,
                 current=facts.target_committed,
-                basis="time",
+                basis=basis,
                 source_topic=facts.topic,
                 source_offset=facts.committed,
             )
         )
-    return _file(found, positions, now_ms=now_ms), tuple(unknown)
-
-
-def _file(found: FlowFailover, positions: list[Position], *, now_ms: int) -> OffsetsFile:
-    return OffsetsFile(
+    file = OffsetsFile(
         at=moment_ms_text(now_ms) or "",
         flow=found.flow.name,
-        group=found.groups[0].group,
+        group=group.group,
         source_cluster_id=found.source_cluster_id,
         target_cluster_id=found.target_cluster_id,
         positions=positions,
     )
+    return file, tuple(unknown)
 
 
 def write_offsets(path: Path, file: OffsetsFile) -> None:

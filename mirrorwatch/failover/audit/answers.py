@@ -75,8 +75,8 @@ class AuditAnswers:
         ]
         found.sort(key=lambda one: _rank(*one))
         shown = found[question["first"] : question["first"] + question["most"]]
-        groups = [chosen({"flow": one.flow.name, **group_document(one, group)}, question["fields"])
-                  for one, group in shown]  # fmt: skip
+        documents = ({"flow": one.flow.name, **group_document(one, group)} for one, group in shown)
+        groups = [chosen(one, question["fields"]) for one in documents]
         document = {
             "now": moment_text(self._clock.wall_s()),
             **page("groups", groups, offset=question["first"], count=len(found), address=question["address"]),

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fleet.mm2.filters import EVERYTHING, PatternList
+from fleet.mm2.filters import PatternList
+from lagmon.ingest.orders import lets_through
 from lagmon.mirrors.answers.orders import MirrorOrder, read_mirror, write_mirror
 from mirrorwatch.lag.orders import met_secrets, mirror_orders
 from runtime.kafka.properties.client_settings import ClientSettings
@@ -34,9 +35,7 @@ class AuditOrders:
 
     def wanted(self, group: str) -> bool:
         """Return whether a group is audited."""
-        if self.groups_exclude.matches(group):
-            return False
-        return self.groups.entries == (EVERYTHING,) or self.groups.matches(group)
+        return lets_through(self.groups, group) and not self.groups_exclude.matches(group)
 
 
 def write_orders(config: Configuration, *, log_level: str, log_format: str) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mirrorwatch.failover.cluster import Place
     from mirrorwatch.failover.facts import FlowFailover, Waiting
     from runtime.process.clock import WaitingClock
+
 DRIFT_S = 600.0  # between two comparisons of clusters
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from checksum.counts.document import produced_and_mirrored
-from fleet.dialect import moment_ms_text, page
+from fleet.dialect import flow_name, moment_ms_text, page
 from mirrorwatch.api.counts import LIST_COUNTS
 from mirrorwatch.api.operations import route
 from mirrorwatch.web.routes.main import json_answer
@@ -43,7 +43,7 @@ def counts_routes(counts: Counts, *, clock: Clock) -> list[web.RouteDef]:
 
     async def show(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         name, topic = request.match_info["flow"], asked["topic"]
-        flow = name if "->" in name else name.replace(":", "->", 1)
+        flow = flow_name(name)
         if not counts.knows(flow):
             raise ProblemError("unknown_flow", f"unknown flow '{name[:200]}'", path=request.path)
         until_ms = round(clock.wall_s() * 1000) if asked["until"] is None else asked["until"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
+from fleet.dialect import flow_name
 from mirrorwatch.api.failover import GET_FAILOVER, LIST_FAILOVER
 from mirrorwatch.api.operations import route
 from mirrorwatch.failover.audit.watch import OFF
-from mirrorwatch.web.routes.lag import passed_on
+from mirrorwatch.web.routes.lag import names_after, passed_on
 from runtime.http.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -24,17 +24,13 @@ def failover_routes(audit: FailoverAudit) -> list[web.RouteDef]:
 
     async def show_groups(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         _refuse_if_off(audit, request)
-        named = {"search": asked["search"], "flow": _flow(asked["flow"])}
+        named = {"search": asked["search"], "flow": flow_name(asked["flow"])}
         return await passed_on(audit, "groups", request, asked, **named)
 
     async def show_group(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         _refuse_if_off(audit, request)
-        flow, _, group = request.rel_url.raw_path.partition("/failover/")[2].partition("/")
-        try:
-            named = {"flow": _flow(unquote(flow)), "group": unquote(group, errors="surrogatepass")}
-        except UnicodeDecodeError:
-            sentence = "the group's name: invalid UTF-8; percent-encode its bytes"
-            raise ProblemError("invalid_path", sentence, path=request.path) from None
+        flow, group = names_after("/failover/", request)
+        named = {"flow": flow_name(flow), "group": group}
         return await passed_on(audit, "group", request, asked, **named)
 
     return [route(LIST_FAILOVER, show_groups), route(GET_FAILOVER, show_group)]
@@ -43,7 +39,3 @@ def failover_routes(audit: FailoverAudit) -> list[web.RouteDef]:
 def _refuse_if_off(audit: FailoverAudit, request: web.Request) -> None:
     if not audit.on:
         raise ProblemError("audit_off", f"{OFF[:1].upper()}{OFF[1:]}.", path=request.path)
-
-
-def _flow(name: str) -> str:
-    return name if "->" in name else name.replace(":", "->", 1)

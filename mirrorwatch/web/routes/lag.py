@@ -82,15 +82,19 @@ def group_called(request: web.Request, by_id: str) -> dict[str, object]:
     The name is the raw path: a slash in it is %2F. Names that a path cannot hold (32 KB, or `..`) are
     requested by `?id=`.
     """
-    cluster, _, group = request.rel_url.raw_path.partition("/groups/")[2].partition("/")
+    cluster, group = names_after("/groups/", request)
+    called = {"group_id": by_id} if not group and by_id else {"group": group}
+    return {"kafka_cluster": cluster, **called}
+
+
+def names_after(start: str, request: web.Request) -> tuple[str, str]:
+    """Return a name and the group's in the raw path, after `start`; raises ProblemError `invalid_path`."""
+    name, _, group = request.rel_url.raw_path.partition(start)[2].partition("/")
     try:
-        called = {"group": unquote(group, errors="surrogatepass")}
+        return unquote(name), unquote(group, errors="surrogatepass")
     except UnicodeDecodeError:
         sentence = "the group's name: invalid UTF-8; percent-encode its bytes"
         raise ProblemError("invalid_path", sentence, path=request.path) from None
-    if not group and by_id:
-        called = {"group_id": by_id}
-    return {"kafka_cluster": unquote(cluster), **called}
 
 
 def sentence_of(error: UnavailableError) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from fleet.dialect import flow_name
 from mirrorwatch.api.offsets import GET_OFFSETS
 from mirrorwatch.api.operations import route
 from mirrorwatch.web.pages.mirrors import mirror_names
@@ -53,6 +54,4 @@ def mirror_routes(
 
 
 def _name(request: web.Request) -> str:
-    """Return the requested flow: `A->B`, or `A:B` as on the command line."""
-    name = request.match_info["flow"]
-    return name if "->" in name else name.replace(":", "->", 1)
+    return flow_name(request.match_info["flow"])

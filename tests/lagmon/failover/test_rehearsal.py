@@ -90,3 +90,9 @@ def test_steps_are_reached_in_order_and_hold_now(story):
     assert not (Step.GROUPS_STOPPED in steps and last.running)
     assert not (Step.REPLICATED in steps and last.unreplicated != 0)
     assert [one.at_s for one in made.reached] == sorted(one.at_s for one in made.reached)
+
+
+def test_without_groups_nothing_is_read_again():
+    last = replace(LOOK, unreplicated=0, running=(), groups=())
+    made = rehearsed(last, replace(last, at_s=QUIET_S))
+    assert made.reached[-1].sentence == "the groups read 0 records again and miss none, after 10 s"
