@@ -8,6 +8,7 @@ lag/            the lag monitor in the service: its process, its settings, its a
 failover/       `mirrorwatch failover`
 trace/          `mirrorwatch trace`
 drift/          `mirrorwatch drift`
+migration/      `mirrorwatch migrate`
 history/        stored history: incidents, minutes, budgets; and reports
 audits/         checksum runs in the service
 checksums/      the checksum commands: plan, run, digest, compare

@@ -1,4 +1,4 @@
-"""Connectors in JSON: a worker's REST answer, and the files posted to it.
+"""Connectors in JSON: a worker's REST answers, and the files posted to it.
 
 Known forms: `{name, config}` (also with more fields), a bare configuration, a list of either,
 and the answer to GET /connectors?expand=info&expand=status. Recorded from Kafka 4.3.0 in
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.connect.kinds import Connector, Task
 from fleet.errors import MalformedError
+from fleet.wire.connect import decode_source_offset, encode_source_offset
+from fleet.wire.records import SourceOffset, SourceOffsetKey, Tombstone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _LONGEST_NAME = 500
 
@@ -38,6 +40,32 @@ def written(document: Any) -> tuple[Connector, ...]:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise MalformedError(f"has two connectors called {twice[0]}; give each its own name")
     return tuple(found)
+
+
+def answered_offsets(document: Any, connector: str) -> list[SourceOffset]:
+    """Return the source offsets in an answer to GET /connectors/{name}/offsets; raises MalformedError."""
+    listed = document.get("offsets") if isinstance(document, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        raise MalformedError("not the offsets of a connector")
+    found = (
+        decode_source_offset(*(json.dumps(part).encode() for part in _entry(each, connector)))
+        for each in listed
+    )
+    return [one for one in found if isinstance(one, SourceOffset)]
+
+
+def posted_offsets(records: Iterable[SourceOffset | Tombstone[SourceOffsetKey]]) -> dict[str, Any]:
+    """Return the document for PATCH /connectors/{name}/offsets (KIP-875); a tombstone removes an offset."""
+    offsets = []
+    for record in records:
+        key, value = encode_source_offset(record)
+        offset = None if value is None else json.loads(value)
+        offsets.append({"partition": json.loads(key)[1], "offset": offset})
+    return {"offsets": offsets}
+
+
+def _entry(each: dict[str, Any], connector: str) -> tuple[Any, Any]:
+    return [connector, each.get("partition")], each.get("offset")
 
 
 def _is_expanded(document: Any) -> bool:

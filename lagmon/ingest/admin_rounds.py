@@ -19,6 +19,7 @@ from runtime.kafka.group_offsets import (
     Failed,
     GroupsListed,
     GroupsOfAnyKind,
+    MembersCounted,
     MembersTold,
     OffsetsTold,
     RightTold,
@@ -177,6 +178,8 @@ class AdminRounds:
                         self._intake.take_members(told.group, told.members)
             case GroupsOfAnyKind():
                 self.others = told.others
+            case MembersCounted():
+                pass  # never requested here
             case Failed():
                 self._heed_failure(told)
             case _:

@@ -222,6 +222,34 @@ def drift_permissions(config: Configuration) -> tuple[Permission, ...]:
     return tuple(found)
 
 
+def trace_permissions(config: Configuration) -> tuple[Permission, ...]:
+    """Return the permissions of `trace`, by cluster: Read on all topics includes those of the mirror."""
+    used = frozenset[str]().union(*(order.clusters for order in mirror_orders(config)))
+    return tuple(
+        Permission(alias, EVERY, ("Read",), "records, offsets and the topics of the mirror")
+        for alias in config.clients
+        if alias in used
+    )
+
+
+def migrate_permissions(config: Configuration) -> tuple[Permission, ...]:
+    """Return the permissions of `migrate`, by cluster."""
+    return tuple(
+        permission
+        for topics in trace_permissions(config)
+        for permission in (
+            topics,
+            Permission(topics.cluster, EVERY, ("Describe",), "groups of the mirror", "group"),
+        )
+    )
+
+
+def optional_record_permissions(config: Configuration) -> tuple[Permission, ...]:
+    """Return the permissions that `trace` and `migrate` can do without."""
+    purpose = "which topics are compacted"
+    return tuple(Permission(alias, EVERY, ("DescribeConfigs",), purpose) for alias in config.touched)
+
+
 def _offset_syncs(config: Configuration) -> Iterator[Permission]:
     kinds = {name: source.lag_from for name, source in config.lag_sources.items()}
     for sync in sync_orders(config.topology.flows, kinds):

@@ -18,11 +18,14 @@ from mirrorwatch.check.permissions import (
     failover_permissions,
     joined,
     lag_permissions,
+    migrate_permissions,
     optional_failover_permissions,
     optional_lag_permissions,
     optional_permissions,
+    optional_record_permissions,
     optional_task_permissions,
     permissions,
+    trace_permissions,
 )
 
 if TYPE_CHECKING:
@@ -32,18 +35,22 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
 
 SERVICE, CHECKSUM, FAILOVER, DRIFT = "service", "checksum", "failover", "drift"
-PARTS = (SERVICE, CHECKSUM, FAILOVER, DRIFT)
+TRACE, MIGRATE = "trace", "migrate"
+PARTS = (SERVICE, CHECKSUM, FAILOVER, DRIFT, TRACE, MIGRATE)
 PASSWORDS = "the topic also holds passwords of the mirror"
 
 
 def needed_permissions(config: Configuration, part: str) -> tuple[Permission, ...]:
     """Return the permissions that a part of Mirrorwatch needs, by cluster."""
-    if part == CHECKSUM:
-        return checksum_permissions(config)
-    if part == FAILOVER:
-        return failover_permissions(config)
-    if part == DRIFT:
-        return drift_permissions(config)
+    commands = {
+        CHECKSUM: checksum_permissions,
+        FAILOVER: failover_permissions,
+        DRIFT: drift_permissions,
+        TRACE: trace_permissions,
+        MIGRATE: migrate_permissions,
+    }
+    if part in commands:
+        return commands[part](config)
     audit = failover_permissions(config) if config.audits_failover else ()
     of_offsets = joined((*lag_permissions(config), *audit))
     found = (*permissions(config.touched, config.canary_flows, config.canary), *of_offsets)
@@ -57,6 +64,8 @@ def all_optional_permissions(config: Configuration, part: str) -> tuple[tuple[Pe
         return ()
     if part == FAILOVER:
         return tuple((permission, "") for permission in optional_failover_permissions(config))
+    if part in (TRACE, MIGRATE):
+        return tuple((permission, "") for permission in optional_record_permissions(config))
     found = [(permission, "") for permission in optional_lag_permissions(config)]
     if not config.lag.on:
         found += [

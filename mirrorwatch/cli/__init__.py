@@ -9,6 +9,7 @@ drill          `mirrorwatch drill`
 drift          `mirrorwatch drift`
 exclude        `mirrorwatch exclude`
 failover       `mirrorwatch failover`
+migrate        `mirrorwatch migrate export|plan|verify`
 objectives     `mirrorwatch objectives`
 render         `mirrorwatch render`
 offsets        `mirrorwatch offsets translate|export|reset|apply`

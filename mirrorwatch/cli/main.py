@@ -24,6 +24,7 @@ from mirrorwatch.cli.drift import drift
 from mirrorwatch.cli.drill import drill
 from mirrorwatch.cli.exclude import exclude
 from mirrorwatch.cli.failover import failover
+from mirrorwatch.cli.migrate import migrate
 from mirrorwatch.cli.objectives import objectives
 from mirrorwatch.cli.offsets import offsets
 from mirrorwatch.cli.render import render
@@ -92,7 +93,7 @@ def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
 @click.option(
     "--for",
     "part",
-    type=click.Choice(["all", "service", "checksum", "failover", "drift"]),
+    type=click.Choice(["all", "service", "checksum", "failover", "drift", "trace", "migrate"]),
     default="all",
     show_default=True,
     help="With --acls: the part of Mirrorwatch that gets the permissions.",
@@ -325,6 +326,7 @@ cli.add_command(render)
 cli.add_command(report)
 cli.add_command(failover)
 cli.add_command(offsets)
+cli.add_command(migrate)
 cli.add_command(trace)
 
 

@@ -12,7 +12,14 @@ from lagmon.ingest.admin_fallback import hidden_sentence
 from runtime.kafka.admin import ClusterAdmin
 from runtime.kafka.bulk import SOON_MS, Bulk, batches_to_end
 from runtime.kafka.group_asker import DirectAsker, GroupAsker
-from runtime.kafka.group_offsets import Failed, GroupsListed, OffsetsTold, RightTold, commit_offsets
+from runtime.kafka.group_offsets import (
+    Failed,
+    GroupsListed,
+    MembersCounted,
+    OffsetsTold,
+    RightTold,
+    commit_offsets,
+)
 from runtime.kafka.positions import Positions, Which
 from runtime.process.loop import run_to_end
 
@@ -86,6 +93,10 @@ class ClusterReader:
         """Return the number of partitions of each topic."""
         return {name: len(listed.leaders) for name, listed in self._positions.topics().items()}
 
+    def topic_ids(self, topics: Sequence[str]) -> dict[str, str]:
+        """Return the ids of those of these topics that exist and have one; read the topics before."""
+        return self._positions.ids(topics)
+
     def offsets(self, places: Sequence[Place], which: Which) -> dict[Place, int]:
         """Return a log offset of each of these partitions whose leader answers."""
         if not places:
@@ -105,6 +116,12 @@ class ClusterReader:
             if not right.granted:
                 raise RefusedError(hidden_sentence(self.alias))
         return listed.states
+
+    def members(self, group: str) -> int:
+        """Return the number of members of a group of any kind, such as that of Connect workers."""
+        self._groups.count_members(group)
+        (found,) = self._answers(MembersCounted, 1)
+        return found.members
 
     def committed(self, groups: Sequence[str]) -> dict[str, dict[Place, int]]:
         """Return the committed offsets of each of these groups."""

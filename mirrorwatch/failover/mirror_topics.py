@@ -30,7 +30,8 @@ class MirrorTopics:
 
     `checkpoints` are by group and target partition, `pairs` (in the mirror's order) and `replicated` by
     source partition. `replicated` is the first source offset that is not replicated yet, as the mirror last
-    committed it. Malformed records are left out.
+    committed it; `committed` is the part of it that is from the worker's topic. Malformed records are left
+    out.
     """
 
     def __init__(self, order: MirrorOrder, *, kept: Mapping[Place, Sequence[SyncPair]] | None = None) -> None:
@@ -39,7 +40,7 @@ class MirrorTopics:
         self.checkpoints: dict[tuple[str, Place], Checkpoint] = {}
         self.pairs = {place: list(pairs) for place, pairs in (kept or {}).items()}
         self.replicated: dict[Place, int] = {}
-        self._committed: dict[Place, int] = {}  # the part of it that is from the worker's topic
+        self.committed: dict[Place, int] = {}
         flow = order.flow
         self._checkpoints = Followed(flow.checkpoints_topic)
         self._syncs = Followed(flow.offset_syncs_topic)
@@ -82,7 +83,7 @@ class MirrorTopics:
             listed = topics[alias] if alias in topics else readers[alias].topics()
             for records in _news(readers[alias], self._offsets, listed):
                 self._take_offsets(records)
-        self.replicated = dict(self._committed)
+        self.replicated = dict(self.committed)
         for place, pairs in self.pairs.items():
             self.replicated[place] = max(self.replicated.get(place, 0), pairs[-1].upstream + 1)
 
@@ -107,9 +108,9 @@ class MirrorTopics:
             if (one.key.cluster, one.key.connector) != (flow.named_source, flow.connector):
                 continue
             if isinstance(one, Tombstone):
-                self._committed.pop(place, None)
+                self.committed.pop(place, None)
             else:
-                self._committed[place] = one.offset + 1
+                self.committed[place] = one.offset + 1
 
 
 def _news(

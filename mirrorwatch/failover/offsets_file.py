@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from fleet.dialect import moment_ms_text
-from fleet.errors import ConfigurationError, Problem
 from lagmon.failover.translation import Basis, translate_offset
-from runtime.config.problems import problems_of
-from runtime.files.whole_files import written_whole
+from runtime.config.documents import read_document, write_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -116,35 +113,9 @@ def _file(
 
 def write_offsets(path: Path, file: OffsetsFile) -> None:
     """Write the file whole or not at all; raises ConfigurationError if that fails or something is there."""
-    if path.exists():
-        raise _refused(path, "exists already; choose another name, or remove it")
-    try:
-        with written_whole(path) as out:
-            out.write(json.dumps(file.model_dump(mode="json"), indent=1) + "\n")
-    except OSError as error:
-        raise _refused(path, f"cannot be written ({_reason(error)}); choose another folder") from error
+    write_document(path, file)
 
 
 def read_offsets(path: Path) -> OffsetsFile:
     """Read a file; raises ConfigurationError with every problem."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise _refused(path, "larger than 20 MB; it is not a file of `offsets export`")
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise _refused(path, f"cannot be read ({_reason(error)}); check its name") from error
-    except (ValueError, RecursionError) as error:
-        raise _refused(path, "not JSON; it is not a file of `offsets export`") from error
-    try:
-        return OffsetsFile.model_validate(content)
-    except ValidationError as error:
-        found = problems_of(error, file=str(path), prefix="", line_of=lambda _: None, model=OffsetsFile)
-        raise ConfigurationError(found) from error
-
-
-def _refused(path: Path, sentence: str) -> ConfigurationError:
-    return ConfigurationError([Problem(str(path), "", sentence)])
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or "").lower()
+    return read_document(path, OffsetsFile, command="offsets export", most_bytes=MOST_BYTES)

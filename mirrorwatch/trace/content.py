@@ -72,9 +72,14 @@ def shares(source: PickedRecord, target: PickedRecord) -> frozenset[Part]:
 
 
 def short_hash(record: PickedRecord) -> str:
-    """Return the start of a SHA-256 of key, value and headers, hexadecimal; null is not as empty."""
+    """Return the start of the hash of a record, hexadecimal."""
+    return content_hash(record).hex()[:_HASH_CHARACTERS]
+
+
+def content_hash(record: PickedRecord) -> bytes:
+    """Return the SHA-256 of key, value and headers; null is not as empty."""
     digest = hashlib.sha256()
     for name, value in (("key", record.key), ("value", record.value), *record.headers):
         for each in (name.encode(errors="surrogateescape"), value):
             digest.update(_NULL if each is None else len(each).to_bytes(4, "big") + each)
-    return digest.hexdigest()[:_HASH_CHARACTERS]
+    return digest.digest()

@@ -7,4 +7,5 @@ sections       sections `http` and `store`
 web            the file of `http.web_config_file`
 problems       turns pydantic's errors into sentences
 yaml_output    YAML writer
+documents      JSON files that one command writes and another reads
 """

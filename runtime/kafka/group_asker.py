@@ -26,6 +26,7 @@ from runtime.kafka.group_offsets import (
     GroupOffsets,
     GroupsListed,
     GroupsOfAnyKind,
+    MembersCounted,
     MembersTold,
     OffsetsTold,
     RightTold,
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from runtime.kafka.group_offsets import Told
 
 _KINDS = {
-    one.__name__: one for one in (GroupsListed, GroupsOfAnyKind, OffsetsTold, MembersTold, Failed, RightTold)
+    one.__name__: one
+    for one in (GroupsListed, GroupsOfAnyKind, OffsetsTold, MembersTold, MembersCounted, Failed, RightTold)
 }
 _HEAR_S = 1.0
 _END_S = 5.0
@@ -106,6 +108,10 @@ class GroupAsker:
         """Request the members of these groups."""
         self._tell({"ask": "describe", "groups": list(groups)})
 
+    def count_members(self, group: str) -> None:
+        """Request the number of members of a group of any kind."""
+        self._tell({"ask": "members", "group": group})
+
     def take(self, *, wait_s: float = 0.0) -> list[Told]:
         """Return new answers, after at most `wait_s`; raises UnavailableError if the process has ended."""
         found = _taken(self._answers, wait_s)
@@ -170,6 +176,10 @@ class DirectAsker:
         """Request the committed offsets of these groups."""
         for group in groups:
             self._client.ask(group)
+
+    def count_members(self, group: str) -> None:
+        """Request the number of members of a group of any kind."""
+        self._client.count_members(group)
 
     def take(self, *, wait_s: float = 0.0) -> list[Told]:
         """Return new answers, after at most `wait_s`."""
@@ -256,6 +266,8 @@ def _put(asking: GroupOffsets, question: dict[str, Any]) -> None:
                 asking.ask(group)
         case "describe":
             asking.describe(question["groups"])
+        case "members":
+            asking.count_members(question["group"])
 
 
 def _hear(asking: GroupOffsets, ending: threading.Event) -> None:

@@ -75,6 +75,14 @@ class MembersTold:
 
 
 @dataclass(frozen=True, slots=True)
+class MembersCounted:
+    """The number of members of a group of any kind, 0 if there is no such group."""
+
+    group: str
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A request without an answer: `about` is its kind, `group` its group or ""."""
 
@@ -91,7 +99,7 @@ class RightTold:
     granted: bool
 
 
-Told = GroupsListed | GroupsOfAnyKind | OffsetsTold | MembersTold | Failed | RightTold
+Told = GroupsListed | GroupsOfAnyKind | OffsetsTold | MembersTold | MembersCounted | Failed | RightTold
 
 
 class GroupOffsets:
@@ -145,6 +153,13 @@ class GroupOffsets:
         for group, future in futures.items():
             future.add_done_callback(partial(self._heed_members, group))
 
+    def count_members(self, group: str) -> None:
+        """Request the number of members of a group of any kind, such as that of Connect workers."""
+        if not _speakable(group):
+            self._sink(self._not_asked("members", group))
+            return
+        self._waiting.submit(self._count_members, group)
+
     def hear(self) -> None:
         """Take in what the connections have said; call it now and then."""
         self._client.poll(0)
@@ -167,8 +182,7 @@ class GroupOffsets:
     def _count_others(self) -> None:
         doing = "counting groups of other kinds"
         try:
-            # The old call, by the class that it is deprecated in: it alone shows groups of every kind.
-            every = super(AdminClient, cast("AdminClient", self._client)).list_groups(timeout=self._timeout_s)
+            every = self._groups_of_any_kind()
             asked = self._client.list_consumer_groups(request_timeout=self._timeout_s)
             consumers = asked.result(self._timeout_s)
         except KafkaException as error:
@@ -183,6 +197,27 @@ class GroupOffsets:
             return
         known = {one.group_id for one in consumers.valid}
         self._sink(GroupsOfAnyKind(sum(one.id not in known for one in every)))
+
+    def _count_members(self, group: str) -> None:
+        try:
+            found = self._groups_of_any_kind(group)
+        except KafkaException as error:
+            self._sink(self._failed("members", group, error.args[0], f"counting the members of {group}"))
+            return
+        refused = next((one.error for one in found if one.error is not None), None)
+        if refused is not None:
+            self._sink(self._failed("members", group, refused, f"counting the members of {group}"))
+            return
+        self._sink(MembersCounted(group, sum(len(one.members) for one in found)))
+
+    def _groups_of_any_kind(self, *group: str) -> list[Any]:
+        """Return all groups, or one; by the old call, which alone shows groups of every kind.
+
+        It is deprecated in a class of its own.
+        """
+        client: Any = super(AdminClient, cast("AdminClient", self._client))
+        found: list[Any] = client.list_groups(*group, timeout=self._timeout_s)
+        return found
 
     def _ask_right(self) -> None:
         """Who may describe the cluster is shown every group. Of others a group's offsets are asked for.

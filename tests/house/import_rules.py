@@ -41,6 +41,8 @@ CONFIG = (
     "mirrorwatch/failover/offsets_file.py",  # a file that comes back from its user
     "mirrorwatch/configuration/sections.py",
     "mirrorwatch/configuration/validation.py",
+    "mirrorwatch/migration/positions.py",  # likewise
+    "runtime/config/documents.py",
     "runtime/config/problems.py",
     "runtime/config/sections.py",
     "runtime/config/values.py",

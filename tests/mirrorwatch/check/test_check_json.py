@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fleet.errors import UnavailableError
+from mirrorwatch.check.permissions_text import PARTS
 from tests.mirrorwatch.check.test_check import MM2, YAML, Cluster, explain
 from tests.mirrorwatch.cli.test_main import mirrorwatch
 
@@ -62,7 +63,7 @@ async def test_it_holds_what_the_text_shows(document):
         {"why": r"topics.exclude has '.*\.replica'", "topics": ["my.replica"]}
     ]
     assert found["canary"]["sources"][0]["records_per_second"] == 4
-    assert {one["part"] for one in found["permissions"]} == {"service", "checksum", "failover", "drift"}
+    assert {one["part"] for one in found["permissions"]} == set(PARTS)
     commands = [one["command"] for one in found["permissions"]]
     assert all(command.startswith("kafka-acls.sh --bootstrap-server ") for command in commands)
     assert "s3cret-of-b" not in json.dumps(found)

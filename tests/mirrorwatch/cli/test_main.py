@@ -49,7 +49,7 @@ def config(tmp_path):
         (
             ("xyzzy",),
             2,
-            "unknown command 'xyzzy'; the commands are annotate, check, checksum, drift, drill, exclude, failover, help, objectives, offsets, render, report, run, status, trace, version",
+            "unknown command 'xyzzy'; the commands are annotate, check, checksum, drift, drill, exclude, failover, help, migrate, objectives, offsets, render, report, run, status, trace, version",
         ),
         (
             ("mm2.properties",),

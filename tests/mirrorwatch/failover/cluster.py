@@ -31,6 +31,8 @@ class FakeCluster:
     away: bool = False
     cluster_id: str = ""
     silent: frozenset[tuple[str, int]] = frozenset()  # partitions whose leader does not answer
+    ids: dict[str, str] = field(default_factory=dict)
+    workers: dict[str, int] = field(default_factory=dict)  # members by group, of any kind
 
     def topics(self):
         if self.away:
@@ -39,6 +41,12 @@ class FakeCluster:
 
     def groups(self):
         return dict(self.states)
+
+    def topic_ids(self, topics):
+        return {topic: self.ids.get(topic, f"{self.alias}-{topic}") for topic in topics}
+
+    def members(self, group):
+        return self.workers.get(group, 0)
 
     def committed(self, groups):
         assert {*groups} <= {*self.states}

@@ -27,6 +27,7 @@ def main() -> None:
             "group.id": group,
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
+            "session.timeout.ms": 6000,
         }
     )
     producer = Producer({"bootstrap.servers": target, "enable.idempotence": True, "linger.ms": 5})

@@ -1,0 +1,148 @@
+"""The command `migrate plan`: checks before a new mirror starts, and the steps to it. Blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import ConfigurationError, Problem
+from fleet.quantity import count_text
+from lagmon.mirrors.answers.orders import CONNECT_OFFSETS
+from mirrorwatch.check.sheet import Sheet
+from mirrorwatch.cli.surroundings import make_console
+from mirrorwatch.failover.asking import orders_named
+from mirrorwatch.migration.checks import OLD_MIRROR, TOPICS, PlanFacts, Status, checks_of
+from mirrorwatch.migration.mirror import read_mirror
+from mirrorwatch.migration.positions import read_positions
+from mirrorwatch.migration.seeds import record_lines, rest_document, seeds_of
+from mirrorwatch.migration.steps import RECORDS_FILE, REST_FILE, Steps
+from mirrorwatch.trace.clusters import Clusters
+from runtime.config.documents import make_folder, write_text
+from runtime.process.clock import SystemClock
+from runtime.process.logs import Redactor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lagmon.mirrors.answers.orders import MirrorOrder
+    from mirrorwatch.configuration.configuration import Configuration
+    from mirrorwatch.migration.checks import Check
+    from mirrorwatch.migration.mirror import MirrorState
+    from mirrorwatch.migration.positions import MirrorPositions
+
+
+def plan_migration(config: Configuration, *, path: Path, flow: str | None, out: Path | None) -> int:
+    """Print the checks and the next steps, write the offsets into `out`; return the exit status."""
+    file = read_positions(path)
+    order = new_order(config, file, flow)
+    clock = SystemClock()
+    with Clusters(config.clients, clock) as clusters:
+        mirror = read_mirror(config, order, clusters, now_ms=round(clock.wall_s() * 1000))
+        refuse_other_clusters(file, order, clusters, path=path)
+        facts = _facts(file, mirror, clusters)
+    checks = checks_of(facts)
+    sheet = Sheet(make_console(), Redactor(config.secrets))
+    sheet.heading(f"{order.name}: {_summary(checks)}")
+    sheet.table(
+        ("check", "status", "found"),
+        [(one.subject, one.status, one.sentence) for one in checks],
+        whole="check",
+    )
+    seeds = [] if _is_stale(checks) else seeds_of(file, order.flow, facts.held or {})
+    if out is not None and seeds:
+        make_folder(out)
+        write_text(out / REST_FILE, rest_document(seeds))
+        write_text(out / RECORDS_FILE, record_lines(seeds))
+    sheet.heading("Steps")
+    steps = Steps(config, mirror, len(seeds), path, out, stale=_is_stale(checks))
+    for number, (sentence, *commands) in enumerate(steps.left(), start=1):
+        sheet.say(f"{number}. {sentence}", hang=5)
+        for command in commands:
+            sheet.verbatim(command, indent=5)
+    return _status(checks)
+
+
+def new_order(config: Configuration, file: MirrorPositions, flow: str | None) -> MirrorOrder:
+    """Return the flow of the new mirror, by default the one of the file's name.
+
+    Raises ConfigurationError if it is unknown, or does not continue at offsets that can be written.
+    """
+    (order,) = orders_named(config, flow or file.flow)
+    if order.lag_from != CONNECT_OFFSETS:
+        sentence = (
+            "the new mirror must be MirrorMaker 2, whose offsets can be written (lag_from: connect-offsets)"
+        )
+        raise ConfigurationError([Problem(str(config.path), f"flows.{order.name}", sentence)])
+    return order
+
+
+def refuse_other_clusters(
+    file: MirrorPositions, order: MirrorOrder, clusters: Clusters, *, path: Path
+) -> None:
+    """Raise ConfigurationError if the file is of other clusters."""
+    problems = []
+    for key, expected, alias in (
+        ("source_cluster_id", file.source_cluster_id, order.flow.source),
+        ("target_cluster_id", file.target_cluster_id, order.flow.target),
+    ):
+        found = clusters[alias].reader.cluster_id
+        if found != expected:
+            sentence = f"the file is of cluster {expected}, and {alias} is {found}; check the configuration"
+            problems.append(Problem(str(path), key, sentence))
+    if problems:
+        raise ConfigurationError(problems)
+
+
+def _facts(file: MirrorPositions, mirror: MirrorState, clusters: Clusters) -> PlanFacts:
+    flow = mirror.topics.order.flow
+    source, target = clusters[flow.source], clusters[flow.target]
+    here = [place for place in file.places if place[1] < source.topics.get(place[0], 0)]
+    there = [
+        (one.target_topic, each.partition)
+        for one in file.topics
+        for each in one.partitions
+        if each.partition < target.topics.get(one.target_topic, 0)
+    ]
+    starts, ends = source.logs(here)
+    members = None
+    if file.worker_group and file.worker_cluster and file.worker_cluster in clusters:
+        members = clusters[file.worker_cluster].reader.members(file.worker_group)
+    return PlanFacts(
+        file=file,
+        flow=flow,
+        source_topics=source.topics,
+        source_ids=source.reader.topic_ids([one.topic for one in file.topics if one.topic in source.topics]),
+        starts=starts,
+        ends=ends,
+        target_ids=target.reader.topic_ids(
+            [one.target_topic for one in file.topics if one.target_topic in target.topics]
+        ),
+        target_ends=target.logs(there)[1],
+        old_members=members,
+        held=mirror.committed,
+        runs=mirror.runs,
+        evidence=mirror.evidence,
+        held_problem=mirror.problem,
+    )
+
+
+def _is_stale(checks: list[Check]) -> bool:
+    """Return whether the positions must be exported again, or others be chosen, before anything else."""
+    return any(one.status is Status.WRONG for one in checks if one.subject in (OLD_MIRROR, TOPICS))
+
+
+def _summary(checks: list[Check]) -> str:
+    count = {status: sum(one.status is status for one in checks) for status in Status}
+    if count[Status.WRONG]:
+        return f"{count_text(count[Status.WRONG], 'check')} failed"
+    if count[Status.OPEN]:
+        return "not ready yet"
+    if count[Status.UNKNOWN]:
+        return "ready, as far as it is visible"
+    return "ready to start the new mirror"
+
+
+def _status(checks: list[Check]) -> int:
+    found = {one.status for one in checks}
+    if found & {Status.WRONG, Status.OPEN}:
+        return 1
+    return 3 if Status.UNKNOWN in found else 0
