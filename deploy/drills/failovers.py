@@ -151,6 +151,12 @@ def predicted(config: Path, group: str, *options: str) -> dict[str, Any]:
     return found
 
 
+def _apply(config: Path, group: str, file: Path) -> None:
+    which = ("--flow", "A->B", "--group", group)
+    mirrorwatch("offsets", "export", config, *which, "--out", file, status=0)
+    mirrorwatch("offsets", "apply", config, file, "--execute", status=0)
+
+
 def failed_over(pair: Pair, group: str, topic: str, *, protocol: str) -> dict[str, int]:
     """Start the group on the target and return what it reads again, skips, and what is lost to it."""
     source, target = pair.a.client_properties(), pair.b.client_properties()
@@ -210,43 +216,101 @@ def _reached(read: Sequence[tuple[int, int, bytes]], partition: int, end: int) -
     return end == 0 or any(one == partition and offset == end - 1 for one, offset, _ in reversed(read))
 
 
-# --- what happens to the mirror
+# --- what happens before the failover
 
 
-def _keep_up(running: MirrorMaker) -> None:
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The mirror of one topic, and a group that reads it on the source."""
+
+    pair: Pair
+    mirror: MirrorMaker
+    folder: Path
+    topic: str
+    group: str
+    reader: Reader
+    protocol: str
+
+    @property
+    def target(self) -> Client:
+        """Return the client properties of the target."""
+        return self.pair.b.client_properties()
+
+
+def _keep_up(scene: Scene) -> None:
     time.sleep(3)
-    if not running.running:
+    if not scene.mirror.running:
         raise AssertionError("the mirror has ended")
 
 
-def _freeze(running: MirrorMaker) -> None:
-    running.freeze()
+def _freeze(scene: Scene) -> None:
+    scene.mirror.freeze()
     time.sleep(6)
 
 
-def _lag(running: MirrorMaker) -> None:
-    running.freeze()
+def _lag(scene: Scene) -> None:
+    scene.mirror.freeze()
     time.sleep(4)
-    running.thaw()
+    scene.mirror.thaw()
     time.sleep(0.3)
-    running.freeze()
+    scene.mirror.freeze()
 
 
-def _restart(running: MirrorMaker) -> None:
+def _restart(scene: Scene) -> None:
     time.sleep(2)
-    running.kill()
-    running.start()
-    running.wait_ready()
+    scene.mirror.kill()
+    scene.mirror.start()
+    scene.mirror.wait_ready()
     time.sleep(4)
 
 
-SITUATIONS: dict[str, tuple[str, Callable[[MirrorMaker], None]]] = {
-    "healthy": ("The mirror keeps up.", _keep_up),
-    "lagging": ("The mirror is 4 s behind.", _lag),
-    "frozen": ("The mirror hangs for 6 s (SIGSTOP).", _freeze),
-    "restarted": ("The mirror is killed (SIGKILL) and started again.", _restart),
-    "recreated": ("The source topic was deleted and created again before.", _keep_up),
+def _rewind(scene: Scene) -> None:
+    """Set the group back on the source, as an operator does who wants records processed again."""
+    time.sleep(3)
+    scene.reader.end()
+    source = scene.pair.a.client_properties()
+    before = committed(source, scene.group, scene.topic)
+    consumer = Consumer({**source, "group.id": scene.group})
+    places = [TopicPartition(scene.topic, number, offset // 2) for number, offset in before.items()]
+    consumer.commit(offsets=places, asynchronous=False)
+    consumer.close()
+    time.sleep(4)
+
+
+def _read_there(scene: Scene) -> None:
+    """Have a second member read on the target for a while, after a failover that was not finished."""
+    with Reader(scene.target, scene.group, f"A.{scene.topic}", protocol=scene.protocol) as there:
+        wait_until(lambda: len(there.read) > _READ_BEFORE, deadline_s=60, what="records of the target")
+        found = predicted(configured(scene.folder, scene.mirror), scene.group)
+        if not found["running_on_target"]:
+            raise AssertionError(f"the members on the target are not seen: {found}")
+
+
+def _recreate_target(scene: Scene) -> None:
+    time.sleep(3)
+    topics.delete_topic(scene.target, f"A.{scene.topic}")
+    wait_until(
+        lambda: f"A.{scene.topic}" in topics.admin_client(scene.target).list_topics(timeout=10).topics,
+        deadline_s=60,
+        what="the target topic again",
+    )
+    time.sleep(6)
+
+
+_SYNCS_ON_TARGET = {"A->B.offset-syncs.topic.location": "target"}
+SITUATIONS: dict[str, tuple[str, Callable[[Scene], None], dict[str, str]]] = {
+    "healthy": ("The mirror keeps up.", _keep_up, SYNCED),
+    "lagging": ("The mirror is 4 s behind.", _lag, SYNCED),
+    "frozen": ("The mirror hangs for 6 s (SIGSTOP).", _freeze, SYNCED),
+    "restarted": ("The mirror is killed (SIGKILL) and started again.", _restart, SYNCED),
+    "recreated": ("The source topic was deleted and created again before.", _keep_up, SYNCED),
+    "target": ("The target topic was deleted, and the mirror created it again.", _recreate_target, SYNCED),
+    "rewound": ("The group was set back on the source.", _rewind, SYNCED),
+    "both": ("The group ran on both clusters.", _read_there, SYNCED),
+    "unsynced": ("Group offsets are not synced; `offsets apply` commits them.", _keep_up, {}),
+    "syncs": ("The offset syncs are on the target.", _keep_up, SYNCED | _SYNCS_ON_TARGET),
 }
+APPLIED = frozenset({"unsynced"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,15 +340,18 @@ def run(
         time.sleep(5)  # the mirror resets its position while the new log is shorter
     with traffic(source, topic), Reader(source, group, topic, protocol=protocol) as reader:
         wait_until(lambda: len(reader.read) > _READ_BEFORE, deadline_s=60, what="records of the source")
-        wait_until(
-            lambda: len(committed(target, group, f"A.{topic}")) == PARTITIONS,
-            deadline_s=90,
-            what="synced offsets",
-        )
-        SITUATIONS[situation][1](mirror)
+        if situation not in APPLIED:
+            wait_until(
+                lambda: len(committed(target, group, f"A.{topic}")) == PARTITIONS,
+                deadline_s=90,
+                what="synced offsets",
+            )
+        SITUATIONS[situation][1](Scene(pair, mirror, folder, topic, group, reader, protocol))
         reader.end()
         time.sleep(1)  # records that the group never reads on the source
     mirror.kill()
+    if situation in APPLIED:
+        _apply(configured(folder, mirror), group, folder / "offsets.json")
     found = predicted(configured(folder, mirror), group)
     proof = predicted(configured(folder, mirror), group, "--prove")
     truth = failed_over(pair, group, topic, protocol=protocol)
@@ -322,7 +389,7 @@ def _run_alone(pair: Pair, folder: Path, label: str) -> Run:
     situation, protocol, _ = label.split("-")
     topic, group = f"orders-{label}", f"billing-{label}"
     topics.create_topic(pair.a.client_properties(), topic, partitions=PARTITIONS)
-    settings = {"A->B.topics": topic, **SYNCED}
+    settings = {"A->B.topics": topic, **SITUATIONS[situation][2]}
     mirror = MirrorMaker((pair.a, pair.b), folder / label, settings=settings)
     mirror.start()
     try:
@@ -348,8 +415,9 @@ def page(done: Sequence[Run]) -> str:
     return f"""# Failovers
 
 {len(done)} real failovers of consumer groups between two Kafka {kafka_version()} brokers, with traffic
-of 300 records/s and a dedicated MirrorMaker 2 with `sync.group.offsets.enabled`. Each row compares
-what [`mirrorwatch failover`](../how-to/failover.md) predicted with what the group then read on the target.
+of 300 records/s and a dedicated MirrorMaker 2, with `sync.group.offsets.enabled` if not said otherwise.
+Each row compares what [`mirrorwatch failover`](../how-to/failover.md) predicted with what the group then
+read on the target.
 Made by `python -m deploy.drills.failovers --write docs/reference/failovers.md` on {on}.
 
 - {len(done) - wrong} of {len(done)} are within what was predicted. {exact} of {in_all} counts were exact.

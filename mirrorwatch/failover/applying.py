@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def changes_of(file: OffsetsFile, target: ClusterReader, *, path: str) -> list[Position]:
-    """Return the positions whose offset is not committed yet.
+    """Return the positions whose offset is not committed yet, all or those that an earlier run has left.
 
     Raises ConfigurationError with everything that speaks against committing them.
     """
@@ -36,11 +36,13 @@ def changes_of(file: OffsetsFile, target: ClusterReader, *, path: str) -> list[P
         against = f"does not exist on {alias}; remove it from the file"
         if place in there:
             against = _out_of_range(one.offset, starts.get(place), ends.get(place), alias)
-        sentences = against, _moved(one.current, committed.get(place))
+        sentences = against, _moved(one, committed.get(place))
         found += [("positions", f"{one.topic}-{one.partition}: {each}") for each in sentences if each]
     if found:
         raise ConfigurationError([Problem(path, key, sentence) for key, sentence in found])
-    return [one for one in file.positions if one.offset != one.current]
+    return [
+        one for place, one in zip(places, file.positions, strict=True) if one.offset != committed.get(place)
+    ]
 
 
 def _out_of_range(offset: int, start: int | None, end: int | None, alias: str) -> str:
@@ -49,10 +51,11 @@ def _out_of_range(offset: int, start: int | None, end: int | None, alias: str) -
     return "" if start <= offset <= end else f"{offset} is not within {start} to {end}; export again"
 
 
-def _moved(before: int | None, now: int | None) -> str:
-    if before == now:
+def _moved(position: Position, now: int | None) -> str:
+    """Return what is wrong with a committed offset that is neither that of the export nor the wanted one."""
+    if now in (position.current, position.offset):
         return ""
-    was, has = ("none" if one is None else one for one in (before, now))
+    was, has = ("none" if one is None else one for one in (position.current, now))
     return f"the committed offset was {was} and is {has}; export the offsets again"
 
 

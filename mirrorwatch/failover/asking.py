@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from fleet.errors import ConfigurationError, Problem
+from fleet.errors import ConfigurationError, Problem, UnavailableError
 from lagmon.syncs.tables import flow_pairs
 from mirrorwatch.failover.cluster import ClusterReader
 from mirrorwatch.failover.facts import read_flow
@@ -53,6 +53,9 @@ def ask_flows(
             for one in mirrors
         ]
     if group is not None and not any(one.groups for one in found):
+        unread = next((one.source_problem for one in found if one.source_problem), "")
+        if unread:
+            raise UnavailableError(f"{unread}; the targets have no checkpoint of group {group}")
         sentence = (
             f"unknown group '{group}'; no flow has a group of this name with offsets of a replicated topic"
         )

@@ -28,7 +28,9 @@ def print_flow(sheet: Sheet, found: FlowFailover, *, with_partitions: bool) -> N
         sheet.say(
             f"Judged by the last checkpoints, because {flow.source} was not read: {found.source_problem}"
         )
-    if not groups:
+    if not groups and found.source_problem:
+        sheet.say(f"{flow.target} has no checkpoint of a group.")
+    elif not groups:
         sheet.say(f"No consumer group of {flow.source} has committed offsets of a replicated topic.")
     else:
         sheet.figures(_COLUMNS, [_group_row(found, one) for one in groups])

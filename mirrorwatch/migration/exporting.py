@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.dialect import moment_ms_text
+from fleet.errors import RefusedError
 from fleet.quantity import count_text
 from lagmon.failover.places import runs_of
 from mirrorwatch.failover.asking import orders_named
@@ -69,6 +70,11 @@ def positions_of(mirror: MirrorState, clusters: Clusters, *, now_ms: int) -> Mir
         for topic in source.topics
         if (decision := flow.decide(topic)).replicated and decision.remote_topic is not None
     }
+    if not remote:
+        raise RefusedError(
+            f"cluster {flow.source}: no topic that the mirror replicates is visible; check the mirror's"
+            " topics, and whether the principal has Describe on them"
+        )
     # After the committed offsets, and the target before the source: each is within the next.
     there = [(name, number) for name in remote.values() for number in range(target.topics.get(name, 0))]
     target_ends = target.logs(there)[1]

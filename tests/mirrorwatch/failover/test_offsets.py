@@ -99,6 +99,11 @@ def test_nothing_to_do(target, file):
     assert changes_of(same, target, path="f") == []
 
 
+def test_what_an_interrupted_run_has_left_is_left_to_do(target, file):
+    target.commits["billing"] = {("A.orders", 0): 150}
+    assert [(one.partition, one.offset) for one in changes_of(file, target, path="f")] == [(1, 150)]
+
+
 def test_all_that_speaks_against_it_is_said_at_once(target, file):
     target.cluster_id = "another-id"
     target.states["billing"] = "stable"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fleet.errors import ConfigurationError
+from fleet.errors import ConfigurationError, RefusedError
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.verdicts.flow import Flow
 from lagmon.mirrors.answers.orders import order_of
@@ -98,6 +98,13 @@ def test_a_mirror_without_offsets_starts_again():
     stage.a.records[SYNCS] = []
     (one,) = stage.exported().topics[0].partitions
     assert (one.offset, one.next_offset, one.repeated_most) == (None, 0, 60)
+
+
+def test_topics_that_are_not_visible_are_not_moved_in_silence():
+    stage = Stage()
+    stage.a.logs.clear()
+    with pytest.raises(RefusedError, match="no topic that the mirror replicates is visible"):
+        stage.exported()
 
 
 def test_groups_of_mirror_maker_1():

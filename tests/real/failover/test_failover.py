@@ -9,7 +9,7 @@ import pytest
 
 from deploy.drills.failovers import (
     PARTITIONS,
-    SYNCED,
+    SITUATIONS,
     Reader,
     committed,
     configured,
@@ -22,11 +22,13 @@ from tests.eventually import eventually
 
 
 @pytest.fixture
-def stage(kafka_pair, mirror, topic_name):
+def stage(request, kafka_pair, mirror, topic_name):
     """Give the brokers, a mirror that syncs the offsets of groups, a topic on A, and the name of a group."""
     topic = topic_name("orders")
     topics.create_topic(kafka_pair.a.client_properties(), topic, partitions=PARTITIONS)
-    running = mirror({"A->B.topics": topic, **SYNCED}, fresh=True)
+    marked = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    settings = SITUATIONS[marked.get("situation", "healthy")][2]
+    running = mirror({"A->B.topics": topic, **settings}, fresh=True)
     return kafka_pair, running, topic, topic_name("billing")
 
 
@@ -41,6 +43,11 @@ def stage(kafka_pair, mirror, topic_name):
         pytest.param("restarted", "classic", marks=pytest.mark.long),
         pytest.param("frozen", "classic", marks=pytest.mark.long),
         pytest.param("recreated", "consumer", marks=pytest.mark.long),
+        pytest.param("target", "consumer", marks=pytest.mark.long),
+        ("rewound", "classic"),
+        pytest.param("both", "consumer", marks=pytest.mark.long),
+        ("unsynced", "consumer"),
+        pytest.param("syncs", "classic", marks=pytest.mark.long),
     ],
 )
 def test_a_group_reads_on_the_target_what_was_predicted(stage, tmp_path, situation, protocol):

@@ -142,7 +142,9 @@ def verified(new, file, *, pair, names):
     return said, twice
 
 
-@pytest.mark.parametrize("killed", [False, True], ids=["stopped", "killed"])
+@pytest.mark.parametrize(
+    "killed", [pytest.param(False, marks=pytest.mark.long), True], ids=["stopped", "killed"]
+)
 def test_dedicated_to_connect(stage, worker, tmp_path, killed):
     pair, topic = stage
     source, target = pair.a.client_properties(), pair.b.client_properties()
@@ -215,6 +217,7 @@ def test_connect_to_dedicated_by_records(stage, worker, tmp_path):
     assert count_in(said, "repeated") == twice == 0
 
 
+@pytest.mark.long
 def test_prefix_to_identity(stage, worker, tmp_path):
     pair, topic = stage
     source, target = pair.a.client_properties(), pair.b.client_properties()
