@@ -415,7 +415,7 @@ def page(done: Sequence[Run]) -> str:
     return f"""# Failovers
 
 {len(done)} real failovers of consumer groups between two Kafka {kafka_version()} brokers, with traffic
-of 300 records/s and a dedicated MirrorMaker 2, with `sync.group.offsets.enabled` unless the row says otherwise.
+of 300 records/s and a dedicated MirrorMaker 2. It syncs the offsets of groups, unless the row says otherwise.
 Each row compares what [`mirrorwatch failover`](../how-to/failover.md) predicted with what the group then
 read on the target.
 Made by `python -m deploy.drills.failovers --write docs/reference/failovers.md` on {on}.
