@@ -73,6 +73,8 @@ class Store:
         self._engine: sa.Engine | None = None
         self._connection: sa.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self.guard: Callable[[sa.Connection], None] | None = None
+        """Called at the start of each write, in its transaction; if it raises, nothing is written."""
         self._thread: ThreadPoolExecutor | None = None
 
     @property
@@ -159,15 +161,16 @@ class Store:
                 f"the store {self.where} is too slow: {self._waiting} operations are waiting"
             )
         until_ns = self._clock.monotonic_ns() + int(limit_s * 1e9)
-        loop = asyncio.get_running_loop()
         self._waiting += 1
-        work = loop.run_in_executor(self._thread, self._transact, function, writing, until_ns)
+        running = self._thread.submit(self._transact, function, writing, until_ns)
+        work = asyncio.wrap_future(running)
         work.add_done_callback(self._finished)
         # The thread gives up by itself at the deadline; the second more is for a disk that hangs.
         done, _ = await asyncio.wait([work], timeout=limit_s + 1.0)
         if not done:
-            # Cancelling takes it off the queue if it has not begun.
-            begun = not work.cancel()
+            # Cancelling takes it off the queue if it has not begun; asyncio's own future could be cancelled
+            # while the thread is at it.
+            begun = not running.cancel()
             if begun:
                 self._lifeline.cut()
             rest = "; whether this write was finished is not known" if begun and writing else ""
@@ -188,6 +191,8 @@ class Store:
             self._check_file()
             connection, transaction = self._begun(writing=writing)
             with transaction:
+                if writing and self.guard is not None:
+                    self.guard(connection)
                 result = function(connection)
                 self._check_time()
                 # From here on the commit is finished whatever the clock says: undone or kept, but known.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import threading
 import time
 
@@ -14,7 +16,8 @@ from fleet.errors import UnavailableError
 from runtime.store.address import resolve_address
 from runtime.store.migrations import Migration, create
 from runtime.store.store import Store, installation_id
-from tests.databases import new_database
+from tests.databases import behind_a_proxy, new_database
+from tests.eventually import eventually
 
 pytestmark = pytest.mark.real
 
@@ -237,7 +240,9 @@ async def test_a_server_that_is_killed_is_a_sentence_until_it_is_back(own_server
     await store.write(begin)
     own_server.kill()
     for _ in range(2):
-        with pytest.raises(UnavailableError, match=r"cannot be reached|is stopping or starting"):
+        with pytest.raises(
+            UnavailableError, match=r"cannot be reached|is stopping or starting|ended by an administrator"
+        ):
             await store.write(one_more)
     own_server.start()
     await store.write(one_more)
@@ -273,3 +278,31 @@ async def test_while_a_server_stands_still_a_store_can_be_closed(own_server, tmp
     await closing
     await asyncio.to_thread(thread.join, DEADLINE_S)
     assert not thread.is_alive()
+
+
+async def test_a_network_that_loses_everything_in_silence_is_left_behind(postgresql, opened, tmp_path):
+    with behind_a_proxy(new_database(postgresql), tmp_path) as proxy:
+        eventually(lambda: accepts(proxy.url), 20, what="the proxy")
+        store = await opened(proxy.url, limit_s=3)
+        await store.write(begin)
+        proxy.hold()
+        with pytest.raises(
+            UnavailableError, match="did not answer within 3 s; whether this write was finished"
+        ):
+            await store.write(one_more)
+        proxy.let_pass()
+        async with asyncio.timeout(DEADLINE_S):
+            while True:
+                try:
+                    await store.write(one_more)
+                    break
+                except UnavailableError:
+                    continue
+        assert await store.read(count) == 1
+
+
+def accepts(url):
+    port = int(url.rpartition(":")[2].partition("/")[0])
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
