@@ -14,19 +14,25 @@ PORT_REF = (int, str)
 LABELS = {"matchLabels!": MAP}
 METADATA = {"name!": str, "labels!": MAP, "annotations": MAP}
 PROBE = {
-    "httpGet!": {"path!": str, "port!": PORT_REF, "scheme": ("HTTP", "HTTPS")},
+    "httpGet!": {
+        "path!": str,
+        "port!": PORT_REF,
+        "scheme": ("HTTP", "HTTPS"),
+        "httpHeaders": [{"name!": str, "value!": str}],
+    },
     "periodSeconds": int,
     "timeoutSeconds": int,
     "failureThreshold": int,
     "initialDelaySeconds": int,
 }
 KEY_REF = {"name!": str, "key!": str}
+ENV_SOURCE = {"secretKeyRef": KEY_REF, "fieldRef": {"fieldPath!": str}}
 CONTAINER = {
     "name!": str,
     "image!": str,
     "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
     "args": [str],
-    "env": [{"name!": str, "value": str, "valueFrom": {"secretKeyRef": KEY_REF}}],
+    "env": [{"name!": str, "value": str, "valueFrom": ENV_SOURCE}],
     "ports": [{"name!": str, "containerPort!": int, "protocol": ("TCP", "UDP", "SCTP")}],
     "startupProbe": PROBE,
     "livenessProbe": PROBE,
@@ -45,6 +51,25 @@ POD = {
     "enableServiceLinks": bool,
     "terminationGracePeriodSeconds": int,
     "restartPolicy": ("Always", "OnFailure", "Never"),
+    "imagePullSecrets": [{"name!": str}],
+    "nodeSelector": MAP,
+    "tolerations": [
+        {
+            "key": str,
+            "operator": ("Exists", "Equal"),
+            "value": str,
+            "effect": ("NoSchedule", "PreferNoSchedule", "NoExecute"),
+            "tolerationSeconds": int,
+        }
+    ],
+    "topologySpreadConstraints": [
+        {
+            "maxSkew!": int,
+            "topologyKey!": str,
+            "whenUnsatisfiable!": ("DoNotSchedule", "ScheduleAnyway"),
+            "labelSelector": LABELS,
+        }
+    ],
     "affinity": {
         "podAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
@@ -65,6 +90,7 @@ POD = {
         {
             "name!": str,
             "configMap": {"name!": str},
+            "secret": {"secretName!": str, "defaultMode": int},
             "persistentVolumeClaim": {"claimName!": str},
             "emptyDir": {"sizeLimit": str, "medium": ("", "Memory")},
         }
@@ -112,6 +138,8 @@ KINDS = {
     ("v1", "Service"): {
         "spec!": {
             "type": ("ClusterIP", "NodePort", "LoadBalancer"),
+            "clusterIP": str,
+            "publishNotReadyAddresses": bool,
             "selector!": MAP,
             "ports!": [
                 {"name": str, "port!": int, "targetPort": PORT_REF, "protocol": ("TCP", "UDP", "SCTP")}
@@ -131,10 +159,60 @@ KINDS = {
             "policyTypes": [("Ingress", "Egress")],
             "ingress": [
                 {
-                    "from": [{"namespaceSelector": LABELS, "podSelector": LABELS}],
+                    "from": [{"namespaceSelector": LABELS, "podSelector": LABELS, "ipBlock": {"cidr!": str}}],
                     "ports": [{"port!": PORT_REF, "protocol": ("TCP", "UDP", "SCTP")}],
                 }
             ],
+        }
+    },
+}
+# Of the Helm chart, in addition: from the API references of policy/v1 and of the Prometheus operator.
+CHART_KINDS = {
+    ("apps/v1", "StatefulSet"): {
+        "spec!": {
+            "replicas": int,
+            "serviceName!": str,
+            "podManagementPolicy": ("OrderedReady", "Parallel"),
+            "selector!": LABELS,
+            "template!": TEMPLATE,
+        }
+    },
+    ("policy/v1", "PodDisruptionBudget"): {"spec!": {"maxUnavailable": PORT_REF, "selector!": LABELS}},
+    ("monitoring.coreos.com/v1", "ServiceMonitor"): {
+        "spec!": {
+            "jobLabel": str,
+            "selector!": LABELS,
+            "endpoints!": [
+                {
+                    "port!": str,
+                    "path": str,
+                    "interval": str,
+                    "scheme": ("http", "https"),
+                    "tlsConfig": {"serverName": str, "ca": {"secret": KEY_REF}, "insecureSkipVerify": bool},
+                    "basicAuth": {"username!": KEY_REF, "password!": KEY_REF},
+                }
+            ],
+        }
+    },
+    ("monitoring.coreos.com/v1", "PrometheusRule"): {
+        "spec!": {
+            "groups!": [
+                {
+                    "name!": str,
+                    "interval": str,
+                    "rules!": [
+                        {
+                            "record": str,
+                            "alert": str,
+                            "expr!": str,
+                            "for": str,
+                            "keep_firing_for": str,
+                            "labels": MAP,
+                            "annotations": MAP,
+                        }
+                    ],
+                }
+            ]
         }
     },
 }
@@ -142,12 +220,21 @@ KINDS = {
 
 def manifest_faults(manifest: object) -> list[str]:
     """Return what is wrong with a manifest's shape, each with the path to it."""
+    return _faults_by_kind(manifest, KINDS)
+
+
+def chart_faults(manifest: object) -> list[str]:
+    """Return what is wrong with the shape of an object of the chart, each with the path to it."""
+    return _faults_by_kind(manifest, KINDS | CHART_KINDS)
+
+
+def _faults_by_kind(manifest: object, kinds: dict[tuple[str, str], dict[str, object]]) -> list[str]:
     if not isinstance(manifest, dict):
         return ["it is no object"]
     kind = (manifest.get("apiVersion"), manifest.get("kind"))
-    if kind not in KINDS:
+    if kind not in kinds:
         return [f"{kind} is no kind that is known here"]
-    shape = {"apiVersion!": str, "kind!": str, "metadata!": METADATA, **KINDS[kind]}
+    shape = {"apiVersion!": str, "kind!": str, "metadata!": METADATA, **kinds[kind]}
     return faults(manifest, shape, str(kind[1]))
 
 
