@@ -15,7 +15,7 @@ COMPILE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-e
 	--python-version 3.11 --no-header
 ARGS ?=
 
-.PHONY: help demo test trials bench check docs drills lock clean java spark browser monitoring database lint
+.PHONY: help demo test trials bench check docs drills lock release clean java spark browser monitoring database lint
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
@@ -52,6 +52,9 @@ lock: $(READY)  ## Compile the requirements again from pyproject.toml
 	@echo "requirements/build.txt"; $(COMPILE) --group build -o requirements/build.txt >/dev/null
 	@for extra in render checksum msk postgresql; do echo "requirements/$$extra.txt"; \
 	$(COMPILE) pyproject.toml --extra $$extra -c requirements/run.txt -o requirements/$$extra.txt >/dev/null; done
+
+release: $(READY)  ## Build a release into dist/release, from the last commit (ARGS="--trial" without a date)
+	@$(BIN)/python -m deploy.release $(ARGS)
 
 clean:  ## Remove what was made in this folder (not the cache of jars outside it)
 	@rm -rf .venv .demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,7 @@
 """Version, revision and Python version.
 
 A wheel knows its revision if the file `REVISION` was here when it was built (`git rev-parse HEAD >
-runtime/REVISION`). MIRRORWATCH_REVISION overrides it, as in an image.
+runtime/REVISION`). A release writes it into the sdist too. MIRRORWATCH_REVISION overrides it, as in an image.
 """
 
 from __future__ import annotations
