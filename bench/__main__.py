@@ -24,6 +24,7 @@ from bench import (
     lagmon,
     report,
     rolling,
+    takeovers,
     tracker,
     year,
 )
@@ -39,6 +40,7 @@ LONG = (
     "rolling",
     "hostile",
     "kills",
+    "takeovers",
     "year",
     "lagmon",
     "checksum",
@@ -72,7 +74,9 @@ def main() -> None:
     parser.add_argument(
         "--year-kept", type=Path, help="keep here how far the year has come, and go on from there"
     )
-    parser.add_argument("--kills", type=int, default=200, help="how often the service is ended by kill -9")
+    parser.add_argument(
+        "--kills", type=int, default=200, help="how often the service, or the leader of a group, is ended"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the moments and accidents of the kills")
     parser.add_argument("--minutes", type=float, default=60.0, help="how long the rolling restarts go on")
     parser.add_argument("--part", help="which parts of lagmon or checksum, with commas between them")
@@ -115,6 +119,7 @@ def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str
         "rolling": lambda: rolling.measure(minutes=chosen.minutes),
         "hostile": hostile.measure,
         "kills": lambda: kills.measure(kills=chosen.kills, seed=chosen.seed),
+        "takeovers": lambda: takeovers.measure(takeovers=chosen.kills),
         "exposition": exposition.measure,
         "failover": failover.measure,
         "lagmon": lambda: lagmon.measure(parts=_parts(chosen, lagmon.PARTS), commits=chosen.commits),

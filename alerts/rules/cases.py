@@ -115,6 +115,7 @@ def cases_of(objectives: Sequence[Objective]) -> Iterator[Case]:
         _clocks,
         _zero,
         _collector,
+        _group,
         _failover,
     ):
         yield make(flow, others)
@@ -233,6 +234,18 @@ def _zero(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
     story.play(series_lag.REPLICATION_TARGET_END_OFFSET, stopped, topic="orders")
     zero = story.fires("MirrorwatchZeroNotCredible", WARNING)
     return story.case("no lag, and nothing on the target", ("20m", ()), ("27m", (zero,)))
+
+
+def _group(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
+    story, group = Story(flow, others, minutes=30), {"replica_group": "pair"}
+    # From minute 5 on the leader does not answer, and from minute 7 on the other one leads.
+    story.play_alone(series.REPLICA_LEADER, f"1x{5 * _MINUTE} stale", instance="left", **group)
+    story.play_alone(series.REPLICA_LEADER, f"0x{7 * _MINUTE} 1x{23 * _MINUTE}", instance="right", **group)
+    no_leader = story.fires_alone("MirrorwatchNoLeader", CRITICAL, **group)
+    no_standby = story.fires_alone("MirrorwatchNoStandby", WARNING, **group)
+    return story.case(
+        "a leader that is gone", ("4m", []), ("6m45s", [no_leader]), ("9m", []), ("20m", [no_standby])
+    )
 
 
 def _collector(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:

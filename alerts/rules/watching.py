@@ -35,6 +35,7 @@ def watching_group(flows: Sequence[FlowFacts], *, job: str = JOB) -> Group:
     errors = series.COLLECTOR_ERRORS_TOTAL.full_name
     stored = series.STORE_ERRORS_TOTAL.full_name
     delay = series.EVENT_LOOP_DELAY_SECONDS.full_name
+    leader = series.REPLICA_LEADER.full_name
     names = [one.name for one in flows]
     probed = flow_matcher([one.name for one in flows if one.has_canary], names)
     rules = (
@@ -101,6 +102,26 @@ def watching_group(flows: Sequence[FlowFacts], *, job: str = JOB) -> Group:
             more_labels=("kafka_cluster", "collector"),
             summary="A collector fails on {{ $labels.kafka_cluster }}",
             description="{{ $labels.collector }} failed {{ $value | humanize }} times in 10 minutes.",
+        ),
+        Alert(
+            name="MirrorwatchNoLeader",
+            expression=f"max by (replica_group) ({leader}) == 0",
+            severity=CRITICAL,
+            for_s=60,
+            of_flow=False,
+            more_labels=("replica_group",),
+            summary="No replica of group {{ $labels.replica_group }} leads",
+            description="All are on standby, so no flow is watched and no alert about a flow can fire.",
+        ),
+        Alert(
+            name="MirrorwatchNoStandby",
+            expression=f"count by (replica_group) ({leader}) < 2",
+            severity=WARNING,
+            for_s=600,
+            of_flow=False,
+            more_labels=("replica_group",),
+            summary="Group {{ $labels.replica_group }} has no standby",
+            description="Only one replica runs. If it ends, no flow is watched until it is back.",
         ),
         Alert(
             name="MirrorwatchWatchdog",

@@ -80,10 +80,10 @@ class Bookkeeper:
 
     # --- at the start
 
-    async def begin(self, flows: Iterable[str]) -> None:
-        """Write this process's lease, and take over dead processes."""
+    async def begin(self, flows: Iterable[str], *, dead: str = "") -> None:
+        """Write this process's lease, and take over dead processes; `dead` is known to be one."""
         wanted = set(flows)
-        silent = await self._wait_for_others()
+        silent = await self._wait_for_others(dead)
         start = partial(
             saving.start,
             incarnation=self.incarnation,
@@ -261,7 +261,7 @@ class Bookkeeper:
                 "store", f"the store cannot be written for a long time: {' and '.join(given_up)}"
             )
 
-    async def _wait_for_others(self) -> dict[str, float]:
+    async def _wait_for_others(self, dead: str) -> dict[str, float]:
         """Wait until every other process is known to be alive or dead; return the silent ones.
 
         A process of another host or container counts as dead if it does not renew its lease for LEASE_S.
@@ -271,15 +271,17 @@ class Bookkeeper:
         while True:
             now_at = self._clock.wall_s()
             rows = await self._store.read(leases.incarnations)
+            known = {row.incarnation: row.renewed_at for row in rows if row.incarnation == dead}
             doubtful = {
                 row.incarnation: row.renewed_at
                 for row in rows
-                if not row.gone(now_at)
+                if row.incarnation != dead
+                and not row.gone(now_at)
                 and not row.at_work()
                 and row.renewed_at <= seen.setdefault(row.incarnation, row.renewed_at)
             }
             if not doubtful or self._clock.monotonic_ns() - began_ns > leases.LEASE_S * 1e9:
-                return doubtful
+                return doubtful | known
             if not told:
                 told = True
                 self._reporter.event(

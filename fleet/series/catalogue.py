@@ -94,6 +94,15 @@ BUILD_INFO = Series(
         Label("python_version", "The version of Python."),
     ),
 )
+REPLICA_LEADER = Series(
+    name="replica_leader",
+    kind=Kind.GAUGE,
+    unit=Unit.TRUTH,
+    group=Group.SERVICE,
+    help="Whether this replica leads its group or is on standby; only with `store.group`.",
+    labels=(Label("replica_group", "The group of replicas, `store.group`."),),
+    opt_in=True,
+)
 CONFIG_LAST_RELOAD_SUCCESSFUL = Series(
     name="config_last_reload_successful",
     kind=Kind.GAUGE,

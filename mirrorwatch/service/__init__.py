@@ -12,6 +12,7 @@ samples              the samples behind `/metrics`, collected from each part
 metrics              renders samples for Prometheus
 event_log            log lines about events and verdicts
 resolved_problems    problems about things that are no longer watched
+leading              which replica of a group leads
 latching             latches of the prober and of the store
 duplicate_processes  other processes with this name on the store
 connect_states       states of connectors by Kafka Connect

@@ -67,6 +67,7 @@ class Sampled:
     checksums: ChecksumSeries | None = None
     incidents: Container[str] = ()
     objectives: tuple[ObjectiveView, ...] = ()
+    leads: tuple[str, bool] | None = None  # the group of replicas, and whether this one leads it
 
 
 def service_samples(config: Configuration, prober: Prober, of: Sampled, clock: Clock) -> ServiceSamples:
@@ -89,7 +90,15 @@ def service_samples(config: Configuration, prober: Prober, of: Sampled, clock: C
     )
 
 
+def standby_samples(of: Sampled) -> ServiceSamples:
+    """Return the samples of a standby."""
+    return ServiceSamples(tuple(_service(of)))
+
+
 def _service(of: Sampled) -> Iterator[Sample]:
+    if of.leads is not None:
+        group, leads = of.leads
+        yield series.REPLICA_LEADER, (group,), float(leads)
     yield series.BUILD_INFO, (of.version, of.revision, python_version()), 1
     yield series.CONFIG_LAST_RELOAD_SUCCESSFUL, (), float(of.last_reload.ok)
     yield series.CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS, (), of.last_reload.ok_at

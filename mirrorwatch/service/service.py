@@ -37,8 +37,9 @@ from mirrorwatch.service.flow_status import flow_status
 from mirrorwatch.service.judging import Judging
 from mirrorwatch.service.keeping import SiteKeeper
 from mirrorwatch.service.latching import Latching
+from mirrorwatch.service.leading import Leading, facts_of
 from mirrorwatch.service.resolved_problems import about_cluster, about_unused_topics
-from mirrorwatch.service.samples import Sampled, service_samples
+from mirrorwatch.service.samples import Sampled, service_samples, standby_samples
 from mirrorwatch.service.store_parts import MIGRATIONS
 from mirrorwatch.service.viewing import service_view
 from mirrorwatch.web.linking import PageLinks
@@ -53,6 +54,7 @@ from mirrorwatch.web.routes.incidents import Aims, incident_pages
 from mirrorwatch.web.routes.lag_monitor import lag_monitor_routes
 from mirrorwatch.web.routes.main import routes
 from mirrorwatch.web.routes.operator import operator_routes
+from mirrorwatch.web.routes.standby import standby_answers
 from runtime.build import revision, version
 from runtime.http.server import HttpServer, application
 from runtime.process import logs
@@ -113,6 +115,11 @@ class Service:
             on_error=self._note_store_error,
             clock=self._clock,
         )
+        # A connection of its own: a slow write must not delay the lease.
+        self._lease_store = Store(
+            config.store.database_url(config.directory), migrations=MIGRATIONS, clock=self._clock
+        )
+        self._works = False
         self._bookkeeper = Bookkeeper(
             self._store,
             replica=config.store.replica,
@@ -146,7 +153,12 @@ class Service:
             reporter=self,
             log_format=form,
             log_level=level,
-            keeping=LagKeeping(self._store, replica=config.store.replica, clock=self._clock, reporter=self),
+            keeping=LagKeeping(
+                self._store,
+                replica=config.store.group or config.store.replica,
+                clock=self._clock,
+                reporter=self,
+            ),
             on_offsets=self._note_offsets,
         )
         self._audit = FailoverAudit(
@@ -178,6 +190,7 @@ class Service:
             reporter=self,
         )
         self._server = HttpServer(self._clock)
+        self._leading = self._make_leading()
         self._prober: Prober | None = None
         self._reloading: Reloading | None = None
         self._never = asyncio.Event()  # for waits that end only by timeout
@@ -191,8 +204,13 @@ class Service:
         await self._server.bind(self._config.http)
         try:
             await self._store.open()
+            if self._leading is not None and not await self._stand_by(self._leading, shutdown):
+                return
             installation = await installation_id(self._store)
-            await self._bookkeeper.begin(flow.name for flow in self._config.canary_flows)
+            await self._bookkeeper.begin(
+                (flow.name for flow in self._config.canary_flows),
+                dead="" if self._leading is None else self._leading.former,
+            )
             await self._warn_of_duplicates()
             self._prober = prober = Prober(
                 self._config.canary_flows,
@@ -209,8 +227,9 @@ class Service:
             prober.self_check.on_clock_set.append(self._move_instants)
             self._judge(prober)
             self._reloading = self._make_reloading(prober, shutdown.reload)
-            config = self._config
-            await self._server.start(self._application(), config.http, web_config=config.web_config)
+            if self._leading is None:
+                await self._serve(self._application())
+            self._works = True
             self._log.info("mirrorwatch is up", version=self._version, url=self._server.url)
             for warning in self._config.warnings:
                 self._log.warning(str(warning))
@@ -222,7 +241,41 @@ class Service:
         finally:
             await self._server.stop()
             await self._store.close()
-        self._log.info("mirrorwatch has stopped")
+            await self._lease_store.close()
+            self._log.info("mirrorwatch has stopped")
+
+    async def _serve(self, app: web.Application) -> None:
+        config = self._config
+        await self._server.start(app, config.http, web_config=config.web_config)
+
+    async def _stand_by(self, leading: Leading, shutdown: Shutdown) -> bool:
+        """Answer until this replica leads its group; return False if it is to stop before."""
+        await self._lease_store.open()
+        app = self._application()
+        app.middlewares.append(
+            standby_answers(leading, works=lambda: self._works, samples=self._standby_samples)
+        )
+        await self._serve(app)
+        if not await leading.stand_by(shutdown.stopping):
+            return False
+        self._store.guard = leading.guard
+        return True
+
+    def _make_leading(self) -> Leading | None:
+        config = self._config
+        if config.store.group is None:
+            return None
+        return Leading(
+            self._lease_store,
+            group=config.store.group,
+            holder=self._bookkeeper.incarnation,
+            replica=config.store.replica,
+            facts=lambda: facts_of(
+                self._config, url=config.http.url_for_replicas(self._server.url), version=self._version
+            ),
+            clock=self._clock,
+            reporter=self,
+        )
 
     async def _watch(self, prober: Prober, reloads: Reloading, shutdown: Shutdown) -> None:
         async with asyncio.TaskGroup() as group:
@@ -245,23 +298,34 @@ class Service:
             group.create_task(self._lagging.keep(shutdown.stopping))
             group.create_task(self._audit.keep(shutdown.stopping))
             sending = group.create_task(prober.send(shutdown.stopping))
+            if self._leading is not None:
+                group.create_task(self._leading.keep(shutdown.stopping))
             await shutdown.stopping.wait()
             await reloads.end()
-            self._log.info("stopping: no more probes; waiting for those in flight")
+            rest = "waiting for those in flight" if self._leading is None else "the next leader takes over"
+            self._log.info(f"stopping: no more probes; {rest}")
             judging.cancel()  # probes that are not sent any more must not look like a fault
             self._keeper.close()  # the taps read on until the prober is closed
             await sending
-            await prober.drain_flights()
+            if self._leading is None:
+                await prober.drain_flights()
+            else:
+                await self._write_last(prober)
+                await self._leading.release()
             await prober.close()
             await self._keeper.end_all()
             for task in (*endless, reloading):
                 task.cancel()
+        if self._leading is None:
+            await self._write_last(prober)
+        for name, held in prober.flows.items():
+            self._log.info("final counters", flow=name, **held.watch.counters.as_dict())
+
+    async def _write_last(self, prober: Prober) -> None:
         await self._bookkeeper.end(prober.flows)
         await self._minutes.end()
         await self._latching.look(prober)
         await self._incidents.end()
-        for name, held in prober.flows.items():
-            self._log.info("final counters", flow=name, **held.watch.counters.as_dict())
 
     async def _keep_syncs(self) -> None:
         keep_s = self._config.store.keep.syncs
@@ -475,7 +539,13 @@ class Service:
     def samples(self) -> ServiceSamples:
         """Return what Prometheus scrapes of the service itself."""
         assert self._prober is not None
-        of = Sampled(
+        return service_samples(self._config, self._prober, self._sampled(), self._clock)
+
+    def _standby_samples(self) -> ServiceSamples:
+        return standby_samples(self._sampled())
+
+    def _sampled(self) -> Sampled:
+        return Sampled(
             version=self._version,
             revision=self._revision,
             last_reload=self._last_reload,
@@ -489,5 +559,5 @@ class Service:
             checksums=self._checksums.series,
             incidents={one.flow for one in self._incidents.open},
             objectives=self._budgets.objectives,
+            leads=None if self._leading is None else (self._leading.group, self._leading.leads),
         )
-        return service_samples(self._config, self._prober, of, self._clock)

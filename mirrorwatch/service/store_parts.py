@@ -13,6 +13,7 @@ from checksum.history import tables as checksum_tables
 from lagmon.snapshots import store as snapshot_store
 from lagmon.syncs import id_tables as sync_id_tables
 from lagmon.syncs import tables as sync_tables
+from runtime.store import leases
 from runtime.store.store import LIMIT_S, Store
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ MIGRATIONS = (
     *incident_tables.MIGRATIONS,
     *minute_tables.MIGRATIONS,
     *rehearsal_tables.MIGRATIONS,
+    *leases.MIGRATIONS,
 )
 
 

@@ -117,6 +117,11 @@ class HttpConfig(Section):
         description="address at which people open the pages; alerts and the API link to it",
         json_schema_extra=declared(Reload.AT_ONCE),
     )
+    replica_url: str | None = Field(
+        default=None,
+        description="address at which other replicas of `store.group` reach this one",
+        json_schema_extra=declared(Reload.NEXT_START, default="the address of `listen`"),
+    )
     tokens: TokensConfig = Field(
         default=TokensConfig(),
         description="bearer tokens for requests that change something",
@@ -147,6 +152,15 @@ class HttpConfig(Section):
         """Return the listen address; port 0 lets the system choose."""
         return address_of(self.listen)
 
+    def url_for_replicas(self, own: str) -> str:
+        """Return the address at which other replicas reach this one; `own` is that of the server."""
+        if self.replica_url is not None:
+            return self.replica_url
+        parts = urlsplit(own)
+        if parts.hostname not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not listened on
+            return own
+        return f"{parts.scheme}://{socket.gethostname()}:{parts.port}"
+
     def web_config_path(self, directory: Path) -> Path | None:
         """Return the path of the web configuration, relative ones taken from `directory`."""
         return None if self.web_config_file is None else directory / self.web_config_file
@@ -157,7 +171,7 @@ class HttpConfig(Section):
         address_of(text)
         return text
 
-    @field_validator("external_url")
+    @field_validator("external_url", "replica_url")
     @classmethod
     def _external_url(cls, text: str | None) -> str | None:
         if text is None:
@@ -170,8 +184,8 @@ class HttpConfig(Section):
             plain = False
         if not plain:
             raise ValueError(
-                "invalid address; write the one that users open, for example "
-                "https://mirrorwatch.example.org, without user, query or fragment"
+                "invalid address; write for example https://mirrorwatch.example.org, "
+                "without user, query or fragment"
             )
         return text.rstrip("/")
 
@@ -234,6 +248,13 @@ class StoreConfig(Section):
         max_length=200,
         description="name of this process among several that share a store",
         json_schema_extra=declared(Reload.NEXT_START, default="the machine's name"),
+    )
+    group: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="replicas of the same group: one leads, the others are standbys",
+        json_schema_extra=declared(Reload.NEXT_START, default="none: each replica works by itself"),
     )
     keep: KeepConfig = Field(
         default=KeepConfig(),

@@ -12,5 +12,6 @@ mirrors      one flow's offsets by partition
 operator     reload the configuration, resume a canary
 scrape       answers one scrape
 health       /metrics, health and readiness
+standby      the answers of a standby
 lag_monitor  routes that answer only while the lag monitor is on
 """

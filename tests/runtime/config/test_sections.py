@@ -87,7 +87,7 @@ GUARD = (
         ("http: {web_config_file: ''}", ["http.web_config_file: must not be empty"]),
         (
             "http: {external_url: 'https://u:p@x/'}",
-            ["http.external_url: invalid address; write the one that users open, for example https://mirrorwatch.example.org, without user, query or fragment"],
+            ["http.external_url: invalid address; write for example https://mirrorwatch.example.org, without user, query or fragment"],
         ),
         ("store: {url: 'x'}", ["store.url: invalid database address; write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
         ("store: {url: 'mysql://u:HUSH@h/d'}", ["store.url: unknown database 'mysql'; write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),

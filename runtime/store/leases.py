@@ -1,0 +1,104 @@
+"""Leases in the store: of several processes, one holds a name at a time.
+
+A lease does not depend on clocks: its holder raises `beat` at intervals, and others time by their own clocks
+how long the beat has stayed the same. Each step compares and sets in one statement, so of two processes only
+one succeeds. A write that only the holder may do is fenced: its transaction checks the holder (Kleppmann, How
+to do distributed locking, 2016).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from runtime.store.migrations import Migration, create
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_METADATA = sa.MetaData()
+
+LEASES = sa.Table(
+    "leases",
+    _METADATA,
+    sa.Column("name", sa.String(200), primary_key=True),
+    sa.Column("holder", sa.String(64), nullable=False),
+    sa.Column("beat", sa.BigInteger, nullable=False),
+    sa.Column("released", sa.Boolean, nullable=False),
+    sa.Column("facts", sa.JSON, nullable=False),  # what the holder says of itself, as text by name
+    sa.Column("renewed_at", sa.Float, nullable=False),  # epoch seconds by the holder's clock
+)
+
+MIGRATIONS = (Migration("leases", 1, "leases", create(LEASES)),)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One lease; `released`: its holder has ended in order."""
+
+    name: str
+    holder: str
+    beat: int
+    released: bool
+    facts: Mapping[str, str]
+    renewed_at: float
+
+
+def read_lease(connection: sa.Connection, name: str) -> Lease | None:
+    """Return the lease of this name; None if nobody ever held it."""
+    row = connection.execute(sa.select(LEASES).where(LEASES.c.name == name)).mappings().one_or_none()
+    return None if row is None else Lease(**row)
+
+
+def take_lease(
+    connection: sa.Connection,
+    name: str,
+    holder: str,
+    *,
+    seen: Lease | None,
+    facts: Mapping[str, str],
+    now_at: float,
+) -> bool:
+    """Take a lease that is as it was `seen`; return whether it was."""
+    values = {
+        "holder": holder,
+        "beat": 0 if seen is None else seen.beat + 1,
+        "released": False,
+        "facts": dict(facts),
+        "renewed_at": now_at,
+    }
+    if seen is None:
+        if read_lease(connection, name) is not None:
+            return False
+        connection.execute(sa.insert(LEASES).values(name=name, **values))
+        return True
+    as_seen = LEASES.c.name == name, LEASES.c.holder == seen.holder, LEASES.c.beat == seen.beat
+    return connection.execute(sa.update(LEASES).where(*as_seen).values(**values)).rowcount == 1
+
+
+def renew_lease(
+    connection: sa.Connection, name: str, holder: str, *, now_at: float, released: bool = False
+) -> bool:
+    """Raise the beat of an own lease, or release it; return whether it is still one's own."""
+    changed = connection.execute(
+        sa.update(LEASES)
+        .where(LEASES.c.name == name, LEASES.c.holder == holder)
+        .values(beat=LEASES.c.beat + 1, renewed_at=now_at, released=released)
+    )
+    return changed.rowcount == 1
+
+
+def fence(name: str, holder: str, refusal: Callable[[], Exception]) -> Callable[[sa.Connection], None]:
+    """Return what raises `refusal` in a transaction unless a process holds a lease.
+
+    Nobody takes the lease before the transaction ends.
+    """
+    held = sa.select(LEASES.c.holder).where(LEASES.c.name == name).with_for_update(read=True)
+
+    def guard(connection: sa.Connection) -> None:
+        if connection.execute(held).scalar_one_or_none() != holder:
+            raise refusal()
+
+    return guard

@@ -1,0 +1,227 @@
+"""Which replica leads: by a real store and a clock that only moves when somebody waits."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from fleet.errors import ConfigurationError, UnavailableError
+from mirrorwatch.service.leading import EXPIRES_S, POLL_S, RENEW_S, WHERE, LeadershipLostError, Leading
+from runtime.store.leases import MIGRATIONS, read_lease, renew_lease
+from runtime.store.store import Store
+from tests.runtime.fake_clock import FakeClock
+
+FACTS = {"url": "http://one:9699", "version": "1", "flows": "A->B", "configuration": "same"}
+
+
+class Reporter:
+    def __init__(self):
+        self.problems = {}
+        self.events = []
+
+    def problem(self, where, sentence):
+        self.problems[where] = sentence
+
+    def settled(self, where):
+        self.problems.pop(where, None)
+
+    def event(self, sentence, **facts):
+        self.events.append((sentence, facts))
+
+
+class Time(FakeClock):
+    """Calls `then` at each wait: what others do meanwhile."""
+
+    def __init__(self):
+        super().__init__()
+        self.then = []
+
+    async def wait(self, event, *, timeout_s):
+        found = await super().wait(event, timeout_s=timeout_s)
+        for one in list(self.then):
+            await one()
+        return found
+
+
+@pytest.fixture
+async def store(tmp_path):
+    found = Store(f"sqlite:///{tmp_path}/mw.db", migrations=MIGRATIONS)
+    await found.open()
+    yield found
+    await found.close()
+
+
+@pytest.fixture
+def stage(store):
+    clock, reporter = Time(), Reporter()
+
+    def make(name, *, facts=FACTS, on=store):
+        return Leading(
+            on,
+            group="pair",
+            holder=f"process of {name}",
+            replica=name,
+            facts=lambda: facts,
+            clock=clock,
+            reporter=reporter,
+        )
+
+    return clock, reporter, make
+
+
+def beating(store, clock, name, *, ahead_s=0.0):
+    """Return what keeps a lease alive."""
+
+    async def beat():
+        renew = partial(
+            renew_lease, name="pair", holder=f"process of {name}", now_at=clock.wall_s() + ahead_s
+        )
+        await store.write(renew)
+
+    return beat
+
+
+def stopping_after(clock, waits):
+    """Return an event that is set after so many waits."""
+    stopping, left = asyncio.Event(), [waits]
+
+    async def count():
+        left[0] -= 1
+        if left[0] <= 0:
+            stopping.set()
+
+    clock.then.append(count)
+    return stopping
+
+
+async def test_a_group_without_a_leader_is_led_at_once(stage):
+    clock, reporter, make = stage
+    left = make("left")
+    assert await left.stand_by(asyncio.Event())
+    assert (left.leads, left.former, clock.waits_s) == (True, "", [])
+    assert reporter.events[-1] == ("this replica leads its group", {"group": "pair", "former_leader": ""})
+
+
+async def test_a_silent_leader_is_followed_once_its_lease_has_expired(stage):
+    clock, reporter, make = stage
+    await make("left").stand_by(asyncio.Event())
+    right = make("right")
+    assert await right.stand_by(asyncio.Event())
+    assert right.former == "process of left"
+    assert EXPIRES_S <= sum(clock.waits_s) <= EXPIRES_S + 2 * POLL_S
+    assert reporter.problems == {}
+
+
+async def test_a_leader_that_renews_is_never_followed(stage, store):
+    clock, reporter, make = stage
+    await make("left").stand_by(asyncio.Event())
+    clock.then.append(beating(store, clock, "left"))
+    right = make("right")
+    assert not await right.stand_by(stopping_after(clock, 100))
+    assert not right.leads
+    assert right.leader.facts["url"] == "http://one:9699"
+    assert reporter.problems == {}
+
+
+async def test_a_leader_that_ends_in_order_is_followed_at_once(stage):
+    clock, _, make = stage
+    left = make("left")
+    await left.stand_by(asyncio.Event())
+    await left.release()
+    assert await make("right").stand_by(asyncio.Event())
+    assert sum(clock.waits_s) <= POLL_S
+    assert not left.leads
+
+
+async def test_who_was_followed_ends_and_writes_nothing_more(stage, store):
+    _, _, make = stage
+    left, right = make("left"), make("right")
+    await left.stand_by(asyncio.Event())
+    await store.write(left.guard)
+    await right.stand_by(asyncio.Event())
+    with pytest.raises(LeadershipLostError, match="another replica leads group pair"):
+        await store.write(left.guard)
+    with pytest.raises(LeadershipLostError, match="as a standby"):
+        await left.keep(asyncio.Event())
+    assert not left.leads
+
+
+async def test_a_leader_renews_until_it_is_to_stop(stage, store):
+    clock, _, make = stage
+    left = make("left")
+    await left.stand_by(asyncio.Event())
+    await left.keep(stopping_after(clock, 5))
+    assert clock.waits_s == [RENEW_S] * 5
+    assert (await store.read(partial(read_lease, name="pair"))).beat == 4
+
+
+class Away:
+    """A store that does not answer."""
+
+    async def read(self, _function):
+        raise UnavailableError("the store is away")
+
+    write = read
+
+
+async def test_without_the_store_the_leader_goes_on_and_nobody_follows(stage):
+    clock, reporter, make = stage
+    left = make("left")
+    await left.stand_by(asyncio.Event())
+    left._store = Away()
+    await left.keep(stopping_after(clock, 20))
+    assert left.leads
+    assert "the lead is not renewed: the store is away" in reporter.problems[WHERE]
+    clock.then.clear()
+    assert not await make("right", on=Away()).stand_by(stopping_after(clock, 20))
+    assert "cannot see who leads" in reporter.problems[WHERE]
+
+
+async def test_a_lease_that_was_not_seen_for_a_while_may_have_been_renewed(stage, store):
+    clock, _, make = stage
+    await make("left").stand_by(asyncio.Event())
+    right = make("right")
+    right._store, away = Away(), [40]
+
+    async def come_back():
+        away[0] -= 1
+        if away[0] == 0:
+            right._store = store
+
+    clock.then.append(come_back)
+    assert await right.stand_by(asyncio.Event())
+    assert sum(clock.waits_s) >= 40 * RENEW_S + EXPIRES_S
+
+
+async def test_two_replicas_of_one_name_are_refused(stage, store):
+    clock, _, make = stage
+    await make("left").stand_by(asyncio.Event())
+    clock.then.append(beating(store, clock, "left"))
+    with pytest.raises(ConfigurationError, match="has the same name 'left'; give each replica its own"):
+        await make("left").stand_by(asyncio.Event())
+
+
+async def test_a_replica_that_restarts_waits_for_its_own_old_lease(stage):
+    clock, _, make = stage
+    await make("left").stand_by(asyncio.Event())
+    again = make("left")
+    again._holder = "another process of left"
+    assert await again.stand_by(asyncio.Event())
+    assert sum(clock.waits_s) >= EXPIRES_S
+
+
+async def test_another_configuration_and_another_clock_are_said(stage, store):
+    clock, reporter, make = stage
+    await make("left").stand_by(asyncio.Event())
+    clock.then.append(beating(store, clock, "left", ahead_s=60))
+    other = FACTS | {"configuration": "other", "flows": "A->C", "version": "2"}
+    await make("right", facts=other).stand_by(stopping_after(clock, 10))
+    assert reporter.problems == {
+        f"{WHERE}: clock": "the clocks of this machine and of left differ by about -60 s; synchronize them",
+        f"{WHERE}: configuration": (
+            "left leads with another configuration: its flows are A->B, and here A->C; give both the same file"
+        ),
+    }
+    assert ("the leader has another version", {"version": "1"}) in reporter.events

@@ -1,0 +1,118 @@
+"""A replica that stands by answers with the leader's pages, and with its own health and series."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from fleet.series import catalogue as series
+from mirrorwatch.service.samples import ServiceSamples
+from mirrorwatch.web.routes.standby import FORWARDED, standby_answers
+from runtime.http.server import application
+from runtime.store.leases import Lease
+
+
+async def echo(request):
+    body = await request.text()
+    headers = {"X-Own": "yes", "Set-Cookie": "a=b"}
+    told = {
+        "method": request.method,
+        "path": request.raw_path,
+        "body": body,
+        "user": request.headers.get("Authorization"),
+        "by": request.headers.get(FORWARDED),
+    }
+    return web.json_response(told, status=418, headers=headers)
+
+
+async def moved(_request):
+    raise web.HTTPFound("/elsewhere")
+
+
+@pytest.fixture
+async def leader():
+    app = application()
+    app.add_routes([web.get("/moved", moved), web.route("*", "/{rest:.*}", echo)])
+    async with TestServer(app) as server:
+        yield server
+
+
+@pytest.fixture
+async def stage(leader):
+    lease = Lease(
+        "pair", "x", 3, released=False, facts={"url": str(leader.make_url("")).rstrip("/")}, renewed_at=0
+    )
+    leading = SimpleNamespace(leader=lease, leads=False, replica="right")
+    works = [False]
+    samples = ServiceSamples(((series.REPLICA_LEADER, ("pair",), 0.0),))
+    app = application()
+    app.add_routes([web.get("/-/healthy", own), web.get("/page", own), web.get("/metrics", own)])
+    app.middlewares.append(standby_answers(leading, works=lambda: works[0], samples=lambda: samples))
+    async with TestClient(TestServer(app)) as client:
+        yield client, leading, works
+
+
+async def own(_request):
+    return web.Response(text="own")
+
+
+async def test_a_request_is_passed_on_whole(stage):
+    client, _, _ = stage
+    answer = await client.post("/any/a%2Fb?a=%3D%26&b=", data="body", headers={"Authorization": "Bearer x"})
+    assert answer.status == 418
+    assert answer.headers["X-Own"] == "yes"
+    assert await answer.json() == {
+        "method": "POST",
+        "path": "/any/a%2Fb?a=%3D%26&b=",
+        "body": "body",
+        "user": "Bearer x",
+        "by": "right",
+    }
+    answer = await client.get("/moved", allow_redirects=False)
+    assert (answer.status, answer.headers["Location"]) == (302, "/elsewhere")
+
+
+async def test_health_and_series_are_its_own(stage):
+    client, leading, _ = stage
+    assert await (await client.get("/-/healthy")).text() == "own"
+    assert await (await client.get("/-/ready")).text() == "ready: on standby\n"
+    text = await (await client.get("/metrics")).text()
+    assert '\nmirrorwatch_replica_leader{replica_group="pair"} 0.0\n' in text
+    leading.leader = None
+    answer = await client.get("/-/ready")
+    assert (answer.status, await answer.text()) == (503, "not ready: it sees no leader yet\n")
+
+
+async def test_once_it_works_it_answers_everything(stage):
+    client, _, works = stage
+    works[0] = True
+    assert await (await client.get("/page")).text() == "own"
+    assert await (await client.get("/metrics")).text() == "own"
+
+
+@pytest.mark.parametrize(
+    ("change", "headers"),
+    [
+        ({"leads": True}, {}),
+        ({"leader": None}, {}),
+        ({}, {FORWARDED: "left"}),  # two that take each other for the leader must not ask on and on
+    ],
+)
+async def test_nothing_is_passed_on_to_nobody(stage, change, headers):
+    client, leading, _ = stage
+    vars(leading).update(change)
+    answer = await client.get("/page", headers=headers)
+    assert answer.status == 503
+    assert answer.headers["Retry-After"] == "1"
+    assert "about to lead" in await answer.text()
+
+
+async def test_a_leader_that_does_not_answer_is_said(stage, leader):
+    client, _, _ = stage
+    await leader.close()
+    answer = await client.get("/api/v1/flows")
+    assert answer.status == 503
+    assert "does not answer; this replica takes over soon" in await answer.text()

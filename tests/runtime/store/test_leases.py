@@ -1,0 +1,94 @@
+"""Leases in both kinds of database: one holder at a time, and nobody else writes."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+import sqlalchemy as sa
+
+from fleet.errors import UnavailableError
+from runtime.store.leases import LEASES, MIGRATIONS, fence, read_lease, renew_lease, take_lease
+from runtime.store.store import Store
+from tests.databases import DATABASES, address_of
+
+
+@pytest.fixture(params=DATABASES)
+async def stores(request, tmp_path):
+    """Give two connections to one empty store."""
+    address = address_of(request, tmp_path)
+    found = [Store(address, migrations=MIGRATIONS) for _ in range(2)]
+    for one in found:
+        await one.open()
+    yield found
+    for one in found:
+        await one.close()
+
+
+def taking(holder, seen=None):
+    return partial(take_lease, name="pair", holder=holder, seen=seen, facts={"replica": holder}, now_at=1.0)
+
+
+def renewing(holder, **more):
+    return partial(renew_lease, name="pair", holder=holder, now_at=2.0, **more)
+
+
+async def seen(store):
+    return await store.read(partial(read_lease, name="pair"))
+
+
+async def test_a_free_lease_is_taken_once(stores):
+    assert await seen(stores[0]) is None
+    taken = await asyncio.gather(stores[0].write(taking("left")), stores[1].write(taking("right")))
+    assert sorted(taken) == [False, True]
+    lease = await seen(stores[0])
+    assert lease.holder == ("left" if taken[0] else "right")
+    assert (lease.beat, lease.released, lease.facts, lease.renewed_at) == (
+        0,
+        False,
+        {"replica": lease.holder},
+        1.0,
+    )
+
+
+async def test_it_is_taken_only_as_it_was_seen(stores):
+    await stores[0].write(taking("left"))
+    before = await seen(stores[1])
+    assert await stores[0].write(renewing("left"))
+    assert not await stores[1].write(taking("right", before))
+    now = await seen(stores[1])
+    assert (now.beat, now.renewed_at) == (1, 2.0)
+    assert await stores[1].write(taking("right", now))
+    assert not await stores[0].write(renewing("left"))
+    assert not await stores[0].write(taking("left", now))
+    assert (await seen(stores[0])).holder == "right"
+
+
+async def test_a_released_lease_says_so_until_it_is_taken(stores):
+    await stores[0].write(taking("left"))
+    assert await stores[0].write(renewing("left", released=True))
+    lease = await seen(stores[1])
+    assert lease.released
+    assert await stores[1].write(taking("right", lease))
+    assert not (await seen(stores[1])).released
+
+
+async def test_who_does_not_hold_it_writes_nothing(stores):
+    await stores[0].write(taking("left"))
+
+    stores[0].guard = fence("pair", "left", lambda: UnavailableError("another one leads"))
+
+    def note(connection):
+        connection.execute(
+            sa.insert(LEASES).values(
+                name="note", holder="left", beat=0, released=False, facts={}, renewed_at=0.0
+            )
+        )
+
+    await stores[0].write(note)
+    await stores[1].write(taking("right", await seen(stores[1])))
+    with pytest.raises(UnavailableError, match="another one leads"):
+        await stores[0].write(renewing("left"))
+    stores[1].guard = fence("pair", "right", lambda: UnavailableError("another one leads"))
+    assert await stores[1].write(renewing("right"))
