@@ -4,12 +4,11 @@ Checks in order, and the flows concerned:
 
 1. all flows: the event loop was blocked, or the machine slept; also for a while afterwards, until the backlog
    is processed;
-2. all flows: the store cannot be written;
-3. flows into a cluster: the reader of that cluster does not run, may not read, or does not reach the log end;
+2. flows into a cluster: the reader of that cluster does not run, may not read, or does not reach the log end;
    or the cluster's topics cannot be described, so that a re-created topic would be missed;
-4. flows out of a cluster: the same check of its topics, and a producer that reports nothing.
+3. flows out of a cluster: the same check of its topics, and a producer that reports nothing.
 
-Checks 3 and 4 apply only while the cluster's control probes succeed: otherwise the cluster is at fault. A
+Checks 2 and 3 apply only while the cluster's control probes succeed: otherwise the cluster is at fault. A
 reader that does not run is the exception, because its thread is local. A stalled reader of a source does not
 affect arrivals: its flows only learn that the source is not read.
 """
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 from canary.site.probing import report_within_s
 from canary.tracker.events import Event, Impaired, Restored, Slept, SourceUnseen
 from canary.tracker.latency import Histogram
-from canary.watch.prober_faults import ProberFault, ReaderProgress, StoreHealth
+from canary.watch.prober_faults import ProberFault, ReaderProgress
 from fleet.quantity import duration_text
 from fleet.series import catalogue as series
 from fleet.verdicts.evidence import Control
@@ -69,7 +68,6 @@ class SelfCheck:
         self._impaired: dict[str, ProberFault] = {}  # by flow: as delivered
         self._unseen: dict[str, ProberFault] = {}  # by flow: why its source is not read, as delivered
         self._ends = ReaderProgress()
-        self._store = StoreHealth()
         self._refused: dict[tuple[str, str], str] = {}  # by cluster and topic: the error
         self._unreported: dict[
             str, int
@@ -156,10 +154,6 @@ class SelfCheck:
             self._refused.pop((alias, topic), None)
             self._refused.pop((alias, ""), None)
 
-    def note_store(self, ok: bool, sentence: str = "") -> None:
-        """Note whether a write to the store succeeded, or its error."""
-        self._store.note(None if ok else sentence, self._clock.monotonic_ns())
-
     def note_sent(self, alias: str, at_ns: int) -> None:
         """Note that a probe was passed to a cluster's producer."""
         self._unreported.setdefault(alias, at_ns)
@@ -199,8 +193,7 @@ class SelfCheck:
         if self._blocked is not None and now_ns < self._blocked[0]:
             return self._blocked[1]
         return (
-            self._store.why(now_ns)
-            or self._why_target(watched, now_ns)
+            self._why_target(watched, now_ns)
             or self._why_not_described(self._sites[watched.flow.target], watched.flow.target_topic, now_ns)
             or self._why_not_described(self._sites[watched.flow.source], watched.flow.source_topic, now_ns)
             or self._why_producer(watched, now_ns)

@@ -20,7 +20,7 @@ from canary.watch.watch import Instant
 from fleet.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from canary.flows import WatchedFlow
     from canary.report import Reporter
@@ -43,7 +43,7 @@ MIGRATIONS = (*tables.MIGRATIONS, *leases.MIGRATIONS)
 class Bookkeeper:
     """Saves the counters of one process, under its `incarnation`.
 
-    `written` is called after each try with success and error.
+    While the store cannot be written, changes wait in memory: nothing depends on what is written.
     """
 
     def __init__(
@@ -55,7 +55,6 @@ class Bookkeeper:
         findings_s: float,
         clock: WaitingClock,
         reporter: Reporter,
-        written: Callable[[bool, str], None],
     ) -> None:
         self._incarnation = secrets.token_hex(8)
         self._store = store
@@ -64,7 +63,6 @@ class Bookkeeper:
         self._findings_s = findings_s
         self._clock = clock
         self._reporter = reporter
-        self._written = written
         self._watched: set[str] = set()  # all flows ever watched
         self._watching: set[str] = set()  # current flows
         self._taken: dict[str, leases.Incarnation] = {}  # by name: taken over and not closed
@@ -234,12 +232,10 @@ class Bookkeeper:
             if isinstance(error, TakenOverError) or not isinstance(error, UnavailableError):
                 raise
             self._reporter.problem("store", str(error))
-            self._written(False, str(error))
             return False
         if tidy:
             self._tidied_ns = self._clock.monotonic_ns()
         self._reporter.settled("store")
-        self._written(True, "")
         return True
 
     def _tidy_due(self) -> bool:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.quantity import duration_text
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BEHIND_POLLS = 3  # polls in a row at which a reader was not where its partition ended at the look before
-STORE_FAILING_S = 10.0  # a store that cannot be written for longer is a fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,30 +79,3 @@ class ReaderProgress:
 
     def _of(self, alias: str, topic: str) -> Iterator[tuple[int, _Place]]:
         return ((key[2], place) for key, place in self._places.items() if key[:2] == (alias, topic))
-
-
-class StoreHealth:
-    """Tracks how long writes to the store have failed."""
-
-    def __init__(self) -> None:
-        self._failing_since_ns: int | None = None
-        self._sentence = ""
-
-    def note(self, error: str | None, now_ns: int) -> None:
-        """Note a write that failed with this error, or (None) one that succeeded."""
-        if error is None:
-            self._failing_since_ns = None
-        else:
-            self._sentence = error
-            if self._failing_since_ns is None:
-                self._failing_since_ns = now_ns
-
-    def why(self, now_ns: int) -> ProberFault | None:
-        """Return the fault of the store, or None if it works or failed only briefly."""
-        since_ns = self._failing_since_ns
-        if since_ns is None or (now_ns - since_ns) / 1e9 <= STORE_FAILING_S:
-            return None
-        lasted = f"{duration_text(STORE_FAILING_S)} or longer"
-        return ProberFault(
-            f"store {self._sentence}", f"its store cannot be written for {lasted}: {self._sentence}", since_ns
-        )

@@ -70,6 +70,10 @@ def verify_migration(config: Configuration, *, path: Path, flow: str | None) -> 
     return 3 if any(one.compared is None and one.problem != NOTHING_NEW for one in found) else 0
 
 
+class _DeletedError(Exception):
+    """A log no longer has a record that was to be read."""
+
+
 def verified_partitions(file: MirrorPositions, mirror: MirrorState, clusters: Clusters) -> list[Verified]:
     """Return each partition of the file, compared or with the reason why not."""
     return list(_Reading(file, mirror, clusters).partitions())
@@ -130,11 +134,14 @@ class _Reading:
             there.append((new, self._target_starts[new], self._target_ends[new]))
         if max(last - first for _, first, last in (here, *there)) > MOST_OFFSETS:
             return Verified(place, problem=f"more than {MOST_OFFSETS:,} offsets to read")
-        found = compare(
-            _contents(self._source, *here),
-            (content for each in there for _, content in _contents(self._target, *each)),
-            self._committed[place] + 1,
-        )
+        try:
+            found = compare(
+                _contents(self._source, *here),
+                (content for each in there for _, content in _contents(self._target, *each)),
+                self._committed[place] + 1,
+            )
+        except _DeletedError:
+            return Verified(place, problem="records were deleted while they were read; try again")
         if place[0] in self._compacted and found.missing:
             return Verified(place, problem="compacted, so records may be missing for that reason")
         return Verified(place, found, exact=window.exact, repeated_most=position.repeated_most)
@@ -146,7 +153,7 @@ def _contents(cluster: TraceCluster, place: Place, first: int, last: int) -> Ite
         for record in stretch.records:
             yield record.offset, content_hash(record)
         if stretch.last <= first:
-            return
+            raise _DeletedError
         first = stretch.last
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from runtime.store.store import Store
 
 RENEW_S = 1.0
-POLL_S = 0.5
+POLL_S = 0.25
 EXPIRES_S = 5.0
 SKEW_S = 2.0  # beyond how old a beat may be when it is seen
 WHERE = "store: group"

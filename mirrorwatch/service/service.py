@@ -127,7 +127,6 @@ class Service:
             findings_s=config.store.keep.findings,
             clock=self._clock,
             reporter=self,
-            written=self._note_written,
         )
         self._minutes = MinuteKeeping(
             self._store,
@@ -259,6 +258,7 @@ class Service:
         if not await leading.stand_by(shutdown.stopping):
             return False
         self._store.guard = leading.guard
+        shutdown.reload.set()  # the file may have changed while it waited
         return True
 
     def _make_leading(self) -> Leading | None:
@@ -467,10 +467,6 @@ class Service:
 
     def _note_store_error(self, operation: str) -> None:
         self._store_errors[operation] += 1
-
-    def _note_written(self, ok: bool, sentence: str) -> None:
-        if self._prober is not None:
-            self._prober.self_check.note_store(ok, sentence)
 
     # --- HTTP
 

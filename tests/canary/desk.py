@@ -57,7 +57,6 @@ class Desk:
             findings_s=findings_s,
             clock=self.clock,
             reporter=self,
-            written=lambda took, sentence: self.told.append((took, sentence)),
         )
         self.flows: dict[str, WatchedFlow] = {}
         self.offset = 0
@@ -73,9 +72,13 @@ class Desk:
 
     def problem(self, where: str, sentence: str) -> None:
         self.problems[where] = sentence
+        if where == "store":
+            self.told.append((False, sentence))
 
     def settled(self, where: str) -> None:
         self.problems.pop(where, None)
+        if where == "store":
+            self.told.append((True, ""))
 
     def event(self, sentence: str, **facts: object) -> None:
         self.events.append((sentence, facts))

@@ -176,12 +176,6 @@ def forbidden(scene):
     scene.pass_s(8)
 
 
-def full_disk(scene):
-    for _ in range(12):
-        scene.self_check.note_store(False, "the disk is full")
-        scene.pass_s(1)
-
-
 def hidden_topics(alias):
     def hide(scene):
         scene.looks[alias] = False
@@ -202,7 +196,6 @@ DOUBTS = {
     "reader's thread": blind_thread,
     "reader's position": blind_position,
     "rights": forbidden,
-    "store": full_disk,
     "looks at the target": hidden_topics("B"),
     "looks at the source": hidden_topics("A"),
     "producer": dead_producer,
@@ -223,14 +216,13 @@ def test_what_was_lost_before_stays_lost(scene, doubt):
     assert scene.judged() == (Verdict.LOSING, Cause.FILTERED)
 
 
-@pytest.mark.parametrize("name", ["loop", "sleep", "store"])
+@pytest.mark.parametrize("name", ["loop", "sleep"])
 def test_nothing_that_stands_is_held_against_a_mirror_while_we_doubt(scene, name):
     scene.mirror_runs = False
     scene.pass_s(8)
     assert scene.judged() == (Verdict.STALLED, Cause.MIRROR_DOWN)
     DOUBTS[name](scene)
     assert scene.judged() == (Verdict.UNKNOWN, Cause.PROBER)
-    scene.self_check.note_store(True)
     scene.pass_s(4)
     assert scene.judged() == (Verdict.STALLED, Cause.MIRROR_DOWN)
 

@@ -184,33 +184,6 @@ def test_a_control_probe_over_a_standstill_says_nothing_of_its_cluster(scene):
     assert control.evidence(now_ns=now_ns + 1_500_000_000, now_at=0.0).control is Control.FAILING
 
 
-# --- the store
-
-
-def test_a_store_that_cannot_be_written_for_long_impairs_every_flow_until_a_write_succeeds(scene):
-    scene.self_check.note_store(True)
-    scene.pass_s(60)
-    for second in range(11):
-        scene.self_check.note_store(False, "the store s.db cannot grow, the disk is full")
-        assert scene.told["A->B"] == [], second
-        scene.pass_s(1)
-    assert scene.kinds() == scene.kinds("A->C") == [Impaired]
-    (sentence,) = scene.sentences()
-    full = "the store s.db cannot grow, the disk is full"
-    assert sentence == f"its store cannot be written for 10 s or longer: {full}"
-    assert scene.told["A->B"][0].since_ns == 60_000_000_000
-    scene.self_check.note_store(True)
-    scene.pass_s(0.1)
-    assert scene.kinds() == scene.kinds("A->C") == [Impaired, Restored]
-
-
-def test_a_store_that_fails_now_and_then_is_well(scene):
-    for number in range(60):
-        scene.self_check.note_store(number % 8 == 0, "it is held by another process")
-        scene.pass_s(1)
-    assert scene.told["A->B"] == []
-
-
 # --- readers
 
 
@@ -365,12 +338,10 @@ def test_a_doubt_that_goes_over_to_another_partition_names_that_one(scene):
     assert ["partition 5" in sentence for sentence in scene.sentences()] == [False, True]
 
 
-@pytest.mark.parametrize("part", ["store", "looks", "refusal"])
+@pytest.mark.parametrize("part", ["looks", "refusal"])
 def test_a_doubt_whose_reason_is_another_one_now_says_that(scene, part):
     for error in ("first", "second", "second"):
-        if part == "store":
-            scene.self_check.note_store(False, error)
-        elif part == "looks":
+        if part == "looks":
             scene.sites["B"].look, scene.sites["B"].error = 0, error
         else:
             scene.self_check.note_refusal("B", "A.c", error)
@@ -453,20 +424,16 @@ def test_a_cluster_that_is_down_is_no_fault_of_ours(scene, break_parts, alias):
 
 
 @pytest.mark.parametrize("control", list(Control))
-def test_loop_store_and_thread_are_ours_whatever_the_clusters_do(scene, control):
+def test_loop_and_thread_are_ours_whatever_the_clusters_do(scene, control):
     for site in scene.sites.values():
         site.control.control = control
     scene.clock.advance(5)
     scene.pass_s(0.1)
     assert scene.kinds() == [Impaired]
     scene.pass_s(4)
-    scene.self_check.note_store(False, "the disk is full")
-    scene.pass_s(11)
-    scene.self_check.note_store(True)
-    scene.pass_s(0.1)
     scene.sites["B"].reader.silent_s = 4.0
     scene.pass_s(0.1)
-    assert scene.kinds() == [Impaired, Restored, Impaired, Restored, Impaired]
+    assert scene.kinds() == [Impaired, Restored, Impaired]
 
 
 def test_a_flow_that_is_dropped_is_told_anew_when_it_comes_back(scene):

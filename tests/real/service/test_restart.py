@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 import sqlite3
 
 import pytest
@@ -241,3 +242,22 @@ def test_a_target_topic_made_anew_meanwhile_is_read_from_its_beginning(service, 
     # What was there and had no outcome yet is gone with the old topic: absent, and rightly called so.
     assert books["lost"] + books["confirmed"] <= figures["missing_on_the_target"]
     assert books["returned"] == 0
+
+
+def test_a_backup_that_was_made_while_it_ran_is_restored(service, kafka_pair, topic, tmp_path):
+    store, backup = store_of(service), tmp_path / "backup.db"
+    with (
+        contextlib.closing(sqlite3.connect(store, timeout=10)) as held,
+        contextlib.closing(sqlite3.connect(backup)) as copy,
+    ):
+        held.backup(copy)
+    good = service.books()["good"]
+    eventually(lambda: service.books()["good"] > good + 20, 30, what="records after the backup")
+    service.kill()
+    for path in store.parent.glob("mirrorwatch.db*"):
+        path.unlink()
+    shutil.copy(backup, store)
+    service.start()
+    service.is_healthy(deadline_s=40)
+    service.end()
+    agrees(service, kafka_pair, topic)
