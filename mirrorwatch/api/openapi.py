@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 # Problems that any operation may answer.
-COMMON_PROBLEMS = ("invalid_query", "sign_in_required", "timeout", "internal")
+COMMON_PROBLEMS = (
+    "invalid_query",
+    "sign_in_required",
+    "forbidden",
+    "timeout",
+    "too_many_requests",
+    "unavailable",
+    "internal",
+)
 _WITH_BEARER = ("token_required", "forbidden")
 
 PROBLEM: Schema = closed(

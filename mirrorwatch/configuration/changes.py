@@ -109,7 +109,7 @@ def at_the_next_start(running: Configuration, asked: Configuration) -> tuple[str
     keys = _changed(running, asked, ("canary", "http", "store"), Reload.NEXT_START)
     if _same_web_file(running, asked):
         before, after = running.web_config, asked.web_config
-        keys += [_TLS] if before.tls_settings != after.tls_settings else []
+        keys += [_TLS] if before.tls_settings != after.tls_settings and not _takes_tls(running, asked) else []
         keys += [_USERS] if before.users != after.users and not _takes_users(running, asked) else []
     return tuple(f"{key}: takes effect at the next start" for key in keys)
 
@@ -121,6 +121,8 @@ def in_effect(running: Configuration, new: Configuration) -> Configuration:
     """
     kept = {"listen": running.http.listen, "web_config_file": running.http.web_config_file}
     web_config = running.web_config
+    if _takes_tls(running, new):
+        web_config = replace(new.web_config, users=web_config.users)
     if _takes_users(running, new):
         web_config = replace(web_config, users=new.web_config.users)
     return replace(
@@ -135,13 +137,20 @@ def _same_web_file(one: Configuration, other: Configuration) -> bool:
     return one.http.web_config_file == other.http.web_config_file
 
 
+def _takes_tls(running: Configuration, new: Configuration) -> bool:
+    """Return whether the TLS of the web configuration can change at once: it cannot be switched on or off."""
+    before, after = running.web_config, new.web_config
+    return None not in (before.tls_settings, after.tls_settings) and _same_web_file(running, new)
+
+
 def _takes_users(running: Configuration, new: Configuration) -> bool:
     """Return whether the users of the web configuration can change at once.
 
-    Without users, only TLS protects the pages, and the new file's TLS takes effect at the next start.
+    Without users, only TLS protects the pages, and TLS is switched on at the next start.
     """
     before, after = running.web_config, new.web_config
-    guarded = after.users is not None or before.tls_settings == after.tls_settings
+    same = before.tls_settings == after.tls_settings or _takes_tls(running, new)
+    guarded = after.users is not None or same
     return guarded and _same_web_file(running, new)
 
 
@@ -162,6 +171,8 @@ def _settings(old: Configuration, new: Configuration) -> tuple[str, ...]:
     ]
     if old.connect != new.connect:
         found.append("connect")
+    if old.web_config.tls_settings != new.web_config.tls_settings:
+        found.append(_TLS)
     if old.web_config.users != new.web_config.users:
         found.append(_USERS)
     return tuple(found)

@@ -183,8 +183,8 @@ class Leading:
             mine = self._facts()
             self._say(
                 f"{WHERE}: configuration",
-                f"{facts.get('replica')} leads with another configuration: its flows are"
-                f" {facts.get('flows')}, and here {mine['flows']}; give both the same file",
+                f"{facts.get('replica')} leads with another configuration: {_difference(facts, mine)};"
+                " give both the same file",
                 holds=facts.get("configuration") != mine["configuration"],
             )
             if facts.get("version") != mine["version"]:
@@ -195,6 +195,12 @@ class Leading:
             self._reporter.problem(where, sentence)
         else:
             self._reporter.settled(where)
+
+
+def _difference(leader: Mapping[str, str], mine: Mapping[str, str]) -> str:
+    if leader.get("flows") != mine["flows"]:
+        return f"its flows are {leader.get('flows')}, and here {mine['flows']}"
+    return "the topic, mode or interval of its canary differs"
 
 
 def facts_of(config: Configuration, *, url: str, version: str) -> dict[str, str]:

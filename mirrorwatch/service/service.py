@@ -18,6 +18,7 @@ from canary.prober import Prober
 from canary.watch.watch import Instant
 from checksum.history.history import ChecksumHistory
 from checksum.report import page as report_page
+from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 from fleet.series.catalogue import STORE_OPERATIONS
 from mirrorwatch.audits.following import ChecksumFollowing
 from mirrorwatch.configuration.reading import read_configuration
@@ -188,7 +189,7 @@ class Service:
             clock=self._clock,
             reporter=self,
         )
-        self._server = HttpServer(self._clock)
+        self._server = HttpServer(self._clock, problem=self.problem, settled=self.settled)
         self._leading = self._make_leading()
         self._prober: Prober | None = None
         self._reloading: Reloading | None = None
@@ -255,11 +256,32 @@ class Service:
             standby_answers(leading, works=lambda: self._works, samples=self._standby_samples)
         )
         await self._serve(app)
-        if not await leading.stand_by(shutdown.stopping):
-            return False
+        checking = asyncio.create_task(self._check_reloads(shutdown.reload))
+        try:
+            if not await leading.stand_by(shutdown.stopping):
+                return False
+        finally:
+            checking.cancel()
         self._store.guard = leading.guard
         shutdown.reload.set()  # the file may have changed while it waited
         return True
+
+    async def _check_reloads(self, asked: asyncio.Event) -> None:
+        """Report whether the file is valid, whenever asked to reload while on standby."""
+        while True:
+            await asked.wait()
+            asked.clear()
+            try:
+                found = await asyncio.to_thread(read_configuration, self._config.path, environ=os.environ)
+            except (ConfigurationError, UnavailableError, RefusedError) as error:
+                self._note_reload(ok=False)
+                self._log.error(
+                    "the configuration cannot be used when this replica leads", problems=str(error)
+                )
+            else:
+                self._learn(found.secrets)
+                self._note_reload(ok=True)
+                self._log.info("the configuration is valid; it is used when this replica leads")
 
     def _make_leading(self) -> Leading | None:
         config = self._config
@@ -363,6 +385,7 @@ class Service:
         def use(config: Configuration, changes: Changes) -> None:
             former, self._config = self._config, config
             self._server.use_tokens(config.http)
+            self._server.use_tls(config.web_config)
             if config.web_config.users != former.web_config.users:  # otherwise keep verified passwords
                 self._server.use_users(config.web_config)
             self._lagging.use(config)

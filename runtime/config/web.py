@@ -2,13 +2,16 @@
 
 One file serves Prometheus' exporters and this service. A setting that is not supported is refused: a
 restriction that is silently ignored would be a security hole. The file is read at the start and at each
-reload, which applies the users. Its paths are relative to itself.
+reload, which applies the users. The certificates that it names are read again when they change. Its paths are
+relative to itself.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -49,8 +52,18 @@ def _bcrypt_hash(text: str) -> str:
     return text
 
 
+def _allowed_name(name: str) -> str:
+    """Return an address in its usual form, and any other name as it is."""
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(name))
+    if not name:
+        raise ValueError("must not be empty; write a DNS name, e-mail address, IP address or URI")
+    return name
+
+
 UserName = Annotated[str, AfterValidator(_user_name)]
 BcryptHash = Annotated[str, AfterValidator(_bcrypt_hash)]
+AllowedName = Annotated[str, AfterValidator(_allowed_name)]
 
 
 class TlsConfig(Section):
@@ -60,6 +73,7 @@ class TlsConfig(Section):
     key_file: str = Field(min_length=1)
     client_ca_file: str | None = Field(default=None, min_length=1)
     client_auth_type: str = "NoClientCert"
+    client_allowed_sans: tuple[AllowedName, ...] | None = Field(default=None, max_length=1000)
     min_version: str = "TLS12"
     max_version: Literal["TLS12", "TLS13"] = "TLS13"
 
@@ -82,6 +96,19 @@ class TlsConfig(Section):
                 " client_ca_file"
             )
         return kind
+
+    @field_validator("client_allowed_sans")
+    @classmethod
+    def _allowed(cls, names: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
+        kind = info.data.get("client_auth_type", "RequireAndVerifyClientCert")
+        if names is not None and kind != "RequireAndVerifyClientCert":
+            raise ValueError(
+                f"has no effect on clients without a certificate, which {kind} accepts; write"
+                " client_auth_type: RequireAndVerifyClientCert"
+            )
+        if names is not None and not names:
+            raise ValueError("must not be empty; write names, or remove the key")
+        return names
 
     @field_validator("min_version")
     @classmethod
@@ -121,6 +148,7 @@ class WebConfig:
     tls: ssl.SSLContext | None = None
     users: Mapping[str, bytes] | None = None  # bcrypt hashes by name; None requires no user
     tls_settings: TlsConfig | None = None  # what `tls` was made by
+    tls_files: TlsFiles | None = None  # creates `tls` again after its files have changed
 
 
 def load_web_config(path: Path) -> WebConfig:
@@ -133,27 +161,44 @@ def load_web_config(path: Path) -> WebConfig:
             error, file=document.file, prefix="", line_of=document.line_of, model=WebConfigFile
         )
         raise ConfigurationError(found) from None  # pydantic's text would quote the values
-    tls = None
-    if parsed.tls_server_config is not None:
-        tls = _Loader(document, parsed.tls_server_config, path.parent).context()
+    settings = parsed.tls_server_config
+    files = None if settings is None else TlsFiles(document, settings, path.parent)
+    tls = None if files is None else files.context()
     users = {name: text.encode("ascii") for name, text in parsed.basic_auth_users.items()}
     if tls is None and not users:
         sentence = "no TLS and no users; add tls_server_config or basic_auth_users"
         raise ConfigurationError([Problem(document.file, "", sentence)])
-    return WebConfig(tls, users or None, parsed.tls_server_config)
+    return WebConfig(tls, users or None, settings, files)
 
 
-class _Loader:
-    """Build the TLS context out of the named files."""
+_FILES = ("cert_file", "key_file", "client_ca_file")
+
+
+class TlsFiles:
+    """Creates the TLS context out of the named files, each time that they are needed."""
 
     def __init__(self, document: strict_yaml.Document, config: TlsConfig, directory: Path) -> None:
         self._document, self._config, self._directory = document, config, directory
+        self.allowed_names = config.client_allowed_sans
+        self._read: tuple[tuple[int, ...] | None, ...] = ()
+
+    @property
+    def have_changed(self) -> bool:
+        """Return whether a file has changed since the last `context`; cheap enough for each connection."""
+        return self._signatures() != self._read
+
+    def _signatures(self) -> tuple[tuple[int, ...] | None, ...]:
+        return tuple(
+            _signature(self._directory / name) for key in _FILES if (name := getattr(self._config, key))
+        )
 
     def context(self) -> ssl.SSLContext:
+        """Return a context of what the files hold now; raises ConfigurationError with all problems."""
         config = self._config
+        self._read = self._signatures()  # before reading: files that change meanwhile are read once more
         problems = [
             problem
-            for key in ("cert_file", "key_file", "client_ca_file")
+            for key in _FILES
             if (name := getattr(config, key)) is not None and (problem := self._unreadable(key, name))
         ]
         if problems:
@@ -199,3 +244,11 @@ class _Loader:
         line = self._document.line_of(("tls_server_config", key))
         where = f"{self._document.file}:{line}" if line else self._document.file
         return Problem(where, f"tls_server_config.{key}", sentence)
+
+
+def _signature(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_dev, found.st_ino

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from aiohttp import hdrs, web
 
+from runtime.http.audit import WHO, Who
 from runtime.http.problems import as_problem
-from runtime.http.users import Token, Users, has_token
+from runtime.http.users import Token, Users, roles_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from aiohttp.typedefs import Handler, Middleware
 
@@ -39,6 +40,11 @@ HEADERS = {
 async def put_headers(request: web.Request, response: web.StreamResponse) -> None:
     """Add the headers to any answer that does not set its own; a signal for on_response_prepare."""
     request[_BEGUN] = True
+    add_headers(response)
+
+
+def add_headers(response: web.StreamResponse) -> None:
+    """Add the headers that an answer does not set itself."""
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     response.headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
@@ -126,7 +132,7 @@ def time_limit(limit_s: float) -> Middleware:
     return middleware
 
 
-def sign_in(users: Callable[[], Users | None], tokens: Callable[[], tuple[Token, ...]]) -> Middleware:
+def sign_in(users: Callable[[], Users | None], tokens: Callable[[], Mapping[str, Token]]) -> Middleware:
     """Require a user for every request if users are configured, as exporter-toolkit does, also /-/healthy.
 
     HTTP has one Authorization header: a request with a configured bearer token passes without a user, and
@@ -138,8 +144,9 @@ def sign_in(users: Callable[[], Users | None], tokens: Callable[[], tuple[Token,
     async def middleware(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        known = users()
-        if known is not None and not has_token(request, tokens()) and not await known.accept(request):
+        known, role = users(), roles_of(request, tokens())
+        request[WHO] = Who("" if known is None else known.named(request), role)
+        if known is not None and not role and not await known.accept(request):
             raise web.HTTPUnauthorized(
                 text="Sign in with a user of the web configuration.\n",
                 headers={hdrs.WWW_AUTHENTICATE: 'Basic realm="mirrorwatch", charset="UTF-8"'},

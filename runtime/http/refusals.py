@@ -1,4 +1,4 @@
-"""Log of requests that are not valid HTTP: one sentence, without their content.
+"""Requests that are not valid HTTP: their answer and their line in the log, both without their content.
 
 Such a request may contain a password, and so may the HTTP library's exception about it. Anyone can send many
 of them, so not each is logged.
@@ -7,18 +7,46 @@ of them, so not each is logged.
 from __future__ import annotations
 
 import logging
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web import RequestPayloadError
 
+from runtime.http.guards import add_headers
 from runtime.process.allowance import Allowance
 
 if TYPE_CHECKING:
+    from aiohttp.web_request import BaseRequest
+
     from runtime.process.clock import Clock
     from runtime.process.logs import Logger
 
 EVERY_S = 60.0
+
+
+class Connection(web.RequestHandler):
+    """A connection whose request is answered by a sentence of ours if the library cannot read it.
+
+    The library's own answer repeats what was sent, and names the versions of library and Python.
+    """
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Return the answer, after which the connection is closed."""
+        if status != HTTPStatus.INTERNAL_SERVER_ERROR:
+            message = "The request is not valid HTTP, or its headers are too long.\n"
+        response = super().handle_error(request, status, exc, message)
+        add_headers(response)
+        return response
 
 
 class Refusals(logging.Logger):

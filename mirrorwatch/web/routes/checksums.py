@@ -24,6 +24,7 @@ from mirrorwatch.api.operations import route
 from mirrorwatch.audits.run_document import MOST_BYTES, RUN_ID, InvalidRunError, read_runs
 from mirrorwatch.web.routes.main import SECURITY_HEADERS, json_answer
 from mirrorwatch.web.routes.operator import take_turn
+from runtime.http.audit import OBJECT
 from runtime.http.guards import API
 from runtime.http.problems import ProblemError
 from runtime.http.users import require_token
@@ -117,6 +118,7 @@ class _Desk:
             raise ProblemError(
                 "invalid_document", sentence, path=request.path, problems=error.problems
             ) from error
+        request[OBJECT] = ", ".join(f"{one.run.run} of {one.run.flow}" for one in told)
         unknown = [one for one in told if not self._runs.knows(one.run.flow)]
         if unknown:
             problems = [f"{one.place}unknown flow '{one.run.flow}'" for one in unknown]

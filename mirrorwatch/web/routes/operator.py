@@ -12,6 +12,7 @@ from fleet.errors import UnavailableError
 from mirrorwatch.api.operations import route
 from mirrorwatch.api.operator import RESUME_CANARY
 from mirrorwatch.web.routes.main import json_answer, known_flow
+from runtime.http.audit import OBJECT
 from runtime.http.problems import ProblemError, as_problem
 from runtime.http.users import require_token
 from runtime.process import logs
@@ -75,6 +76,7 @@ class _Desk:
         flow = known_flow(request, self._orders.view())
         take_turn(self._resumes, self._clock, request)
         topic, source = flow.canary_topic, flow.source
+        request[OBJECT] = f"latch of {topic} on {source}"
         try:
             latch = await self._orders.resume(source, topic)
         except UnavailableError as error:
@@ -104,6 +106,7 @@ class _Desk:
                 "forbidden", "requests from pages of other sites are not allowed", path=request.path
             )
         take_turn(self._reloads, self._clock, request)
+        request[OBJECT] = "configuration"
         self._log.info("reload requested", by=request.remote)
         done = await self._orders.reload()
         if done.problems:

@@ -13,6 +13,7 @@ import aiohttp
 from aiohttp import hdrs, web
 
 from mirrorwatch.service.metrics import render
+from runtime.http.audit import FORWARDED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from mirrorwatch.service.leading import Leading
     from mirrorwatch.service.samples import ServiceSamples
 
-FORWARDED = "Mirrorwatch-Forwarded-By"  # the replica that has passed a request on
 _LEADER_S = 25.0  # less than the limit of a whole request
 _HEALTHY, _READY, _METRICS = "/-/healthy", "/-/ready", "/metrics"
 # Of one connection, not of the message (RFC 9110, 7.6.1), and what the client sets itself.
@@ -65,6 +65,8 @@ async def _forwarded(request: web.Request, leading: Leading) -> web.StreamRespon
     url = "" if leader is None or leading.leads else leader.facts.get("url", "")
     if not url or FORWARDED in request.headers:
         raise _unavailable("this replica is about to lead; try again")
+    if not request.raw_path.startswith("/"):  # an absolute address would become part of the leader's host
+        raise web.HTTPBadRequest(text="The address of the request must be a path.\n")
     headers = {name: value for name, value in request.headers.items() if name.lower() not in _HOP}
     headers[FORWARDED] = leading.replica
     body = await request.read() if request.can_read_body else None
@@ -73,7 +75,12 @@ async def _forwarded(request: web.Request, leading: Leading) -> web.StreamRespon
         async with (
             aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session,
             session.request(
-                request.method, url + request.raw_path, headers=headers, data=body, allow_redirects=False
+                request.method,
+                url + request.raw_path,
+                headers=headers,
+                skip_auto_headers=(hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT),
+                data=body,
+                allow_redirects=False,
             ) as answer,
         ):
             kept = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP}

@@ -84,10 +84,21 @@ CASES = [
      (
          "web.yml:1: tls_server_config.min_version: TLS10 is insecure and not supported; write TLS12 or"
          " TLS13\nweb.yml:1: tls_server_config.cipher_suites: unknown key; valid keys: cert_file,"
-         " client_auth_type, client_ca_file, key_file, max_version, min_version"
+         " client_allowed_sans, client_auth_type, client_ca_file, key_file, max_version, min_version"
      )),
     ("tls_server_config: {cert_file: ca.crt, key_file: ca.key, min_version: TLS13, max_version: TLS12}",
      "web.yml:1: tls_server_config.max_version: must not be lower than min_version"),
+    (("tls_server_config: {cert_file: ca.crt, key_file: ca.key, client_ca_file: ca.crt, client_auth_type:"
+      " VerifyClientCertIfGiven, client_allowed_sans: [x]}"),
+     ("web.yml:1: tls_server_config.client_allowed_sans: has no effect on clients without a certificate,"
+     " which VerifyClientCertIfGiven accepts; write client_auth_type: RequireAndVerifyClientCert")),
+    (("tls_server_config: {cert_file: ca.crt, key_file: ca.key, client_ca_file: ca.crt, client_auth_type:"
+      " RequireAndVerifyClientCert, client_allowed_sans: []}"),
+     "web.yml:1: tls_server_config.client_allowed_sans: must not be empty; write names, or remove the key"),
+    (("tls_server_config: {cert_file: ca.crt, key_file: ca.key, client_ca_file: ca.crt, client_auth_type:"
+      " RequireAndVerifyClientCert, client_allowed_sans: ['']}"),
+     ("web.yml:1: tls_server_config.client_allowed_sans.0: must not be empty; write a DNS name, e-mail"
+     " address, IP address or URI")),
     ("tls_server_config: {key_file: ca.key}", (
         "web.yml:1: tls_server_config.cert_file: missing; this key is required"
     )),
@@ -149,6 +160,17 @@ def test_what_prometheus_refuses_is_refused_and_what_is_accepted_it_accepts(fold
     else:
         assert text in GOOD
         assert theirs.returncode == 0
+
+
+def test_names_of_clients_are_kept_in_their_usual_form(folder):
+    """Not compared with promtool: that of Debian 12 does not know the key."""
+    (folder / "web.yml").write_text(
+        "tls_server_config: {cert_file: ca.crt, key_file: ca.key, client_ca_file: ca.crt,"
+        " client_auth_type: RequireAndVerifyClientCert,"
+        " client_allowed_sans: [a.example, '2001:DB8:0::1', 'spiffe://x/y']}"
+    )
+    found = load_web_config(folder / "web.yml")
+    assert found.tls_files.allowed_names == ("a.example", "2001:db8::1", "spiffe://x/y")
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
@@ -24,6 +25,7 @@ async def echo(request):
         "body": body,
         "user": request.headers.get("Authorization"),
         "by": request.headers.get(FORWARDED),
+        "accepts": request.headers.get("Accept-Encoding"),
     }
     return web.json_response(told, status=418, headers=headers)
 
@@ -61,7 +63,12 @@ async def own(_request):
 
 async def test_a_request_is_passed_on_whole(stage):
     client, _, _ = stage
-    answer = await client.post("/any/a%2Fb?a=%3D%26&b=", data="body", headers={"Authorization": "Bearer x"})
+    answer = await client.post(
+        "/any/a%2Fb?a=%3D%26&b=",
+        data="body",
+        headers={"Authorization": "Bearer x"},
+        skip_auto_headers=["Accept-Encoding"],  # then a compressed answer would be no answer
+    )
     assert answer.status == 418
     assert answer.headers["X-Own"] == "yes"
     assert await answer.json() == {
@@ -70,6 +77,7 @@ async def test_a_request_is_passed_on_whole(stage):
         "body": "body",
         "user": "Bearer x",
         "by": "right",
+        "accepts": None,
     }
     answer = await client.get("/moved", allow_redirects=False)
     assert (answer.status, answer.headers["Location"]) == (302, "/elsewhere")
@@ -108,6 +116,17 @@ async def test_nothing_is_passed_on_to_nobody(stage, change, headers):
     assert answer.status == 503
     assert answer.headers["Retry-After"] == "1"
     assert "about to lead" in await answer.text()
+
+
+@pytest.mark.parametrize("target", ["ple://x/y", "http://evil.example/", "*"])
+async def test_an_address_that_would_change_the_host_is_not_passed_on(stage, target):
+    client, leading, _ = stage
+    leading.leader.facts["url"] = "http://leader.exam"
+    reader, writer = await asyncio.open_connection(client.host, client.port)
+    writer.write(f"OPTIONS {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    async with asyncio.timeout(10):
+        assert await reader.readline() == b"HTTP/1.1 400 Bad Request\r\n"
+    writer.close()
 
 
 async def test_a_leader_that_does_not_answer_is_said(stage, leader):
