@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mirrorwatch.failover.cluster import Place
     from mirrorwatch.migration.positions import MirrorPositions
 
-OLD_MIRROR, TOPICS = "old mirror", "topics"
 _EXAMPLES = 3
 
 
@@ -31,11 +30,12 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: what was checked, its status, and a sentence."""
+    """One check: what was checked, its status, and a sentence. `blocks`: the positions are of no use."""
 
     subject: str
     status: Status
     sentence: str
+    blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,8 @@ class PlanFacts:
     `flow` is that of the new mirror. `ends` and `target_ends` are log end offsets; the latter by the topics
     that the old mirror replicates to. `old_members` is the number of workers in the old mirror's group, None
     if it has none. `held` are the offsets of the new mirror, None if they cannot be read, with the reason in
-    `held_problem`. `runs` and `evidence` are about the new mirror.
+    `held_problem`. `runs` and `evidence` are about the new mirror. `added` are partitions that it replicates
+    and that the file does not have, with the number of their source offsets.
     """
 
     file: MirrorPositions
@@ -61,6 +62,15 @@ class PlanFacts:
     runs: bool | None
     evidence: str
     held_problem: str = ""
+    added: Mapping[Place, int] = field(default_factory=dict)
+
+    @property
+    def has_continued(self) -> bool:
+        """Return whether the new mirror runs, and is at each position or after it."""
+        held, wanted = self.held, wanted_offsets(self.file, self.flow)
+        if not self.runs or held is None:
+            return False
+        return all(held.get(place, -1) >= offset for place, offset in wanted.items())
 
 
 def checks_of(facts: PlanFacts) -> list[Check]:
@@ -69,7 +79,7 @@ def checks_of(facts: PlanFacts) -> list[Check]:
 
 
 def _old_mirror(facts: PlanFacts) -> Check:
-    subject, file = OLD_MIRROR, facts.file
+    subject, file = "old mirror", facts.file
     moved = [
         f"{one.target_topic}-{each.partition}"
         for one in file.topics
@@ -80,19 +90,19 @@ def _old_mirror(facts: PlanFacts) -> Check:
     if facts.old_members:
         workers = count_text(facts.old_members, "worker")
         sentence = f"it runs: group {file.worker_group} on {file.worker_cluster} has {workers}; stop it"
-        return Check(subject, Status.WRONG, sentence)
+        return Check(subject, Status.WRONG, sentence, blocks=True)
     if file.stopped is False:
         sentence = f"it ran when the positions were exported at {file.at}; stop it, and export them again"
-        return Check(subject, Status.WRONG, sentence)
+        return Check(subject, Status.WRONG, sentence, blocks=True)
     if moved and facts.runs:
-        sentence = f"{target} has new records since the export, and the new mirror runs"
-        return Check(subject, Status.UNKNOWN, sentence)
+        status = Status.OK if facts.has_continued else Status.UNKNOWN
+        return Check(subject, status, f"{target} has new records since the export, and the new mirror runs")
     if moved:
         sentence = (
             f"{_some(moved, 'partition')} of {target} have other log end offsets than at the export;"
             " make sure that nothing writes there, and export the positions again"
         )
-        return Check(subject, Status.WRONG, sentence)
+        return Check(subject, Status.WRONG, sentence, blocks=True)
     still = f"no new records on {target} since the export"
     if file.stopped is None:
         sentence = f"{still}; whether the mirror is stopped is not visible: make sure that it is"
@@ -101,7 +111,7 @@ def _old_mirror(facts: PlanFacts) -> Check:
 
 
 def _topics(facts: PlanFacts) -> Check:
-    subject, file, flow = TOPICS, facts.file, facts.flow
+    subject, file, flow = "topics", facts.file, facts.flow
     recreated = [
         one.topic
         for one in file.topics
@@ -122,12 +132,12 @@ def _topics(facts: PlanFacts) -> Check:
     if target_recreated:
         wrong.append(f"{_some(target_recreated, 'topic')} of {flow.target} re-created since the export")
     if wrong:
-        return Check(subject, Status.WRONG, f"{'; '.join(wrong)}; export the positions again")
+        return Check(subject, Status.WRONG, f"{'; '.join(wrong)}; export the positions again", blocks=True)
     replicated = [one for one in file.topics if flow.decide(one.topic).replicated]
     left = [one.topic for one in file.topics if not flow.decide(one.topic).replicated]
     if left:
         sentence = f"the new mirror does not replicate {_some(left, 'topic')}; change its topic filter"
-        return Check(subject, Status.WRONG, sentence)
+        return Check(subject, Status.WRONG, sentence, blocks=True)
     renamed = [one for one in replicated if flow.remote_topic(one.topic) != one.target_topic]
     partitions = count_text(sum(len(one.partitions) for one in replicated), "partition")
     sentence = f"{count_text(len(replicated), 'topic')}, {partitions}"
@@ -136,6 +146,12 @@ def _topics(facts: PlanFacts) -> Check:
         sentence += (
             f"; {count_text(len(renamed), 'topic')} with another name on {flow.target}, such as"
             f" {flow.remote_topic(one.topic)} for {one.target_topic}"
+        )
+    if facts.added:
+        records = count_text(sum(facts.added.values()), "record")
+        sentence += (
+            f"; {_places(list(facts.added))} without a position: the new mirror replicates them from the"
+            f" start (up to {records})"
         )
     return Check(subject, Status.OK, sentence)
 
@@ -156,7 +172,7 @@ def _source(facts: PlanFacts) -> Check:
         sentence = (
             f"{_some(short, 'partition')} of {flow.source} end before the position; the log was truncated"
         )
-        return Check(subject, Status.WRONG, sentence)
+        return Check(subject, Status.WRONG, f"{sentence}; export the positions again", blocks=True)
     if deleted:
         sentence = (
             f"up to {count_text(records, 'record')} of {_some(deleted, 'partition')} were deleted on"
@@ -190,7 +206,9 @@ def _offsets(facts: PlanFacts) -> Check:
     if facts.held is None:
         return Check(subject, Status.UNKNOWN, facts.held_problem)
     if facts.runs:
-        return Check(subject, Status.UNKNOWN, "not compared while the new mirror runs")
+        status = Status.OK if facts.has_continued else Status.WRONG
+        where = "at the exported positions, or after them"
+        return Check(subject, status, where if facts.has_continued else f"not all {where}")
     wanted = wanted_offsets(facts.file, facts.flow)
     missing = [place for place in wanted if place not in facts.held]
     ahead = [place for place, offset in wanted.items() if facts.held.get(place, offset) > offset]
@@ -216,6 +234,8 @@ def _new(facts: PlanFacts) -> Check:
     subject = "new mirror"
     if facts.runs is None:
         return Check(subject, Status.UNKNOWN, facts.evidence)
+    if facts.has_continued:
+        return Check(subject, Status.OK, f"it runs and has continued from the positions: {facts.evidence}")
     if facts.runs:
         return Check(subject, Status.WRONG, f"it runs already: {facts.evidence}; stop it until all is ready")
     return Check(subject, Status.OK, f"not started: {facts.evidence}")

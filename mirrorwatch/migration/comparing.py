@@ -31,7 +31,9 @@ class Window(NamedTuple):
 class Compared:
     """The records of one partition: how many were passed, are missing, and are there too often.
 
-    If some have the same content, and the mirror has not passed all that were read, both are lower bounds.
+    `strange` are records on the target since the export that are none of those read on the source: repeated
+    ones from before the position, or of another writer. If some have the same content, and the mirror has not
+    passed all that were read, `missing` and `repeated` are lower bounds.
     """
 
     passed: int
@@ -39,31 +41,39 @@ class Compared:
     repeated: int
     first_missing: int | None = None
     bounded: bool = False
+    strange: int = 0
 
 
 def window_of(position: Position, *, source_start: int, target_start: int) -> Window | None:
     """Return what is read of a partition, and of the one that the old mirror replicated it to.
 
-    `source_start` and `target_start` are their log start offsets now. None if the target has deleted records
-    that were there at the export.
+    `source_start` and `target_start` are their log start offsets now. Records that the source has deleted
+    since the export are left out. None if the target has deleted records that were there at the export.
     """
     if position.offset is None:  # the new mirror replicates all again
-        return Window(position.next_offset, target_start, exact=target_start == 0)
+        return Window(max(position.next_offset, source_start), target_start, exact=target_start == 0)
     sync = position.sync
     if sync is None or source_start > sync.source_offset:
         first = max(target_start, (position.target_end or 0) - LOOK_BACK)
-        return Window(position.next_offset, first, exact=False)
+        return Window(max(position.next_offset, source_start), first, exact=False)
     if target_start > sync.target_offset:
         return None
     return Window(sync.source_offset, sync.target_offset, exact=True)
 
 
-def compare(source: Iterable[tuple[int, bytes]], target: Iterable[bytes], passed: int) -> Compared:
+def compare(
+    source: Iterable[tuple[int, bytes]], target: Iterable[tuple[bool, bytes]], passed: int
+) -> Compared:
     """Compare offsets and contents of source records with contents of target records.
 
-    The mirror has passed the source records before offset `passed`. Later ones may be on the target too.
+    The mirror has passed the source records before offset `passed`. Later ones may be on the target too. Of
+    each target record it is known whether it is new since the export.
     """
-    there = Counter(target)
+    there: Counter[bytes] = Counter()
+    fresh: Counter[bytes] = Counter()
+    for is_new, content in target:
+        there[content] += 1
+        fresh[content] += is_new
     here: Counter[bytes] = Counter()
     count = missing = 0
     first: int | None = None
@@ -79,4 +89,5 @@ def compare(source: Iterable[tuple[int, bytes]], target: Iterable[bytes], passed
             first = offset if first is None else first
     repeated = sum(max(0, there[content] - often) for content, often in here.items())
     alike = later and any(often > 1 for often in here.values())
-    return Compared(count, missing, repeated, first, alike)
+    strange = sum(often for content, often in fresh.items() if content not in here)
+    return Compared(count, missing, repeated, first, alike, strange)

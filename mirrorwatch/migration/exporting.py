@@ -42,6 +42,9 @@ def export_positions(config: Configuration, *, flow: str, out: Path) -> int:
         if mirror.committed is None:
             click.echo(f"{order.name}: {mirror.problem}", err=True)
             return 3
+        if mirror.runs:
+            click.echo(f"The mirror runs ({mirror.evidence}). Stop it first; nothing was written.")
+            return 1
         file = positions_of(mirror, clusters, now_ms=now_ms)
     write_positions(out, file)
     partitions = file.places
@@ -50,9 +53,6 @@ def export_positions(config: Configuration, *, flow: str, out: Path) -> int:
         f"{out}: {count_text(len(file.topics), 'topic')} of {order.name}, {held} of"
         f" {count_text(len(partitions), 'partition')} with an offset."
     )
-    if mirror.runs:
-        click.echo(f"The mirror runs ({mirror.evidence}). Stop it, and export again before you move it.")
-        return 1
     if mirror.runs is None:
         click.echo(f"Make sure that the mirror is stopped: {mirror.evidence}.")
         return 3

@@ -10,10 +10,10 @@ from lagmon.mirrors.answers.orders import CONNECT_OFFSETS
 from mirrorwatch.check.sheet import Sheet
 from mirrorwatch.cli.surroundings import make_console
 from mirrorwatch.failover.asking import orders_named
-from mirrorwatch.migration.checks import OLD_MIRROR, TOPICS, PlanFacts, Status, checks_of
+from mirrorwatch.migration.checks import PlanFacts, Status, checks_of
 from mirrorwatch.migration.mirror import read_mirror
 from mirrorwatch.migration.positions import read_positions
-from mirrorwatch.migration.seeds import record_lines, rest_document, seeds_of
+from mirrorwatch.migration.seeds import record_lines, rest_document, seeds_of, unlisted_places
 from mirrorwatch.migration.steps import RECORDS_FILE, REST_FILE, Steps
 from mirrorwatch.trace.clusters import Clusters
 from runtime.config.documents import make_folder, write_text
@@ -47,13 +47,14 @@ def plan_migration(config: Configuration, *, path: Path, flow: str | None, out: 
         [(one.subject, one.status, one.sentence) for one in checks],
         whole="check",
     )
-    seeds = [] if _is_stale(checks) else seeds_of(file, order.flow, facts.held or {})
+    without = _is_stale(checks) or facts.has_continued
+    seeds = [] if without else seeds_of(file, order.flow, facts.held or {})
     if out is not None and seeds:
         make_folder(out)
         write_text(out / REST_FILE, rest_document(seeds))
         write_text(out / RECORDS_FILE, record_lines(seeds))
     sheet.heading("Steps")
-    steps = Steps(config, mirror, len(seeds), path, out, stale=_is_stale(checks))
+    steps = Steps(config, mirror, len(seeds), path, out, stale=_is_stale(checks), started=facts.has_continued)
     for number, (sentence, *commands) in enumerate(steps.left(), start=1):
         sheet.say(f"{number}. {sentence}", hang=5)
         for command in commands:
@@ -103,6 +104,8 @@ def _facts(file: MirrorPositions, mirror: MirrorState, clusters: Clusters) -> Pl
         if each.partition < target.topics.get(one.target_topic, 0)
     ]
     starts, ends = source.logs(here)
+    added = unlisted_places(file, flow, source.topics)
+    added_starts, added_ends = source.logs(added)
     members = None
     if file.worker_group and file.worker_cluster and file.worker_cluster in clusters:
         members = clusters[file.worker_cluster].reader.members(file.worker_group)
@@ -122,12 +125,13 @@ def _facts(file: MirrorPositions, mirror: MirrorState, clusters: Clusters) -> Pl
         runs=mirror.runs,
         evidence=mirror.evidence,
         held_problem=mirror.problem,
+        added={place: added_ends[place] - added_starts[place] for place in added},
     )
 
 
 def _is_stale(checks: list[Check]) -> bool:
     """Return whether the positions must be exported again, or others be chosen, before anything else."""
-    return any(one.status is Status.WRONG for one in checks if one.subject in (OLD_MIRROR, TOPICS))
+    return any(one.blocks for one in checks)
 
 
 def _summary(checks: list[Check]) -> str:

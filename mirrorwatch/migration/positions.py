@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from fleet.errors import ConfigurationError, Problem
 from runtime.config.documents import read_document, write_document
 
 if TYPE_CHECKING:
@@ -43,6 +44,14 @@ class Position(BaseModel):
     source_end: _Offset
     target_end: _Offset | None
     sync: Sync | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Return whether its offsets can be of one partition."""
+        if self.offset is None:
+            return self.committed is None and self.sync is None
+        sync_offset = self.offset if self.sync is None else self.sync.source_offset
+        return (self.committed or 0) <= self.offset < self.source_end and sync_offset <= self.offset
 
     @property
     def next_offset(self) -> int:
@@ -97,7 +106,7 @@ class MirrorPositions(BaseModel):
     stopped: bool | None
     worker_group: str | None = None
     worker_cluster: str | None = None
-    topics: list[TopicPositions]
+    topics: Annotated[list[TopicPositions], Field(min_length=1)]
 
     @property
     def places(self) -> dict[tuple[str, int], Position]:
@@ -112,4 +121,16 @@ def write_positions(path: Path, file: MirrorPositions) -> None:
 
 def read_positions(path: Path) -> MirrorPositions:
     """Read a file; raises ConfigurationError with every problem."""
-    return read_document(path, MirrorPositions, command="migrate export", most_bytes=MOST_BYTES)
+    file = read_document(path, MirrorPositions, command="migrate export", most_bytes=MOST_BYTES)
+    wrong = [
+        Problem(
+            str(path),
+            f"{topic}-{number}",
+            f"offset {one.offset} does not fit the other offsets; export again",
+        )
+        for (topic, number), one in file.places.items()
+        if not one.fits
+    ]
+    if wrong:
+        raise ConfigurationError(wrong)
+    return file

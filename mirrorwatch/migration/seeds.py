@@ -50,6 +50,21 @@ def wanted_offsets(file: MirrorPositions, flow: Flow) -> dict[Place, int]:
     }
 
 
+def unlisted_places(file: MirrorPositions, flow: Flow, topics: Mapping[str, int]) -> list[Place]:
+    """Return the partitions of the source that the flow replicates and the file does not have.
+
+    `topics` are those of the source, with their numbers of partitions.
+    """
+    listed = file.places
+    return [
+        (topic, number)
+        for topic, count in topics.items()
+        if flow.decide(topic).replicated
+        for number in range(count)
+        if (topic, number) not in listed
+    ]
+
+
 def rest_document(seeds: Iterable[Seed]) -> str:
     """Return the body for PATCH /connectors/{name}/offsets of Kafka Connect (KIP-875, since 3.6)."""
     return json.dumps(posted_offsets(seeds), indent=1) + "\n"

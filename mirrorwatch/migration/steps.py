@@ -26,7 +26,7 @@ class Steps:
     """What is left: `seeds` is the number of offsets to set, `path` the file of positions.
 
     `out` is the folder with the files of offsets, None if they are not written. `stale`: the positions are
-    of no use.
+    of no use; `started`: the new mirror runs, and has continued from them.
     """
 
     config: Configuration
@@ -35,11 +35,15 @@ class Steps:
     path: Path
     out: Path | None
     stale: bool = False
+    started: bool = False
 
     def left(self) -> Iterator[Step]:
         """Yield the steps in order."""
         if self.stale:
             yield "Do what the failed checks say, and check again.", self._command("plan")
+            return
+        if self.started:
+            yield "Compare what it has replicated.", self._command("verify")
             return
         on_connect = self.mirror.topics.order.flow.on_connect
         if on_connect and self.mirror.runs is not False:

@@ -27,6 +27,7 @@ FACTS = PlanFacts(
     runs=False,
     evidence="connector mm is STOPPED",
 )
+BEHIND = {"runs": True, "held": {("orders", 0): 98}}
 OTHER = positions(position(offset=None, sync=None, target_end=0))
 
 
@@ -75,9 +76,13 @@ def test_all_is_well():
         ({"held": {("orders", 0): 109}}, "offsets", Status.OPEN, "up to 10 records would be skipped"),
         ({"file": OTHER}, "offsets", Status.OPEN, "that the old mirror has not"),
         ({"held": None, "held_problem": "not known"}, "offsets", Status.UNKNOWN, "not known"),
-        ({"runs": True, "evidence": "it is RUNNING"}, "new mirror", Status.WRONG, "it is RUNNING"),
-        ({"runs": True, "target_ends": {}}, "old mirror", Status.UNKNOWN, "and the new mirror runs"),
-        ({"runs": True}, "offsets", Status.UNKNOWN, "not compared"),
+        (BEHIND | {"evidence": "it is RUNNING"}, "new mirror", Status.WRONG, "it is RUNNING; stop it"),
+        ({"runs": True}, "new mirror", Status.OK, "it runs and has continued from the positions"),
+        (BEHIND | {"target_ends": {}}, "old mirror", Status.UNKNOWN, "and the new mirror runs"),
+        ({"runs": True, "target_ends": {}}, "old mirror", Status.OK, "and the new mirror runs"),
+        (BEHIND, "offsets", Status.WRONG, "not all at the exported positions"),
+        ({"runs": True, "held": {("orders", 0): 120}}, "offsets", Status.OK, "or after them"),
+        ({"added": {("orders", 1): 30}}, "topics", Status.OK, "(orders-1) without a position"),
         ({"runs": None, "evidence": "not visible"}, "new mirror", Status.UNKNOWN, "not visible"),
     ],
 )

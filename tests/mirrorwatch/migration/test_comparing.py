@@ -22,10 +22,16 @@ from tests.mirrorwatch.migration.positions import position
         (position(sync=None, target_end=None), (0, 0), Window(100, 0, exact=False)),
         (position(offset=None, sync=None, target_end=30), (0, 0), Window(0, 0, exact=True)),
         (position(offset=None, sync=None, target_end=30), (0, 7), Window(0, 7, exact=False)),
+        # of what it deleted after the position nothing can be read
+        (position(sync=(90, 90)), (120, 0), Window(120, 0, exact=False)),
     ],
 )
 def test_both_windows_begin_with_the_same_record_where_a_sync_says_so(found, starts, window):
     assert window_of(found, source_start=starts[0], target_start=starts[1]) == window
+
+
+def old(contents):
+    return [(False, one) for one in contents]
 
 
 def numbered(values, first=0):
@@ -48,7 +54,7 @@ def numbered(values, first=0):
     ],
 )
 def test_records_are_counted_by_content(source, target, passed, found):
-    assert compare(numbered(source), target, passed) == found
+    assert compare(numbered(source), old(target), passed) == found
 
 
 @given(
@@ -62,10 +68,12 @@ def test_a_move_is_counted_as_it_was(length, cuts, dropped, foreign):
     # The old mirror has replicated up to `replicated`, the new one continues after `committed`.
     source = [b"%d" % number for number in range(length)]
     again = [source[number] for number in range(committed, on_target) if number not in dropped]
-    target = [*source[:replicated], *[b"foreign"] * foreign, *again]
+    since = [*[b"foreign"] * foreign, *again]
+    target = [*old(source[:replicated]), *((True, one) for one in since)]
     found = compare(numbered(source), target, passed)
-    there = {*target}
+    there = {content for _, content in target}
     assert found.passed == passed
     assert found.missing == sum(one not in there for one in source[:passed])
     assert found.repeated == sum(number not in dropped for number in range(committed, replicated))
+    assert found.strange == foreign
     assert not found.bounded

@@ -194,10 +194,15 @@ def test_records_of_a_renamed_topic_are_searched_in_both():
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda stage: stage.b.records.update({OFFSETS: []}), "the new mirror has committed no offset yet"),
+        (
+            lambda stage: stage.b.records.update({OFFSETS: []}),
+            "the new mirror has replicated nothing of it yet",
+        ),
         (lambda stage: stage.b.logs.clear(), "it does not exist on the target yet"),
         (lambda stage: stage.a.logs.clear(), "it no longer exists on the source"),
-        (lambda stage: setattr(stage.source, "start", 57), "the source has deleted records"),
+        (lambda stage: stage.b.records.update({OFFSETS: [progress("orders", 0, 55)]}), "replicated nothing"),
+        (lambda stage: stage.a.ids.update(orders="another"), "was re-created since the export"),
+        (lambda stage: stage.b.ids.update({"A.orders": "another"}), "was re-created since the export"),
         (lambda stage: setattr(stage.target, "start", 57), "the target has deleted records"),
     ],
 )
@@ -212,9 +217,45 @@ def test_what_cannot_be_compared_is_said(change, problem):
     assert problem in one.problem
 
 
-def test_a_compacted_topic_may_miss_records():
+def test_what_the_source_has_deleted_is_left_out_and_said():
+    stage = Stage()
+    file = stage.exported()
+    stage.copied(56, 70)
+    stage.source.start = 58
+    one = verified(stage, file)
+    assert (one.compared.passed, one.compared.missing) == (12, 0)
+    assert one.remark == "offsets 56 to 57, which the source has deleted since"
+    assert not one.is_whole
+
+
+def test_a_mirror_that_starts_again_repeats_more_than_its_window_shows():
+    stage = Stage()
+    file = stage.exported()
+    stage.copied(0, 70)
+    one = verified(stage, file)
+    assert (one.compared.missing, one.compared.repeated, one.compared.strange) == (0, 60 - 55, 55)
+    assert one.is_beyond
+
+
+def test_a_partition_that_is_not_in_the_file_is_compared_from_its_start():
+    stage = Stage()
+    file = stage.exported()
+    stage.copied(56, 70)
+    new, there = Log(), Log()
+    for number in range(10):
+        new.append(record(500 + number))
+    mirrored(new, there, drop={3})
+    stage.a.logs["orders", 1], stage.b.logs["A.orders", 1] = new, there
+    stage.b.records[OFFSETS].append(progress("orders", 1, 9))
+    stage.clusters = FakeClusters(stage.a, stage.b)
+    _, one = verified_partitions(file, stage.state(), stage.clusters)
+    assert (one.place, one.compared.missing, one.compared.first_missing) == (("orders", 1), 1, 3)
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_a_compacted_topic_may_miss_records(side):
     stage = Stage()
     file = stage.exported()
     stage.copied(56, 70, drop=(60,))
-    stage.a.compact = frozenset({"orders"})
+    getattr(stage, side).compact = frozenset({"orders", "A.orders"})
     assert verified(stage, file).problem.startswith("compacted")

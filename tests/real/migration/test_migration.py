@@ -159,6 +159,7 @@ def test_dedicated_to_connect(stage, worker, tmp_path, killed):
             eventually(lambda: topics.log_end(target, f"A.{topic}") > BEFORE / 3, 90, what="the old mirror")
             running = mirrorwatch("migrate", "export", config, "--flow", "A->B", "--out", file, status=1)
             assert "group A-mm2 on B has 1 member" in running
+            assert not file.exists()
         finally:
             (old.kill if killed else old.stop)()
         exported(config, file)
@@ -168,7 +169,7 @@ def test_dedicated_to_connect(stage, worker, tmp_path, killed):
         eventually(
             lambda: len(worker.ask("GET", f"/connectors/{name}/offsets")["offsets"]) > 2, 60, what="new"
         )
-        assert "it runs already" in mirrorwatch("migrate", "plan", new, file, status=1)
+        assert "it runs and has continued" in mirrorwatch("migrate", "plan", new, file, status=0)
         mirrorwatch("migrate", "verify", new, file)  # while records are written
     said, twice = verified(new, file, pair=pair, names=(topic, f"A.{topic}"))
     assert count_in(said, "repeated") == twice
