@@ -39,6 +39,7 @@ NOTHING_THERE = {
     "mirrorwatch_checksum_coverage_ratio": "no checksum has run",
     "mirrorwatch_objective_error_budget_remaining_ratio": "its store has no whole minute yet",
     "mirrorwatch_client_certificate_expiry_timestamp_seconds": "its clients have no certificate",
+    "mirrorwatch_replica_leader": "it is in no group of replicas",
     "mirrorwatch_replication_topic_retention_headroom_seconds": "retention is days away",
     "mirrorwatch:topic_retention_used:ratio": "retention is days away",
 }
