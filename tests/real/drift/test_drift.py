@@ -111,7 +111,8 @@ def test_differences_are_found_and_go_once_the_mirror_has_caught_up(kafka_pair, 
         ("topic_missing", trap, *absent),
     }
     missing = drift(config)["topic_missing"]
-    assert [one["subject"] for one in missing["remarks"]] == [young]
+    # The mirror's own heartbeats may be as young.
+    assert {one["subject"] for one in missing["remarks"]} - {"heartbeats"} == {young}
     print(mirrorwatch("drift", config, status=1))
 
     topics.delete_topic(source, trap)
