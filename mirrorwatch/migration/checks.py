@@ -112,18 +112,9 @@ def _old_mirror(facts: PlanFacts) -> Check:
 
 def _topics(facts: PlanFacts) -> Check:
     subject, file, flow = "topics", facts.file, facts.flow
-    recreated = [
-        one.topic
-        for one in file.topics
-        if one.topic_id and one.topic in facts.source_ids and facts.source_ids[one.topic] != one.topic_id
-    ]
+    recreated = [one.topic for one in file.topics if one.is_recreated(facts.source_ids)]
     gone = [one.topic for one in file.topics if one.topic not in facts.source_topics]
-    target_recreated = [
-        one.target_topic
-        for one in file.topics
-        if one.target_topic_id
-        and facts.target_ids.get(one.target_topic, one.target_topic_id) != one.target_topic_id
-    ]
+    target_recreated = [one.target_topic for one in file.topics if one.is_target_recreated(facts.target_ids)]
     wrong = []
     if recreated:
         wrong.append(f"{_some(recreated, 'topic')} of {flow.source} re-created since the export")

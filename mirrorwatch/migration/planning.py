@@ -4,40 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.errors import ConfigurationError, Problem
 from fleet.quantity import count_text
-from lagmon.mirrors.answers.orders import CONNECT_OFFSETS
 from mirrorwatch.check.sheet import Sheet
 from mirrorwatch.cli.surroundings import make_console
-from mirrorwatch.failover.asking import orders_named
 from mirrorwatch.migration.checks import PlanFacts, Status, checks_of
-from mirrorwatch.migration.mirror import read_mirror
-from mirrorwatch.migration.positions import read_positions
+from mirrorwatch.migration.opening import opened
 from mirrorwatch.migration.seeds import record_lines, rest_document, seeds_of, unlisted_places
 from mirrorwatch.migration.steps import RECORDS_FILE, REST_FILE, Steps
-from mirrorwatch.trace.clusters import Clusters
 from runtime.config.documents import make_folder, write_text
-from runtime.process.clock import SystemClock
 from runtime.process.logs import Redactor
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lagmon.mirrors.answers.orders import MirrorOrder
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.migration.checks import Check
     from mirrorwatch.migration.mirror import MirrorState
     from mirrorwatch.migration.positions import MirrorPositions
+    from mirrorwatch.trace.clusters import Clusters
 
 
 def plan_migration(config: Configuration, *, path: Path, flow: str | None, out: Path | None) -> int:
     """Print the checks and the next steps, write the offsets into `out`; return the exit status."""
-    file = read_positions(path)
-    order = new_order(config, file, flow)
-    clock = SystemClock()
-    with Clusters(config.clients, clock) as clusters:
-        mirror = read_mirror(config, order, clusters, now_ms=round(clock.wall_s() * 1000))
-        refuse_other_clusters(file, order, clusters, path=path)
+    with opened(config, path, flow) as (file, mirror, clusters):
+        order = mirror.topics.order
         facts = _facts(file, mirror, clusters)
     checks = checks_of(facts)
     sheet = Sheet(make_console(), Redactor(config.secrets))
@@ -60,37 +50,6 @@ def plan_migration(config: Configuration, *, path: Path, flow: str | None, out: 
         for command in commands:
             sheet.verbatim(command, indent=5)
     return _status(checks)
-
-
-def new_order(config: Configuration, file: MirrorPositions, flow: str | None) -> MirrorOrder:
-    """Return the flow of the new mirror, by default the one of the file's name.
-
-    Raises ConfigurationError if it is unknown, or does not continue at offsets that can be written.
-    """
-    (order,) = orders_named(config, flow or file.flow)
-    if order.lag_from != CONNECT_OFFSETS:
-        sentence = (
-            "the new mirror must be MirrorMaker 2, whose offsets can be written (lag_from: connect-offsets)"
-        )
-        raise ConfigurationError([Problem(str(config.path), f"flows.{order.name}", sentence)])
-    return order
-
-
-def refuse_other_clusters(
-    file: MirrorPositions, order: MirrorOrder, clusters: Clusters, *, path: Path
-) -> None:
-    """Raise ConfigurationError if the file is of other clusters."""
-    problems = []
-    for key, expected, alias in (
-        ("source_cluster_id", file.source_cluster_id, order.flow.source),
-        ("target_cluster_id", file.target_cluster_id, order.flow.target),
-    ):
-        found = clusters[alias].reader.cluster_id
-        if found != expected:
-            sentence = f"the file is of cluster {expected}, and {alias} is {found}; check the configuration"
-            problems.append(Problem(str(path), key, sentence))
-    if problems:
-        raise ConfigurationError(problems)
 
 
 def _facts(file: MirrorPositions, mirror: MirrorState, clusters: Clusters) -> PlanFacts:

@@ -10,6 +10,7 @@ from fleet.errors import ConfigurationError, Problem
 from runtime.config.documents import read_document, write_document
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 MOST_BYTES = 200_000_000
@@ -87,6 +88,15 @@ class TopicPositions(BaseModel):
     def places(self) -> list[tuple[str, int]]:
         """Return topic and partition of each position on the source."""
         return [(self.topic, each.partition) for each in self.partitions]
+
+    def is_recreated(self, ids: Mapping[str, str]) -> bool:
+        """Return whether the source topic has another id among those of today; False if one is unknown."""
+        return bool(self.topic_id) and ids.get(self.topic, self.topic_id) != self.topic_id
+
+    def is_target_recreated(self, ids: Mapping[str, str]) -> bool:
+        """Return the same of the target topic."""
+        before = self.target_topic_id
+        return bool(before) and ids.get(self.target_topic, before) != before
 
 
 class MirrorPositions(BaseModel):

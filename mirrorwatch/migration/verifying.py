@@ -10,13 +10,10 @@ from fleet.quantity import between_text, count_text
 from mirrorwatch.check.sheet import FIRST, Sheet, rest
 from mirrorwatch.cli.surroundings import make_console
 from mirrorwatch.migration.comparing import compare, window_of
-from mirrorwatch.migration.mirror import read_mirror
-from mirrorwatch.migration.planning import new_order, refuse_other_clusters
-from mirrorwatch.migration.positions import Position, read_positions
+from mirrorwatch.migration.opening import opened
+from mirrorwatch.migration.positions import Position
 from mirrorwatch.migration.seeds import unlisted_places
-from mirrorwatch.trace.clusters import Clusters
 from mirrorwatch.trace.content import content_hash
-from runtime.process.clock import SystemClock
 from runtime.process.logs import Redactor
 
 if TYPE_CHECKING:
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
     from mirrorwatch.migration.comparing import Compared
     from mirrorwatch.migration.mirror import MirrorState
     from mirrorwatch.migration.positions import MirrorPositions
-    from mirrorwatch.trace.clusters import TraceCluster
+    from mirrorwatch.trace.clusters import Clusters, TraceCluster
 
 MOST_OFFSETS = 1_000_000  # of one partition
 PARTITIONS_AT_ONCE = 8  # each waits for its own clients most of the time
@@ -70,16 +67,11 @@ class Verified:
 
 def verify_migration(config: Configuration, *, path: Path, flow: str | None) -> int:
     """Print what the new mirror has skipped and repeated; return the exit status."""
-    file = read_positions(path)
-    order = new_order(config, file, flow)
-    clock = SystemClock()
-    with Clusters(config.clients, clock) as clusters:
-        mirror = read_mirror(config, order, clusters, now_ms=round(clock.wall_s() * 1000))
-        refuse_other_clusters(file, order, clusters, path=path)
+    with opened(config, path, flow) as (file, mirror, clusters):
         found = verified_partitions(file, mirror, clusters)
     sheet = Sheet(make_console(), Redactor(config.secrets))
     stopped = f"the new mirror does not run: {mirror.evidence}" if mirror.runs is False else ""
-    _print(sheet, order.name, found, stopped)
+    _print(sheet, mirror.topics.order.name, found, stopped)
     if any(one.is_skipped or one.is_beyond for one in found):
         return 1
     whole = all(one.is_whole for one in found) and any(one.compared is not None for one in found)
@@ -136,13 +128,7 @@ class _Reading:
             [one.target_topic for one in file.topics if one.target_topic in self._target.topics]
         )
         return frozenset(
-            one.topic
-            for one in file.topics
-            if (one.topic_id and here.get(one.topic, one.topic_id) != one.topic_id)
-            or (
-                one.target_topic_id
-                and there.get(one.target_topic, one.target_topic_id) != one.target_topic_id
-            )
+            one.topic for one in file.topics if one.is_recreated(here) or one.is_target_recreated(there)
         )
 
     @staticmethod

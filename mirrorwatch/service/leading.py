@@ -2,7 +2,7 @@
 
 The leader renews its lease in the store. A standby takes the lease once it has stayed the same
 for EXPIRES_S by its own clock, so clocks of machines need not agree. A leader that finds another one ends.
-While the store is unavailable nobody can take the lease, and the leader continues.
+While the store is unavailable no replica can take the lease, and the leader continues.
 """
 
 from __future__ import annotations

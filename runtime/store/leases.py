@@ -47,7 +47,7 @@ class Lease:
 
 
 def read_lease(connection: sa.Connection, name: str) -> Lease | None:
-    """Return the lease of this name; None if nobody ever held it."""
+    """Return the lease of this name; None if no process ever held it."""
     row = connection.execute(sa.select(LEASES).where(LEASES.c.name == name)).mappings().one_or_none()
     return None if row is None else Lease(**row)
 
@@ -93,7 +93,7 @@ def renew_lease(
 def fence(name: str, holder: str, refusal: Callable[[], Exception]) -> Callable[[sa.Connection], None]:
     """Return what raises `refusal` in a transaction unless a process holds a lease.
 
-    Nobody takes the lease before the transaction ends.
+    No process takes the lease before the transaction ends.
     """
     held = sa.select(LEASES.c.holder).where(LEASES.c.name == name).with_for_update(read=True)
 
