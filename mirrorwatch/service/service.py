@@ -204,45 +204,48 @@ class Service:
         await self._server.bind(self._config.http)
         try:
             await self._store.open()
-            if self._leading is not None and not await self._stand_by(self._leading, shutdown):
-                return
-            installation = await installation_id(self._store)
-            await self._bookkeeper.begin(
-                (flow.name for flow in self._config.canary_flows),
-                dead="" if self._leading is None else self._leading.former,
-            )
-            await self._warn_of_duplicates()
-            self._prober = prober = Prober(
-                self._config.canary_flows,
-                self._config.touched,
-                self._config.canary,
-                installation=installation,
-                memory=self._bookkeeper,
-                inherited=await self._bookkeeper.load(),
-                clock=self._clock,
-                reporter=self,
-                latches=await self._latching.read(),
-                on_latched=self._latching.note,
-            )
-            prober.self_check.on_clock_set.append(self._move_instants)
-            self._judge(prober)
-            self._reloading = self._make_reloading(prober, shutdown.reload)
-            if self._leading is None:
-                await self._serve(self._application())
-            self._works = True
-            self._log.info("mirrorwatch is up", version=self._version, url=self._server.url)
-            for warning in self._config.warnings:
-                self._log.warning(str(warning))
-            # Freeze the imported objects: a full collection over them would stop the event loop and the taps
-            # for a tenth of a second, and for seconds on a slow machine.
-            gc.collect()
-            gc.freeze()
-            await self._watch(prober, self._reloading, shutdown)
+            if self._leading is None or await self._stand_by(self._leading, shutdown):
+                await self._work(shutdown)
         finally:
             await self._server.stop()
             await self._store.close()
             await self._lease_store.close()
-            self._log.info("mirrorwatch has stopped")
+        self._log.info("mirrorwatch has stopped")
+
+    async def _work(self, shutdown: Shutdown) -> None:
+        """Take over what the store has, and watch until the first signal."""
+        installation = await installation_id(self._store)
+        await self._bookkeeper.begin(
+            (flow.name for flow in self._config.canary_flows),
+            dead="" if self._leading is None else self._leading.former,
+        )
+        await self._warn_of_duplicates()
+        self._prober = prober = Prober(
+            self._config.canary_flows,
+            self._config.touched,
+            self._config.canary,
+            installation=installation,
+            memory=self._bookkeeper,
+            inherited=await self._bookkeeper.load(),
+            clock=self._clock,
+            reporter=self,
+            latches=await self._latching.read(),
+            on_latched=self._latching.note,
+        )
+        prober.self_check.on_clock_set.append(self._move_instants)
+        self._judge(prober)
+        self._reloading = self._make_reloading(prober, shutdown.reload)
+        if self._leading is None:
+            await self._serve(self._application())
+        self._works = True
+        self._log.info("mirrorwatch is up", version=self._version, url=self._server.url)
+        for warning in self._config.warnings:
+            self._log.warning(str(warning))
+        # Freeze the imported objects: a full collection over them would stop the event loop and the taps
+        # for a tenth of a second, and for seconds on a slow machine.
+        gc.collect()
+        gc.freeze()
+        await self._watch(prober, self._reloading, shutdown)
 
     async def _serve(self, app: web.Application) -> None:
         config = self._config
