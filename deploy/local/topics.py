@@ -139,7 +139,10 @@ def log_end(client: Mapping[str, str], topic: str) -> int:
 
 def log_ends(client: Mapping[str, str], topic: str) -> list[int]:
     """Return where the log of each partition ends."""
-    count = partition_count(client, topic)
+    admin = admin_client(client)
+    count = _partitions(admin, topic)
+    if count:
+        _wait_led(admin, topic, count)  # a new topic shows before its leaders answer
     with closing(_reader(client)) as consumer:
         partitions = [TopicPartition(topic, partition) for partition in range(count)]
         return [consumer.get_watermark_offsets(one, timeout=_TIMEOUT_S)[1] for one in partitions]
