@@ -15,5 +15,6 @@ probe_history  probes and measurements of a flow by minute
 dialect        common parts of all documents of /api/v1
 quantity       durations, sizes and numbers as text
 portions       splits names into batches
+shards         which replica watches which flow and which groups
 errors         errors that a user may see
 """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from alerts.config import LinksConfig
 from checksum.config import ChecksumConfig
 from fleet.errors import ConfigurationError, Problem
+from fleet.shards import WHOLE, Shard, shards_of
 from lagmon.config import LagConfig
 from mirrorwatch.failover.config import FailoverConfig
 from runtime.config.web import WebConfig
@@ -82,6 +83,7 @@ class Configuration:
     objectives: tuple[Objective, ...] = ()
     links: LinksConfig = field(default_factory=LinksConfig)
     web_config: WebConfig = field(default=WebConfig(), repr=False)  # with the hashes of passwords
+    shard: Shard = WHOLE  # the part of the flows and groups that is watched
 
     @property
     def touched(self) -> dict[str, ClientSettings]:
@@ -104,6 +106,23 @@ class Configuration:
     def worth_reading(self) -> tuple[Problem, ...]:
         """Return the warnings without the remarks: those that the service logs at each start."""
         return tuple(warning for warning in self.warnings if warning not in self.remarks)
+
+    def of_shard(self, shard: Shard) -> Configuration:
+        """Return the configuration of one shard: its flows, and all clusters for its groups."""
+        if shard.count == 1:
+            return self
+        numbers = shards_of((flow.name for flow in self.topology.flows), shard.count)
+        mine = {name for name, number in numbers.items() if number == shard.number}
+        return replace(
+            self,
+            topology=replace(
+                self.topology, flows=tuple(one for one in self.topology.flows if one.name in mine)
+            ),
+            canary_flows=tuple(one for one in self.canary_flows if one.name in mine),
+            flow_facts=tuple(one for one in self.flow_facts if one.name in mine),
+            objectives=tuple(one for one in self.objectives if one.flow in mine),
+            shard=shard,
+        )
 
     def flows_named(self, name: str | None) -> tuple[Flow, ...]:
         """Return all flows, or one (`A->B` or `A:B`); raises ConfigurationError if there is none."""

@@ -253,8 +253,15 @@ class StoreConfig(Section):
         default=None,
         min_length=1,
         max_length=200,
-        description="replicas of the same group: one leads, the others are standbys",
+        description="replicas of the same group: one works, the others are standbys",
         json_schema_extra=declared(Reload.NEXT_START, default="none: each replica works by itself"),
+    )
+    shards: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="how many replicas of the group share flows and groups; start one more as a standby",
+        json_schema_extra=declared(Reload.NEXT_START),
     )
     keep: KeepConfig = Field(
         default=KeepConfig(),
@@ -265,6 +272,13 @@ class StoreConfig(Section):
     def database_url(self, directory: Path) -> StoreAddress:
         """Return the database's address; a relative SQLite path is taken from `directory`."""
         return resolve_address(self.url.get_secret_value(), directory)
+
+    @field_validator("shards")
+    @classmethod
+    def _shards(cls, shards: int, info: ValidationInfo) -> int:
+        if shards > 1 and info.data.get("group") is None:
+            raise ValueError("has an effect only with store.group; set it, or remove shards")
+        return shards
 
     @field_validator("url")
     @classmethod
