@@ -126,6 +126,7 @@ def verified(new, file, *, pair, names):
 
     def complete():
         said = mirrorwatch("migrate", "verify", new, file)
+        print(said)  # shown if it is never complete
         return said if count_in(said, "compared") and "not compared" not in said else ""
 
     target = pair.b.client_properties()
@@ -134,7 +135,7 @@ def verified(new, file, *, pair, names):
         return sum((values(target, name) for name in names[1:]), Counter())
 
     eventually(lambda: here.keys() <= on_target().keys(), 60, what="everything on B")
-    said = eventually(complete, 60, what="everything verified")
+    said = eventually(complete, 120, what="everything verified")
     there = on_target()
     assert here.keys() <= there.keys()
     twice = sum(there.values()) - len(here)
