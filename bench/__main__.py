@@ -1,4 +1,4 @@
-"""Measure and print: `python -m bench [--json FILE] [--runs N] [tracker|canary ...|rolling --minutes M]`."""
+"""Measure and print: `python -m bench [--json FILE] [--runs N] [tracker|canary ...|soak --minutes M]`."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ from bench import (
     lagmon,
     report,
     rolling,
+    shards,
     takeovers,
     tracker,
     year,
 )
+from bench.soak import run as soak
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+ROLLING_MINUTES = 60.0
 NAMES = ("tracker", "canary", "exposition", "failover")
 # Run once, and only where it is named: it takes as long as it is told to.
 LONG = (
@@ -41,12 +44,14 @@ LONG = (
     "hostile",
     "kills",
     "takeovers",
+    "shards",
     "year",
     "lagmon",
     "checksum",
     "report",
     "alerts",
     "drift",
+    "soak",
 )
 
 
@@ -77,9 +82,19 @@ def main() -> None:
     parser.add_argument(
         "--kills", type=int, default=200, help="how often the service, or the leader of a group, is ended"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the moments and accidents of the kills")
-    parser.add_argument("--minutes", type=float, default=60.0, help="how long the rolling restarts go on")
-    parser.add_argument("--part", help="which parts of lagmon or checksum, with commas between them")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        help="of the moments and accidents of the kills, and of the soak's plan",
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        help=f"how long rolling ({ROLLING_MINUTES:g} by default) or soak ({soak.MINUTES:g}) runs",
+    )
+    parser.add_argument("--out", type=Path, help=f"where soak writes its result; {soak.OUT} by default")
+    parser.add_argument("--part", help="which parts of lagmon, checksum or shards, or faults of soak")
     parser.add_argument(
         "--commits", type=int, default=lagmon.COMMITS, help="of the lag monitor's backlog; fewer to try it"
     )
@@ -104,6 +119,8 @@ def main() -> None:
         chosen.json.write_text(
             json.dumps({"machine": machine, "runs": runs}, indent=1) + "\n", encoding="utf-8"
         )
+    if any(one["failures"] for one in runs.get("soak", ())):
+        raise SystemExit(1)
 
 
 def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str, Any]]]:
@@ -116,10 +133,14 @@ def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str
         "detection": detection.measure,
         "drift": drift.measure,
         "fleet": lambda: fleet.measure(seconds=chosen.seconds),
-        "rolling": lambda: rolling.measure(minutes=chosen.minutes),
+        "rolling": lambda: rolling.measure(minutes=chosen.minutes or ROLLING_MINUTES),
+        "soak": lambda: soak.measure(
+            minutes=chosen.minutes, seed=chosen.seed, out=chosen.out, parts=_parts(chosen, soak.PARTS)
+        ),
         "hostile": hostile.measure,
         "kills": lambda: kills.measure(kills=chosen.kills, seed=chosen.seed),
         "takeovers": lambda: takeovers.measure(takeovers=chosen.kills),
+        "shards": lambda: shards.measure(parts=_parts(chosen, shards.PARTS), seconds=chosen.seconds),
         "exposition": exposition.measure,
         "failover": failover.measure,
         "lagmon": lambda: lagmon.measure(parts=_parts(chosen, lagmon.PARTS), commits=chosen.commits),

@@ -23,7 +23,7 @@ from deploy.local.several import Several
 from deploy.local.topics import create_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 TOPIC = "mirrorwatch-canary"
 CLUSTERS = 20
@@ -48,56 +48,77 @@ def aliases() -> list[str]:
     return [f"c{number:02}" for number in range(1, CLUSTERS + 1)]
 
 
-class Fleet(Several):
-    """The brokers, the plain mirror, and the service that watches."""
+class Clusters(Several):
+    """Brokers, each a cluster of its own, and the plain mirror of these flows between them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, *, partitions: Mapping[str, int], flows: Sequence[tuple[str, str]]
+    ) -> None:
+        """Create it: `partitions` are of the canary topic on each cluster, by alias."""
         self.folder = folder
-        self.brokers = {alias: Broker(alias, folder / alias) for alias in aliases()}
-        self.partitions = {alias: 1 + number % 3 for number, alias in enumerate(aliases())}
+        self.flows = flows
+        self.partitions = partitions
+        self.brokers = {alias: Broker(alias, folder / alias) for alias in partitions}
         plan = folder / "plan.json"
         targets: dict[str, list[str]] = {}
-        for source, target in flows():
+        for source, target in flows:
             targets.setdefault(source, []).append(target)
         clusters = {alias: broker.bootstrap for alias, broker in self.brokers.items()}
         plan.write_text(
             json.dumps(
-                {"topic": TOPIC, "clusters": clusters, "partitions": self.partitions, "flows": targets}
+                {"topic": TOPIC, "clusters": clusters, "partitions": dict(partitions), "flows": targets}
             ),
             encoding="utf-8",
         )
         self.mirror = python_process("plain-mirror", "bench.plain_mirror", str(plan), folder=folder)
-        mm2 = folder / "mm2.properties"
-        names = [f"{source}->{target}" for source, target in flows()]
+
+    def mm2(self, flows: Sequence[tuple[str, str]]) -> Path:
+        """Return a mirror's file with these flows."""
+        file = self.folder / f"mm2-{len(flows)}.properties"
+        names = [f"{source}->{target}" for source, target in flows]
         settings = mirror_settings(list(self.brokers.values()), names, {"tasks.max": "1"}, None)
-        write_properties(mm2, settings)
-        self.service = WatchedService(
-            folder / "service", mm2=mm2, canary=CANARY, module="bench.timed_service"
-        )
+        write_properties(file, settings)
+        return file
 
     def bring_up(self) -> None:
-        """Start brokers and mirror, with every topic there is to be; the service is started later."""
+        """Start brokers and mirror, with every topic there is to be."""
         brokers = list(self.brokers.values())
         for start in range(0, len(brokers), AT_ONCE):
             some = brokers[start : start + AT_ONCE]
             start_together(some)
             for broker in some:
                 broker.wait_ready(deadline_s=120.0)
-        for source in aliases():
+        for source in self.partitions:
             self._create(source, TOPIC, source)
-        for source, target in flows():
+        for source, target in self.flows:
             self._create(target, f"{source}.{TOPIC}", source)
         self.mirror.start()
 
     def kill(self) -> None:
         """End all of it at once."""
-        self.service.kill()
         self.mirror.kill()
         for broker in self.brokers.values():
             broker.kill()
 
     def _create(self, on: str, topic: str, source: str) -> None:
         create_topic(self.brokers[on].client_properties(), topic, partitions=self.partitions[source])
+
+
+class Fleet(Clusters):
+    """The clusters, and the service that watches; it is started later."""
+
+    def __init__(self, folder: Path) -> None:
+        """Create it."""
+        partitions = {alias: 1 + number % 3 for number, alias in enumerate(aliases())}
+        super().__init__(folder, partitions=partitions, flows=flows())
+        self.service = WatchedService(
+            folder / "service", mm2=self.mm2(flows()), canary=CANARY, module="bench.timed_service"
+        )
+
+    def kill(self) -> None:
+        """End all of it at once."""
+        self.service.kill()
+        super().kill()
 
 
 def measure(*, seconds: float) -> dict[str, Any]:

@@ -53,7 +53,9 @@ class Replica(WatchedService):
     def leads(self) -> bool:
         """Return whether its series say that it leads."""
         try:
-            return b'\nmirrorwatch_replica_leader{replica_group="pair"} 1.0\n' in self.get("/metrics")
+            return b'\nmirrorwatch_replica_leader{replica_group="pair",shard="1"} 1.0\n' in self.get(
+                "/metrics"
+            )
         except OSError:
             return False
 

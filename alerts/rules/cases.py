@@ -237,12 +237,12 @@ def _zero(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
 
 
 def _group(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
-    story, group = Story(flow, others, minutes=30), {"replica_group": "pair"}
+    story, group = Story(flow, others, minutes=30), {"replica_group": "pair", "shard": "1"}
     # From minute 5 on the leader does not answer, and from minute 7 on the other one leads.
     story.play_alone(series.REPLICA_LEADER, f"1x{5 * _MINUTE} stale", instance="left", **group)
     story.play_alone(series.REPLICA_LEADER, f"0x{7 * _MINUTE} 1x{23 * _MINUTE}", instance="right", **group)
     no_leader = story.fires_alone("MirrorwatchNoLeader", CRITICAL, **group)
-    no_standby = story.fires_alone("MirrorwatchNoStandby", WARNING, **group)
+    no_standby = story.fires_alone("MirrorwatchNoStandby", WARNING, replica_group="pair")
     return story.case(
         "a leader that is gone", ("4m", []), ("6m45s", [no_leader]), ("9m", []), ("20m", [no_standby])
     )

@@ -105,23 +105,27 @@ def watching_group(flows: Sequence[FlowFacts], *, job: str = JOB) -> Group:
         ),
         Alert(
             name="MirrorwatchNoLeader",
-            expression=f"max by (replica_group) ({leader}) == 0",
+            expression=f"max by (replica_group, shard) ({leader}) == 0",
             severity=CRITICAL,
             for_s=60,
             of_flow=False,
-            more_labels=("replica_group",),
-            summary="No replica of group {{ $labels.replica_group }} leads",
-            description="All are on standby, so no flow is watched and no alert about a flow can fire.",
+            more_labels=("replica_group", "shard"),
+            summary="No replica of group {{ $labels.replica_group }} leads shard {{ $labels.shard }}",
+            description="Its flows and groups are not watched, and no alert about them can fire.",
         ),
         Alert(
             name="MirrorwatchNoStandby",
-            expression=f"count by (replica_group) ({leader}) < 2",
+            expression=(
+                f"count by (replica_group) (count by (replica_group, instance) ({leader}))"
+                f" <= count by (replica_group) (count by (replica_group, shard) ({leader}))"
+            ),
             severity=WARNING,
             for_s=600,
             of_flow=False,
             more_labels=("replica_group",),
             summary="Group {{ $labels.replica_group }} has no standby",
-            description="Only one replica runs. If it ends, no flow is watched until it is back.",
+            description="{{ $value | humanize }} run, one for each shard or fewer. If one ends, its flows are"
+            " not watched until it is back.",
         ),
         Alert(
             name="MirrorwatchWatchdog",

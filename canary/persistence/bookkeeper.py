@@ -20,7 +20,7 @@ from canary.watch.watch import Instant
 from fleet.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from canary.flows import WatchedFlow
     from canary.report import Reporter
@@ -78,16 +78,22 @@ class Bookkeeper:
 
     # --- at the start
 
-    async def begin(self, flows: Iterable[str], *, dead: str = "") -> None:
-        """Write this process's lease, and take over dead processes; `dead` is known to be one."""
+    async def begin(
+        self, flows: Iterable[str], *, dead: str = "", alive: Collection[str] = (), others: Iterable[str] = ()
+    ) -> None:
+        """Write this process's lease, and take over dead processes; `dead` is known to be one.
+
+        Processes that are `alive` are not waited for. `others` are flows of other shards.
+        """
         wanted = set(flows)
-        silent = await self._wait_for_others(dead)
+        silent = await self._wait_for_others(dead, frozenset(alive))
         start = partial(
             saving.start,
             incarnation=self.incarnation,
             replica=self._replica,
             flows=sorted(wanted),
             silent=silent,
+            others=frozenset(others),
             now_at=self._clock.wall_s(),
         )
         self._taken = {one.incarnation: one for one in await self._store.write(start)}
@@ -257,7 +263,7 @@ class Bookkeeper:
                 "store", f"the store cannot be written for a long time: {' and '.join(given_up)}"
             )
 
-    async def _wait_for_others(self, dead: str) -> dict[str, float]:
+    async def _wait_for_others(self, dead: str, alive: Collection[str]) -> dict[str, float]:
         """Wait until every other process is known to be alive or dead; return the silent ones.
 
         A process of another host or container counts as dead if it does not renew its lease for LEASE_S.
@@ -272,6 +278,7 @@ class Bookkeeper:
                 row.incarnation: row.renewed_at
                 for row in rows
                 if row.incarnation != dead
+                and row.incarnation not in alive
                 and not row.gone(now_at)
                 and not row.at_work()
                 and row.renewed_at <= seen.setdefault(row.incarnation, row.renewed_at)

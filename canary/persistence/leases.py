@@ -19,7 +19,7 @@ from runtime.process.identity import is_gone, lease_s
 from runtime.store.migrations import Migration, create
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 LEASE_S = 10.0
 
@@ -117,11 +117,17 @@ def renew(
 
 
 def take_over(
-    connection: sa.Connection, incarnation: str, *, silent: Mapping[str, float], now_at: float
+    connection: sa.Connection,
+    incarnation: str,
+    *,
+    silent: Mapping[str, float],
+    others: Collection[str] = (),
+    now_at: float,
 ) -> list[Incarnation]:
     """Take over dead processes and return their rows; a second process gets none.
 
-    `silent` are those that did not renew while being watched, with their last renewal.
+    `silent` are those that did not renew while being watched, with their last renewal. Processes that
+    watched only flows of `others` are left to those.
     """
     rows = incarnations(connection)
     living = {
@@ -131,6 +137,8 @@ def take_over(
     } | {incarnation}
     taken = []
     for row in rows:
+        if row.flows and row.flows <= set(others):
+            continue
         if row.incarnation in living or (row.taken_over_by in living and row.taken_over_by != incarnation):
             continue
         changed = connection.execute(

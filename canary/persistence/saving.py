@@ -65,12 +65,13 @@ def start(
     replica: str,
     flows: Collection[str],
     silent: Mapping[str, float],
+    others: Collection[str],
     now_at: float,
 ) -> list[leases.Incarnation]:
     """Write the lease of a process that starts, and return what it takes over."""
     process = this_process().text()
     leases.begin(connection, incarnation, replica=replica, process=process, flows=flows, now_at=now_at)
-    return leases.take_over(connection, incarnation, silent=silent, now_at=now_at)
+    return leases.take_over(connection, incarnation, silent=silent, others=others, now_at=now_at)
 
 
 def save(

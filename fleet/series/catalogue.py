@@ -99,8 +99,11 @@ REPLICA_LEADER = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.SERVICE,
-    help="Whether this replica leads its group or is on standby; only with `store.group`.",
-    labels=(Label("replica_group", "The group of replicas, `store.group`."),),
+    help="Whether this replica leads the shard; 0 for all on a standby. Only with `store.group`.",
+    labels=(
+        Label("replica_group", "The group of replicas, `store.group`."),
+        Label("shard", "The number of the shard, from 1 to `store.shards`."),
+    ),
     opt_in=True,
 )
 CONFIG_LAST_RELOAD_SUCCESSFUL = Series(

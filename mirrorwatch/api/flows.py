@@ -196,6 +196,9 @@ SCHEMAS = {
         after={
             "clusters": listed(ref("Cluster")),
             "problems": listed(ref("ServiceProblem"), "What is wrong with the service itself."),
+            "missing_flows": listed(
+                text(), "Flows that are not listed, as no replica answers for their shard; problems say why."
+            ),
         },
     ),
 }

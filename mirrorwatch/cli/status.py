@@ -123,6 +123,8 @@ def exit_status(answer: Answer) -> int:
     Without flows: 0 if every cluster is up, 3 if their state is unknown.
     """
     verdicts = {flow.verdict for flow in answer.flows}
+    if answer.document.get("missing_flows"):
+        verdicts.add("unknown")
     if not verdicts:
         return 3 if answer.clusters else 0
     if verdicts - {"healthy", "unknown"}:

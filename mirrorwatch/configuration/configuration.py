@@ -84,6 +84,10 @@ class Configuration:
     links: LinksConfig = field(default_factory=LinksConfig)
     web_config: WebConfig = field(default=WebConfig(), repr=False)  # with the hashes of passwords
     shard: Shard = WHOLE  # the part of the flows and groups that is watched
+    flow_shards: Mapping[str, int] = field(default_factory=dict)  # of all flows, those of other shards too
+    all_objectives: tuple[Objective, ...] = ()
+    all_flow_facts: tuple[FlowFacts, ...] = ()
+    flows_elsewhere: tuple[Flow, ...] = ()  # of other shards; they may sync offsets of these groups
 
     @property
     def touched(self) -> dict[str, ClientSettings]:
@@ -109,19 +113,22 @@ class Configuration:
 
     def of_shard(self, shard: Shard) -> Configuration:
         """Return the configuration of one shard: its flows, and all clusters for its groups."""
-        if shard.count == 1:
-            return self
         numbers = shards_of((flow.name for flow in self.topology.flows), shard.count)
         mine = {name for name, number in numbers.items() if number == shard.number}
+        topology = replace(self.topology, flows=tuple(one for one in self.topology.flows if one.name in mine))
+        read = self.clients.keys() if self.lag.on else topology.touched
         return replace(
             self,
-            topology=replace(
-                self.topology, flows=tuple(one for one in self.topology.flows if one.name in mine)
-            ),
+            topology=topology,
+            clients={alias: client for alias, client in self.clients.items() if alias in read},
             canary_flows=tuple(one for one in self.canary_flows if one.name in mine),
             flow_facts=tuple(one for one in self.flow_facts if one.name in mine),
             objectives=tuple(one for one in self.objectives if one.flow in mine),
             shard=shard,
+            flow_shards=numbers,
+            all_objectives=self.objectives,
+            all_flow_facts=self.flow_facts,
+            flows_elsewhere=tuple(one for one in self.topology.flows if one.name not in mine),
         )
 
     def flows_named(self, name: str | None) -> tuple[Flow, ...]:

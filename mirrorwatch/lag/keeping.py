@@ -32,13 +32,13 @@ WHERE = "store: lag monitor"
 
 
 class LagKeeping:
-    """Stores the state of the process by the name of this replica."""
+    """Stores the state of the process by a name: of this replica, or of its shard once it has one."""
 
     def __init__(
         self,
         store: Store,
         *,
-        replica: str,
+        replica: Callable[[], str],
         clock: WaitingClock,
         reporter: Reporter,
         every_s: float = KEEP_S,
@@ -63,7 +63,7 @@ class LagKeeping:
         Return its path, "" if that fails.
         """
         try:
-            parts = await self._store.read(partial(snapshot_store.kept, replica=self._replica))
+            parts = await self._store.read(partial(snapshot_store.kept, replica=self._replica()))
             await asyncio.to_thread(self._lay_down, parts)
         except (UnavailableError, MalformedError, OSError) as error:
             self._reporter.problem(WHERE, f"{error}: the lag monitor restarts without its earlier state")
@@ -94,7 +94,9 @@ class LagKeeping:
                 WHERE, f"the state of the lag monitor is too large to store ({size} bytes)"
             )
             return
-        write = partial(snapshot_store.keep, replica=self._replica, parts=parts, now_at=self._clock.wall_s())
+        write = partial(
+            snapshot_store.keep, replica=self._replica(), parts=parts, now_at=self._clock.wall_s()
+        )
         try:
             await self._store.write(write)
         except UnavailableError as error:

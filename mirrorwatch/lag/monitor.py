@@ -106,7 +106,8 @@ class LagMonitor:
             self._book.watch(self._watched, anew=changed)
         else:
             self._book = FlowAnswers(self._watched)
-        self._reporter.event(f"{WHAT} stopped" if new is None else f"{WHAT} restarts with new settings")
+        if self._worker.starts:
+            self._reporter.event(f"{WHAT} stopped" if new is None else f"{WHAT} restarts with new settings")
         self._changed.set()
 
     def note_states(self, look: ConnectStates) -> None:

@@ -62,6 +62,8 @@ def lag_orders(
         mirrors=mirrors,
         syncs=syncs,
         commits=config.lag.commits.value,
+        shard=config.shard,
+        flows_elsewhere=[one for one in config.flows_elsewhere if one.sync_group_offsets],
     )
     told["secrets"] = sorted(met_secrets(config, told))
     of_syncs = {one.flow: write_sync(one) for one in syncs}

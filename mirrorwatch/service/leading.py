@@ -1,8 +1,8 @@
-"""Which replica of a group leads: it alone sends canary records, watches and writes; others are standbys.
+"""Which replica leads which shard: sends its canary records, watches and writes. Others are on standby.
 
-The leader renews its lease in the store. A standby takes the lease once it has stayed the same
-for EXPIRES_S by its own clock, so clocks of machines need not agree. A leader that finds another one ends.
-While the store is unavailable no replica can take the lease, and the leader continues.
+Each shard has a lease in the store. Its holder renews it. A standby takes a lease once it has stayed the same
+for EXPIRES_S by its own clock, so clocks of machines need not agree. A holder that finds another one ends.
+While the store is unavailable no replica can take a lease, and the holders continue.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fleet.errors import ConfigurationError, Problem, UnavailableError
-from runtime.store.leases import fence, read_lease, renew_lease, take_lease
+from fleet.shards import Shard
+from runtime.store.leases import fence, read_leases, renew_in_group, take_lease
 
 if TYPE_CHECKING:
     import asyncio
@@ -33,13 +34,14 @@ WHERE = "store: group"
 
 
 class LeadershipLostError(UnavailableError):
-    """Another replica of the group leads."""
+    """Another replica of the group has taken the lease of this one."""
 
 
 class Leading:
     """One replica of a group; `store` is a connection of its own, so that a slow write delays no beat.
 
     `holder` names this process. `facts` returns what others are to know of this replica (`facts_of`).
+    `flow_shards` returns the number of the shard of each flow.
     """
 
     def __init__(
@@ -47,148 +49,234 @@ class Leading:
         store: Store,
         *,
         group: str,
+        count: int,
         holder: str,
         replica: str,
         facts: Callable[[], Mapping[str, str]],
+        flow_shards: Callable[[], Mapping[str, int]],
         clock: WaitingClock,
         reporter: Reporter,
     ) -> None:
         self._store = store
         self.group = group
+        self.count = count
+        """The number of shards."""
         self._holder = holder
         self.replica = replica
         self._facts = facts
+        self._flow_shards = flow_shards
         self._clock = clock
         self._reporter = reporter
-        self.guard = fence(group, holder, self._lost_error)
-        """Raises LeadershipLostError in a transaction of the store if this replica does not lead."""
+        self.shard: Shard | None = None
+        """The shard of this replica, also when it has lost it; None on standby."""
         self.leads = False
-        self.leader: Lease | None = None
-        """The lease as it was seen last."""
+        """Whether this replica leads its shard."""
+        self.former = ""
+        """The process that led the shard before, "" if there was none."""
+        self.guard: Callable[..., None] | None = None
+        """Raises LeadershipLostError in a transaction of the store if another replica has the lease."""
+        self._leases: dict[str, Lease] = {}  # of the group, as seen last
+        self._seen_ns: dict[str, int] = {}  # since when each has been the same
+        self._waits_for: tuple[str, ...] = ()  # the processes that have all shards, as reported last
+
+    def url(self, number: int) -> str:
+        """Return the address of the replica that leads a shard; "" if none does."""
+        lease = self._leases.get(self._name(number))
+        return "" if lease is None or lease.released else lease.facts.get("url", "")
 
     @property
-    def former(self) -> str:
-        """Return the process that led before, "" if there is none."""
-        return "" if self.leader is None else self.leader.holder
+    def holders(self) -> frozenset[str]:
+        """Return the processes that renew a lease of the group, as seen last."""
+        return frozenset(
+            lease.holder for name, lease in self._leases.items() if not self._has_expired(name)
+        ) - {self.former}
+
+    def number_of(self, flow: str) -> int | None:
+        """Return the number of the shard of a flow; None if there is no such flow."""
+        return self._flow_shards().get(flow)
+
+    def flows_of(self, number: int) -> tuple[str, ...]:
+        """Return the flows of a shard."""
+        return tuple(flow for flow, shard in self._flow_shards().items() if shard == number)
 
     async def stand_by(self, stopping: asyncio.Event) -> bool:
-        """Wait until this replica leads; return False if it is to stop before.
+        """Wait until this replica has a shard; return False if it is to stop before.
 
         Raises ConfigurationError if another replica of the group has the same name.
         """
-        seen_ns = self._clock.monotonic_ns()
         while not stopping.is_set():
             try:
-                lease = await self._store.read(partial(read_lease, name=self.group))
+                await self._look()
                 self._reporter.settled(WHERE)
             except UnavailableError as error:
                 self._reporter.problem(WHERE, f"cannot see who leads: {error}")
-                seen_ns = self._clock.monotonic_ns()  # it may have been renewed meanwhile
+                self._seen_ns.clear()  # leases may have been renewed meanwhile
                 await self._clock.wait(stopping, timeout_s=RENEW_S)
                 continue
-            now_ns = self._clock.monotonic_ns()
-            if lease != self.leader:
-                self._note(lease)
-                seen_ns = now_ns
-            elif lease is not None and now_ns - seen_ns < EXPIRES_S * 1e9 and not lease.released:
-                await self._clock.wait(stopping, timeout_s=POLL_S)
-                continue
-            expired = lease is None or lease.released or now_ns - seen_ns >= EXPIRES_S * 1e9
-            if expired and await self._take(lease):
-                return True
+            free = self._free()
+            for number in free:
+                if await self._take(number):
+                    return True
+            if not free:
+                self._note_standby()
             await self._clock.wait(stopping, timeout_s=POLL_S)
         return False
 
     async def keep(self, stopping: asyncio.Event) -> None:
-        """Renew the lease until told to stop; raises LeadershipLostError once another replica leads."""
+        """Renew the lease until told to stop; raises LeadershipLostError once another replica has it."""
         while not stopping.is_set():
             await self._clock.wait(stopping, timeout_s=RENEW_S)
             if not stopping.is_set() and not await self._renew():
                 raise self._lost_error()
 
     async def release(self) -> None:
-        """Let another replica lead at once."""
+        """Let another replica take the shard at once."""
         await self._renew(released=True)
         self.leads = False
 
-    async def _take(self, seen: Lease | None) -> bool:
+    def _name(self, number: int) -> str:
+        return f"{self.group}/{number}/{self.count}"
+
+    def _free(self) -> list[int]:
+        """Return the shards without a leader; none while replicas use another number of shards."""
+        names = {self._name(number): number for number in range(1, self.count + 1)}
+        foreign = [name for name in self._leases if name not in names and not self._has_expired(name)]
+        self._say(
+            f"{WHERE}: shards",
+            f"replicas of group {self.group} use another number of shards; this one waits until they end",
+            holds=bool(foreign),
+        )
+        return [] if foreign else [number for name, number in names.items() if self._has_expired(name)]
+
+    def _has_expired(self, name: str) -> bool:
+        lease = self._leases.get(name)
+        if lease is None or lease.released:
+            return True
+        return self._clock.monotonic_ns() - self._seen_ns[name] >= EXPIRES_S * 1e9
+
+    def _note_standby(self) -> None:
+        """Report once who has all shards."""
+        found = [lease for _, lease in sorted(self._leases.items()) if not lease.released]
+        holders = tuple(lease.holder for lease in found)
+        if holders == self._waits_for:
+            return
+        self._waits_for = holders
+        others = "another replica leads" if self.count == 1 else "other replicas lead all shards of"
+        self._reporter.event(
+            f"on standby: {others} the group",
+            group=self.group,
+            replicas=", ".join(lease.facts.get("replica", "") for lease in found),
+            urls=", ".join(lease.facts.get("url", "") for lease in found),
+        )
+
+    async def _look(self) -> None:
+        """Read all leases of the group, and note those that have changed."""
+        found = await self._store.read(partial(read_leases, group=self.group))
+        self._note_all(found, refuse=True)
+
+    def _note_all(self, found: Mapping[str, Lease], *, refuse: bool) -> None:
+        former, self._leases = self._leases, dict(found)
+        now_ns = self._clock.monotonic_ns()
+        for name, lease in found.items():
+            if lease != former.get(name) or name not in self._seen_ns:
+                self._seen_ns[name] = now_ns
+            if lease != former.get(name) and lease.holder != self._holder and not lease.released:
+                self._note(lease, former.get(name), refuse=refuse)
+
+    async def _take(self, number: int) -> bool:
+        name = self._name(number)
+        seen = self._leases.get(name)
         take = partial(
             take_lease,
-            name=self.group,
+            name=name,
             holder=self._holder,
             seen=seen,
-            facts={"replica": self.replica, **self._facts()},
+            facts=self._told(),
             now_at=self._clock.wall_s(),
         )
         try:
-            self.leads = await self._store.write(take)
+            took = await self._store.write(take)
         except UnavailableError as error:
             self._reporter.problem(WHERE, f"cannot take the lead: {error}")
-        if self.leads:
+            return False
+        if took:
+            self.shard, self.leads = Shard(number, self.count), True
+            self.former = "" if seen is None else seen.holder
+            self.guard = fence(name, self._holder, self._lost_error)
             former = "" if seen is None else seen.facts.get("replica", "")
-            self._reporter.event("this replica leads its group", group=self.group, former_leader=former)
-        return self.leads
+            if self.count == 1:
+                self._reporter.event("this replica leads its group", group=self.group, former_leader=former)
+            else:
+                self._reporter.event(
+                    "this replica leads a shard of its group",
+                    group=self.group,
+                    shard=str(self.shard),
+                    former_replica=former,
+                )
+        return took
+
+    def _told(self) -> dict[str, str]:
+        return {"replica": self.replica, **self._facts()}
 
     async def _renew(self, *, released: bool = False) -> bool:
-        """Renew the lease; return False if another replica holds it."""
+        """Renew the lease, and read those of the others; return False if another replica holds it."""
+        assert self.shard is not None
         renew = partial(
-            renew_lease,
-            name=self.group,
+            renew_in_group,
+            name=self._name(self.shard.number),
             holder=self._holder,
+            group=self.group,
+            facts=self._told(),
             now_at=self._clock.wall_s(),
             released=released,
         )
         try:
-            self.leads = await self._store.write(renew)
+            found = await self._store.write(renew)
         except UnavailableError as error:
             self._reporter.problem(WHERE, f"the lead is not renewed: {error}")
             return True
         self._reporter.settled(WHERE)
-        return self.leads
+        if found is not None:
+            self._note_all(found, refuse=False)
+        return found is not None
 
     def _lost_error(self) -> LeadershipLostError:
+        what = "leads" if self.count == 1 else f"leads shard {self.shard} of"
         self.leads = False
         return LeadershipLostError(
-            f"another replica leads group {self.group}, because this one did not renew its lease for"
+            f"another replica {what} group {self.group}, because this one did not renew its lease for"
             f" {EXPIRES_S:g} s; start it again as a standby"
         )
 
-    def _note(self, lease: Lease | None) -> None:
-        """Note a lease that has changed, and say what does not fit."""
-        former, self.leader = self.leader, lease
-        if lease is None or lease.released:
-            return
+    def _note(self, lease: Lease, former: Lease | None, *, refuse: bool) -> None:
+        """Note a lease of another replica that has changed, and say what does not fit."""
         facts = lease.facts
+        other = facts.get("replica", "")
         if former is not None and former.holder == lease.holder and former.beat < lease.beat:
-            if facts.get("replica") == self.replica:
-                sentence = (
-                    f"another process of group {self.group} has the same name '{self.replica}';"
-                    " give each replica its own store.replica"
-                )
-                raise ConfigurationError([Problem("store", "replica", sentence)])
+            same_name = (
+                f"another process of group {self.group} has the same name '{self.replica}';"
+                " give each replica its own store.replica"
+            )
+            if refuse and other == self.replica:
+                raise ConfigurationError([Problem("store", "replica", same_name)])
+            self._say(f"{WHERE}: name", same_name, holds=other == self.replica)
             skew_s = self._clock.wall_s() - lease.renewed_at
             self._say(
-                f"{WHERE}: clock",
-                f"the clocks of this machine and of {facts.get('replica')} differ by about {skew_s:.0f} s;"
-                " synchronize them",
+                f"{WHERE}: clock of {other}",
+                f"the clocks of this machine and of {other} differ by about {skew_s:.0f} s; synchronize them",
                 holds=not -SKEW_S <= skew_s <= RENEW_S + POLL_S + SKEW_S,
             )
-        if former is None or former.holder != lease.holder:
-            self._reporter.event(
-                "on standby: another replica leads the group",
-                group=self.group,
-                leader=facts.get("replica", ""),
-                url=facts.get("url", ""),
-            )
+        if former is None or former.facts != facts:
             mine = self._facts()
             self._say(
-                f"{WHERE}: configuration",
-                f"{facts.get('replica')} leads with another configuration: {_difference(facts, mine)};"
-                " give both the same file",
+                f"{WHERE}: configuration of {other}",
+                f"{other} has another configuration: {_difference(facts, mine)}; give both the same file",
                 holds=facts.get("configuration") != mine["configuration"],
             )
-            if facts.get("version") != mine["version"]:
-                self._reporter.event("the leader has another version", version=facts.get("version", ""))
+            if facts.get("version") != mine["version"] and (former is None or former.holder != lease.holder):
+                self._reporter.event(
+                    "another replica has another version", replica=other, version=facts.get("version", "")
+                )
 
     def _say(self, where: str, sentence: str, *, holds: bool) -> None:
         if holds:
@@ -205,7 +293,7 @@ def _difference(leader: Mapping[str, str], mine: Mapping[str, str]) -> str:
 
 def facts_of(config: Configuration, *, url: str, version: str) -> dict[str, str]:
     """Return what other replicas are to know of this one: where it answers, and how it is configured."""
-    flows = sorted(flow.name for flow in config.topology.flows)
+    flows = sorted(config.flow_shards or (flow.name for flow in config.topology.flows))
     told = [flows, config.canary.topic, config.canary.mode.value, config.canary.interval]
     return {
         "url": url,

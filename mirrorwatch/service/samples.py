@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.configuration.reloading import LastReload
     from mirrorwatch.lag.collected import Standing, Unanswered
+    from mirrorwatch.service.leading import Leading
     from mirrorwatch.service.recovery_point import RecoveryPoint
     from mirrorwatch.service.view import ObjectiveView
     from runtime.process.clock import Clock
@@ -67,7 +68,7 @@ class Sampled:
     checksums: ChecksumSeries | None = None
     incidents: Container[str] = ()
     objectives: tuple[ObjectiveView, ...] = ()
-    leads: tuple[str, bool] | None = None  # the group of replicas, and whether this one leads it
+    leading: Leading | None = None
 
 
 def service_samples(config: Configuration, prober: Prober, of: Sampled, clock: Clock) -> ServiceSamples:
@@ -96,9 +97,11 @@ def standby_samples(of: Sampled) -> ServiceSamples:
 
 
 def _service(of: Sampled) -> Iterator[Sample]:
-    if of.leads is not None:
-        group, leads = of.leads
-        yield series.REPLICA_LEADER, (group,), float(leads)
+    if of.leading is not None:
+        leading, mine = of.leading, of.leading.shard if of.leading.leads else None
+        for number in range(1, leading.count + 1):
+            holds = mine is not None and mine.number == number
+            yield series.REPLICA_LEADER, (leading.group, str(number)), float(holds)
     yield series.BUILD_INFO, (of.version, of.revision, python_version()), 1
     yield series.CONFIG_LAST_RELOAD_SUCCESSFUL, (), float(of.last_reload.ok)
     yield series.CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS, (), of.last_reload.ok_at

@@ -45,6 +45,7 @@ from mirrorwatch.service.store_parts import MIGRATIONS
 from mirrorwatch.service.viewing import service_view
 from mirrorwatch.web.linking import PageLinks
 from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.replicas.peers import Alone
 from mirrorwatch.web.routes.about import about_routes
 from mirrorwatch.web.routes.checksums import checksum_routes
 from mirrorwatch.web.routes.counts import counts_routes
@@ -55,6 +56,7 @@ from mirrorwatch.web.routes.incidents import Aims, incident_pages
 from mirrorwatch.web.routes.lag_monitor import lag_monitor_routes
 from mirrorwatch.web.routes.main import routes
 from mirrorwatch.web.routes.operator import operator_routes
+from mirrorwatch.web.routes.replicas import Replicas
 from mirrorwatch.web.routes.standby import standby_answers
 from runtime.build import revision, version
 from runtime.http.server import HttpServer, application
@@ -155,7 +157,7 @@ class Service:
             log_level=level,
             keeping=LagKeeping(
                 self._store,
-                replica=config.store.group or config.store.replica,
+                replica=self._kept_as,
                 clock=self._clock,
                 reporter=self,
             ),
@@ -191,6 +193,8 @@ class Service:
         )
         self._server = HttpServer(self._clock, problem=self.problem, settled=self.settled)
         self._leading = self._make_leading()
+        peers = self._leading or Alone(config.store.replica)
+        self._replicas = Replicas(peers, clock=self._clock, works=lambda: self._works)
         self._prober: Prober | None = None
         self._reloading: Reloading | None = None
         self._never = asyncio.Event()  # for waits that end only by timeout
@@ -215,9 +219,12 @@ class Service:
     async def _work(self, shutdown: Shutdown) -> None:
         """Take over what the store has, and watch until the first signal."""
         installation = await installation_id(self._store)
+        shard = self._config.shard.number
         await self._bookkeeper.begin(
             (flow.name for flow in self._config.canary_flows),
             dead="" if self._leading is None else self._leading.former,
+            alive=() if self._leading is None else self._leading.holders,
+            others=(name for name, number in self._config.flow_shards.items() if number != shard),
         )
         await self._warn_of_duplicates()
         self._prober = prober = Prober(
@@ -256,7 +263,12 @@ class Service:
         await self._lease_store.open()
         app = self._application()
         app.middlewares.append(
-            standby_answers(leading, works=lambda: self._works, samples=self._standby_samples)
+            standby_answers(
+                leading,
+                self._replicas.forwarder,
+                works=lambda: self._works,
+                samples=self._standby_samples,
+            )
         )
         await self._serve(app)
         checking = asyncio.create_task(self._check_reloads(shutdown.reload))
@@ -266,6 +278,8 @@ class Service:
         finally:
             checking.cancel()
         self._store.guard = leading.guard
+        assert leading.shard is not None
+        self._use(self._config.of_shard(leading.shard))
         shutdown.reload.set()  # the file may have changed while it waited
         return True
 
@@ -293,11 +307,13 @@ class Service:
         return Leading(
             self._lease_store,
             group=config.store.group,
+            count=config.store.shards,
             holder=self._bookkeeper.incarnation,
             replica=config.store.replica,
             facts=lambda: facts_of(
                 self._config, url=config.http.url_for_replicas(self._server.url), version=self._version
             ),
+            flow_shards=lambda: self._config.flow_shards,
             clock=self._clock,
             reporter=self,
         )
@@ -383,19 +399,15 @@ class Service:
         def read(running: CanaryConfig | None) -> Configuration:
             found = read_configuration(self._config.path, environ=os.environ, running=running)
             self._learn(found.secrets)
-            return found
+            return found.of_shard(self._config.shard)
 
         def use(config: Configuration, changes: Changes) -> None:
-            former, self._config = self._config, config
+            former = self._config
+            self._use(config)
             self._server.use_tokens(config.http)
             self._server.use_tls(config.web_config)
             if config.web_config.users != former.web_config.users:  # otherwise keep verified passwords
                 self._server.use_users(config.web_config)
-            self._lagging.use(config)
-            self._audit.use(config)
-            self._connect.use(config)
-            self._checksums.use(config.topology.flows)
-            self._budgets.use(config.objectives)
             self._judging.forget(changes.stopped)
             for where in about_unused_topics(self._complaints.active(), prober):
                 self.settled(where)
@@ -412,6 +424,22 @@ class Service:
             keeper=self._keeper,
             reporter=self,
         )
+
+    def _use(self, config: Configuration) -> None:
+        """Use another configuration in all parts but the canary."""
+        self._config = config
+        self._lagging.use(config)
+        self._audit.use(config)
+        self._connect.use(config)
+        self._checksums.use(config.topology.flows)
+        self._budgets.use(config.objectives)
+
+    def _kept_as(self) -> str:
+        """Return under which name the store has the state of the lag monitor."""
+        store, shard = self._config.store, self._config.shard
+        if store.group is None:
+            return store.replica
+        return store.group if shard.count == 1 else f"{store.group}/{shard.number}/{shard.count}"
 
     def _note_reload(self, ok: bool) -> None:
         self._last_reload = LastReload(ok, self._clock.wall_s() if ok else self._last_reload.ok_at)
@@ -498,25 +526,31 @@ class Service:
 
     def _application(self) -> web.Application:
         app = application(log=logs.get("http"))
-        page = Page()
+        page, replicas = Page(), self._replicas
+        lagging = replicas.lag_monitor(self._lagging)
+        groups, complete = GroupCounts(lagging, clock=self._clock).view, replicas.complete
         app.add_routes(
             [
                 *health_routes(self.samples, self._untried, self._lagging, self._audit),
                 *about_routes(self._version),
-                *lag_monitor_routes(self._lagging, page=page, clock=self._clock, now_of=self._now_of),
-                *failover_routes(self._audit),
+                *lag_monitor_routes(lagging, page=page, clock=self._clock, now_of=self._now_of),
+                *failover_routes(replicas.failover_audit(self._audit)),
                 *counts_routes(self._checksums, clock=self._clock),
-                *routes(self.view, page=page, groups=GroupCounts(self._lagging, clock=self._clock).view),
-                *incident_pages(self.view, self._incidents, page=page, aims=self._aims),
-                *operator_routes(self, clock=self._clock),
+                *routes(self.view, page=page, groups=groups, complete=complete),
+                *incident_pages(self.view, self._incidents, page=page, aims=self._aims, complete=complete),
+                *operator_routes(self, clock=self._clock, reload_others=replicas.reload),
                 *checksum_routes(
                     self._checksums,
                     lambda: self._config.http,
                     render=partial(report_page.render, sheet=page.sheet("page.css", "report.css")),
                     clock=self._clock,
+                    elsewhere=replicas.knows,
                 ),
+                *replicas.routes(self.view, lagging=self._lagging, audit=self._audit),
             ]
         )
+        app.middlewares.append(replicas.middleware(page, groups_on=lambda: self._lagging.on))
+        app.on_cleanup.append(replicas.close)
         return app
 
     def _now_of(self, flow: str) -> FlowState | None:
@@ -524,7 +558,8 @@ class Service:
         return None if verdict is None else flow_status(verdict).now
 
     def _aims(self) -> Aims:
-        return Aims(self._config.objectives, self._config.flow_facts)
+        config = self._config
+        return Aims(config.all_objectives or config.objectives, config.all_flow_facts or config.flow_facts)
 
     def _links(self, service: str = "") -> PageLinks:
         return PageLinks(service, grafana=self._config.links.grafana, runbooks=self._config.links.runbooks)
@@ -581,5 +616,5 @@ class Service:
             checksums=self._checksums.series,
             incidents={one.flow for one in self._incidents.open},
             objectives=self._budgets.objectives,
-            leads=None if self._leading is None else (self._leading.group, self._leading.leads),
+            leading=self._leading,
         )

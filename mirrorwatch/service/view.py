@@ -105,6 +105,7 @@ class ChecksumView:
     more_earlier: int = 0
 
 
+_MOST_NAMED = 5  # flows in a sentence
 _DRIFTS = {
     "topic_missing": "missing topic",
     "partition_count": "partition count",
@@ -241,6 +242,25 @@ class ProblemView:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingShard:
+    """A shard of which nothing is known: no replica works it, or its replica does not answer."""
+
+    shard: str  # `shard 2 of 3`
+    reason: str
+    flows: tuple[str, ...]
+    since_at: float  # when this replica first had no answer
+
+    @property
+    def sentence(self) -> str:
+        """Return which flows are not shown, and why."""
+        more = len(self.flows) - _MOST_NAMED
+        names = ", ".join(self.flows[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        if not names:
+            return self.reason
+        return f"{'flow' if len(self.flows) == 1 else 'flows'} {names} not shown: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class GroupsView:
     """The number of groups by status; `verdict` sets colour and sign."""
 
@@ -262,3 +282,9 @@ class ServiceView:
     links: PageLinks = WITHIN  # of pages
     outside: PageLinks = WITHIN  # of documents, which are read elsewhere
     groups: GroupsView | None = None  # how many are how, where the lag monitor is on
+    missing: tuple[MissingShard, ...] = ()  # of a group that divides its flows
+
+    @property
+    def hidden_flows(self) -> int:
+        """Return how many flows are not among `flows`, as their shards are missing."""
+        return sum(len(one.flows) for one in self.missing)

@@ -57,6 +57,7 @@ def flows_document(
         **page("flows", flows, offset=offset, count=len(view.flows), address=address),
         "clusters": [_cluster(cluster) for cluster in view.clusters],
         "problems": [_problem(problem) for problem in view.problems],
+        "missing_flows": sorted(flow for shard in view.missing for flow in shard.flows),
     }
 
 

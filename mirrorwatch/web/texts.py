@@ -67,7 +67,8 @@ def counted(number: int, noun: str) -> str:
 def headline(view: ServiceView) -> str:
     """Write the state of all flows in one line, worst first: `1 of 3 flows is losing records, 1 is late`."""
     counts = Counter(flow.status.now.verdict for flow in view.flows)
-    total = len(view.flows)
+    counts[Verdict.UNKNOWN] += view.hidden_flows
+    total = len(view.flows) + view.hidden_flows
     if total == 0:
         return "No flows configured"
     if counts[Verdict.HEALTHY] == total:
@@ -119,23 +120,24 @@ def _past_notes(view: ServiceView) -> list[str]:
 
 
 def worst(view: ServiceView) -> Verdict:
-    """Return the worst verdict of all flows, unknown without flows."""
-    return min(
-        (flow.status.worst for flow in view.flows),
-        key=lambda verdict: verdict.severity,
-        default=Verdict.UNKNOWN,
-    )
+    """Return the worst verdict of all flows, unknown without flows and where some are not shown."""
+    verdicts = [flow.status.worst for flow in view.flows]
+    if view.hidden_flows or not verdicts:
+        verdicts.append(Verdict.UNKNOWN)
+    return min(verdicts, key=lambda verdict: verdict.severity)
 
 
 def title(view: ServiceView) -> str:
     """Return the title of the page, with the worst verdict first for browser tabs."""
-    bad = worst(view)
-    if not view.flows:
+    bad, total = worst(view), len(view.flows) + view.hidden_flows
+    if not total:
         return "no flows · mirrorwatch"
     if bad is Verdict.HEALTHY:
         return "healthy · mirrorwatch"
     count = sum(flow.status.worst is bad for flow in view.flows)
-    return f"{bad} {count}/{len(view.flows)} · mirrorwatch"
+    if bad is Verdict.UNKNOWN:
+        count += view.hidden_flows
+    return f"{bad} {count}/{total} · mirrorwatch"
 
 
 def plain(text: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from runtime.store.migrations import Migration, create
 
@@ -46,10 +47,11 @@ class Lease:
     renewed_at: float
 
 
-def read_lease(connection: sa.Connection, name: str) -> Lease | None:
-    """Return the lease of this name; None if no process ever held it."""
-    row = connection.execute(sa.select(LEASES).where(LEASES.c.name == name)).mappings().one_or_none()
-    return None if row is None else Lease(**row)
+def read_leases(connection: sa.Connection, group: str) -> dict[str, Lease]:
+    """Return the leases `GROUP/NUMBER/COUNT` of a group by their names."""
+    wanted = sa.select(LEASES).where(LEASES.c.name.startswith(f"{group}/", autoescape=True))
+    found = (Lease(**row) for row in connection.execute(wanted).mappings())
+    return {one.name: one for one in found if one.name.rsplit("/", 2)[0] == group}
 
 
 def take_lease(
@@ -70,24 +72,46 @@ def take_lease(
         "renewed_at": now_at,
     }
     if seen is None:
-        if read_lease(connection, name) is not None:
-            return False
-        connection.execute(sa.insert(LEASES).values(name=name, **values))
-        return True
+        # Two processes may insert the same name at once: one succeeds, and it is no error for the other.
+        insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+        adding = insert(LEASES).values(name=name, **values).on_conflict_do_nothing().returning(LEASES.c.name)
+        return connection.execute(adding).first() is not None
     as_seen = LEASES.c.name == name, LEASES.c.holder == seen.holder, LEASES.c.beat == seen.beat
     return connection.execute(sa.update(LEASES).where(*as_seen).values(**values)).rowcount == 1
 
 
 def renew_lease(
-    connection: sa.Connection, name: str, holder: str, *, now_at: float, released: bool = False
+    connection: sa.Connection,
+    name: str,
+    holder: str,
+    *,
+    facts: Mapping[str, str],
+    now_at: float,
+    released: bool = False,
 ) -> bool:
     """Raise the beat of an own lease, or release it; return whether it is still one's own."""
     changed = connection.execute(
         sa.update(LEASES)
         .where(LEASES.c.name == name, LEASES.c.holder == holder)
-        .values(beat=LEASES.c.beat + 1, renewed_at=now_at, released=released)
+        .values(beat=LEASES.c.beat + 1, facts=dict(facts), renewed_at=now_at, released=released)
     )
     return changed.rowcount == 1
+
+
+def renew_in_group(
+    connection: sa.Connection,
+    name: str,
+    holder: str,
+    *,
+    group: str,
+    facts: Mapping[str, str],
+    now_at: float,
+    released: bool = False,
+) -> dict[str, Lease] | None:
+    """Renew an own lease, and return all leases of its group; None if another process has it."""
+    if not renew_lease(connection, name, holder, facts=facts, now_at=now_at, released=released):
+        return None
+    return read_leases(connection, group)
 
 
 def fence(name: str, holder: str, refusal: Callable[[], Exception]) -> Callable[[sa.Connection], None]:

@@ -375,6 +375,11 @@ GOOD = 'http: {listen: ":9699"}\n'
             ["--set", "replicas=2"],
             'configuration: store.replica must differ in each replica; write replica: "${env:MIRRORWATCH_REPLICA}"',
         ),
+        (
+            f"{GOOD}store: {{url: 'postgresql://h/d', replica: '${{env:MIRRORWATCH_REPLICA}}', shards: 3}}",
+            ["--set", "replicas=3"],
+            "replicas: 3 replicas for 3 shards leave no standby; set replicas to 4 or more",
+        ),
         (None, ["--set", "secretEnv.A=a"], "existingSecret: missing, and secretEnv refers to it"),
         (
             None,

@@ -32,6 +32,7 @@ NEVER_SHIPPED = {"deploy", "tests", "bench", "docs"}
 HTTP = (
     "runtime/http/*.py",
     "mirrorwatch/api/operations.py",
+    "mirrorwatch/web/replicas/forwarding.py",
     "mirrorwatch/web/routes/*.py",
     "mirrorwatch/cli/status.py",
     "mirrorwatch/service/service.py",
@@ -41,6 +42,7 @@ CONFIG = (
     "mirrorwatch/failover/offsets_file.py",  # a file that comes back from its user
     "mirrorwatch/configuration/sections.py",
     "mirrorwatch/configuration/validation.py",
+    "mirrorwatch/web/replicas/codec.py",  # what another replica sends
     "mirrorwatch/migration/positions.py",  # likewise
     "runtime/config/documents.py",
     "runtime/config/problems.py",

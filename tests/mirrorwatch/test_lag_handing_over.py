@@ -38,7 +38,7 @@ class Desk:
             settled=lambda where: self.said.pop(where, None),
             event=lambda sentence, **_: self.events.append(sentence),
         )
-        self.keeping = LagKeeping(store, replica="one", clock=SystemClock(), reporter=reporter)
+        self.keeping = LagKeeping(store, replica=lambda: "one", clock=SystemClock(), reporter=reporter)
         self.lagging = LagMonitor(
             read_configuration(
                 configuration(

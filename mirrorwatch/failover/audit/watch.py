@@ -65,7 +65,8 @@ class FailoverAudit:
             return
         self._orders = new
         self.flows, self._texts = {}, {}
-        self._reporter.event(f"{WHAT} stopped" if new is None else f"{WHAT} restarts with new settings")
+        if self._worker.starts:
+            self._reporter.event(f"{WHAT} stopped" if new is None else f"{WHAT} restarts with new settings")
         self._changed.set()
 
     async def keep(self, stopping: asyncio.Event) -> None:

@@ -74,9 +74,11 @@ class ShownName:
 
 def groups_view(document: Mapping[str, Any]) -> GroupsView:
     """Return the counts of all groups for the main page."""
-    counts, total = document["by_status"], document["count"]
-    said = headline(counts, total, document["not_ready"], document.get("carried"))
-    return GroupsView(said, worst_verdict(counts), notes(document))
+    counts, partial = document["by_status"], bool(document.get("missing_shards"))
+    said = headline(
+        counts, document["count"], document["not_ready"], document.get("carried"), partial=partial
+    )
+    return GroupsView(said, worst_verdict(counts, partial=partial), notes(document))
 
 
 def groups_away(sentence: str) -> GroupsView:
@@ -91,13 +93,14 @@ def headline(
     carried: Mapping[str, int] | None = None,
     *,
     searched: bool = False,
+    partial: bool = False,
 ) -> str:
     """Write the number of groups by status: `5,000 groups: 3 STOP, 12 WARN`; the others are OK.
 
     `carried` is the number of groups that each flow's mirror syncs: `(613 synced by A->B)`; `searched`: a
-    search selected the groups.
+    search selected the groups; `partial`: those of some shards are missing.
     """
-    if not total and lacking:
+    if not total and (lacking or partial):
         return "Groups not known yet"
     if not total:
         return "No group matches this search" if searched else "No group has committed an offset"
@@ -106,18 +109,22 @@ def headline(
     bad = [f"{count:,} {status}" for status, count in counts.items() if status != "OK"]
     if bad:
         return f"{texts.counted(total, 'group')}{aside}: {', '.join(bad)}"
+    if partial:
+        return f"{texts.counted(total, 'group')}{aside} OK, others are not known"
     well = {1: "The group is OK", 2: "Both groups are OK"}.get(total, f"All {total:,} groups are OK")
     return f"{well}{aside}"
 
 
-def worst_verdict(counts: Mapping[str, int]) -> Verdict:
-    """Return the verdict of the worst status that a group has."""
-    return STATUS_VERDICTS[next(iter(counts), "UNKNOWN")]
+def worst_verdict(counts: Mapping[str, int], *, partial: bool = False) -> Verdict:
+    """Return the verdict of the worst status that a group has; not healthy if some are missing."""
+    found = STATUS_VERDICTS[next(iter(counts), "UNKNOWN")]
+    return Verdict.UNKNOWN if partial and found is Verdict.HEALTHY else found
 
 
 def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the reasons of unknown groups by cluster, and of clusters that do not answer."""
-    told = tuple(f"{alias}: {why['sentence']}" for alias, why in document["not_ready"].items())
+    """Return the reasons of unknown groups by shard and cluster, and of clusters that do not answer."""
+    told = tuple(document.get("missing_shards", ()))
+    told += tuple(f"{alias}: {why['sentence']}" for alias, why in document["not_ready"].items())
     told += tuple(away["sentence"] for away in document.get("away", {}).values())
     source = document.get("commits_from", {})
     if isinstance(source, str):
@@ -150,12 +157,12 @@ def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) 
     """Return the contents of the list."""
     asked = {"search": search, "kafka_cluster": kafka_cluster}
     total, first = document["count"], document["offset"]
-    counts = document["by_status"]
+    counts, partial = document["by_status"], bool(document.get("missing_shards"))
     carried = document.get("carried")
-    said = headline(counts, total, document["not_ready"], carried, searched=bool(search))
+    said = headline(counts, total, document["not_ready"], carried, searched=bool(search), partial=partial)
     return {
         "headline": said,
-        "verdict": worst_verdict(counts),
+        "verdict": worst_verdict(counts, partial=partial),
         "notes": notes(document),
         "others": others(document),
         "rows": [_row(line) for line in document["groups"]],

@@ -138,6 +138,7 @@ def flows_names(view: ServiceView) -> dict[str, Any]:
         "headline": texts.headline(view),
         "verdict": texts.worst(view),
         "links": view.links,
+        "notes": missing_notes(view),
     }
 
 
@@ -145,11 +146,15 @@ def checksums_names(view: ServiceView) -> dict[str, Any]:
     """Return what the page about all checksums needs."""
     with_run = [flow for flow in view.flows if flow.checksum is not None]
     found = [flow for flow in with_run if flow.checksum is not None and flow.checksum.newest.findings]
-    if not view.flows:
+    hidden, total = view.hidden_flows, len(view.flows) + view.hidden_flows
+    if not total:
         headline, verdict = "No flows configured", Verdict.UNKNOWN
     elif found:
         flows = texts.counted(len(found), "flow")
         headline, verdict = f"Checksums found differences on {flows}", Verdict.LOSING
+    elif hidden:
+        verb = "is" if hidden == 1 else "are"
+        headline, verdict = f"{hidden} of {total} flows {verb} not known", Verdict.UNKNOWN
     elif len(with_run) < len(view.flows):
         missing = len(view.flows) - len(with_run)
         flows = "The flow has" if len(view.flows) == 1 else f"{missing} of {len(view.flows)} flows have"
@@ -158,7 +163,18 @@ def checksums_names(view: ServiceView) -> dict[str, Any]:
         headline, verdict = "No differences: the newest checksum of every flow is OK", Verdict.HEALTHY
     else:
         headline, verdict = "Checksums incomplete: not all records were verified", Verdict.UNKNOWN
-    return {"flows": view.flows, "headline": headline, "verdict": verdict, "links": view.links}
+    return {
+        "flows": view.flows,
+        "headline": headline,
+        "verdict": verdict,
+        "links": view.links,
+        "notes": missing_notes(view),
+    }
+
+
+def missing_notes(view: ServiceView) -> tuple[str, ...]:
+    """Write which flows are not shown, and why."""
+    return tuple(f"{one.shard[:1].upper()}{one.shard[1:]}: {one.sentence}." for one in view.missing)
 
 
 def runbook_name(told: FlowState) -> str | None:

@@ -10,6 +10,7 @@ incidents    pages about flows, incidents and checksums; the API of incidents
 lag          groups for scripts: Burrow's API and /api/v1/groups
 mirrors      one flow's offsets by partition
 operator     reload the configuration, resume a canary
+replicas     answers for all shards of a group of replicas
 scrape       answers one scrape
 health       /metrics, health and readiness
 standby      the answers of a standby

@@ -70,9 +70,13 @@ def checksum_routes(
     *,
     render: Callable[[Mapping[str, Any]], str],
     clock: Clock,
+    elsewhere: Callable[[str], bool] = lambda _flow: False,
 ) -> list[web.RouteDef]:
-    """Return the routes; `render` renders a run's page. Each request reads the present http.tokens.audit."""
-    desk = _Desk(runs, http, render, clock)
+    """Return the routes; `render` renders a run's page. Each request reads the present http.tokens.audit.
+
+    `elsewhere`: another shard has this flow. Its runs are stored too, and it finds them in the store.
+    """
+    desk = _Desk(runs, http, render, clock, elsewhere)
     return [
         route(POST_CHECKSUMS, desk.take),
         route(GET_CHECKSUM, desk.show_document),
@@ -98,8 +102,10 @@ class _Desk:
         http: Callable[[], HttpConfig],
         render: Callable[[Mapping[str, Any]], str],
         clock: Clock,
+        elsewhere: Callable[[str], bool],
     ) -> None:
         self._runs = runs
+        self._elsewhere = elsewhere
         self._http = http
         self._render = render
         self._clock = clock
@@ -119,7 +125,9 @@ class _Desk:
                 "invalid_document", sentence, path=request.path, problems=error.problems
             ) from error
         request[OBJECT] = ", ".join(f"{one.run.run} of {one.run.flow}" for one in told)
-        unknown = [one for one in told if not self._runs.knows(one.run.flow)]
+        flows = {one.run.flow for one in told}
+        known = {flow for flow in flows if self._runs.knows(flow) or self._elsewhere(flow)}
+        unknown = [one for one in told if one.run.flow not in known]
         if unknown:
             problems = [f"{one.place}unknown flow '{one.run.flow}'" for one in unknown]
             raise ProblemError(

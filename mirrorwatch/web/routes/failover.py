@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from mirrorwatch.failover.audit.watch import FailoverAudit
+    from mirrorwatch.web.replicas.questions import Asked
 
 
-def failover_routes(audit: FailoverAudit) -> list[web.RouteDef]:
+def failover_routes(audit: Asked) -> list[web.RouteDef]:
     """Return the routes; each forwards its question to the audit's process."""
 
     async def show_groups(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
@@ -36,6 +36,6 @@ def failover_routes(audit: FailoverAudit) -> list[web.RouteDef]:
     return [route(LIST_FAILOVER, show_groups), route(GET_FAILOVER, show_group)]
 
 
-def _refuse_if_off(audit: FailoverAudit, request: web.Request) -> None:
+def _refuse_if_off(audit: Asked, request: web.Request) -> None:
     if not audit.on:
         raise ProblemError("audit_off", f"{OFF[:1].upper()}{OFF[1:]}.", path=request.path)

@@ -26,9 +26,9 @@ from runtime.http.problems import ProblemError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from mirrorwatch.lag.monitor import LagMonitor
     from mirrorwatch.service.view import GroupsView
     from mirrorwatch.web.pages.page import Page
+    from mirrorwatch.web.replicas.questions import Asked
     from runtime.process.clock import Clock
 
 COUNTS_WITHIN_S = 1.0  # the main page waits no longer for the groups
@@ -47,7 +47,7 @@ _HEADERS = {
 class LagPages:
     """Pages from answers of the lag monitor, or a page with the reason of a failure."""
 
-    def __init__(self, lagging: LagMonitor, *, page: Page, clock: Clock) -> None:
+    def __init__(self, lagging: Asked, *, page: Page, clock: Clock) -> None:
         self._lagging = lagging
         self._page = page
         self._clock = clock
@@ -99,7 +99,7 @@ def page_from(given: Mapping[str, Any]) -> dict[str, object]:
     return {"first": given["offset"], "most": AT_ONCE}
 
 
-def group_routes(lagging: LagMonitor, *, page: Page, clock: Clock) -> list[web.RouteDef]:
+def group_routes(lagging: Asked, *, page: Page, clock: Clock) -> list[web.RouteDef]:
     """Return the routes of the pages about groups."""
     pages = LagPages(lagging, page=page, clock=clock)
 
@@ -127,7 +127,7 @@ def group_routes(lagging: LagMonitor, *, page: Page, clock: Clock) -> list[web.R
 class GroupCounts:
     """The number of groups by status for the main page: one query for all requests at a time."""
 
-    def __init__(self, lagging: LagMonitor, *, clock: Clock) -> None:
+    def __init__(self, lagging: Asked, *, clock: Clock) -> None:
         self._lagging = lagging
         self._clock = clock
         self._turn = asyncio.Lock()

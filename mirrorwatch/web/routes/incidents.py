@@ -23,7 +23,14 @@ from mirrorwatch.web.pages.incidents import (
     incident_names,
     incidents_names,
 )
-from mirrorwatch.web.routes.main import answer_from_thread, flow_called, json_answer, known_flow, page_answer
+from mirrorwatch.web.routes.main import (
+    answer_from_thread,
+    flow_called,
+    json_answer,
+    known_flow,
+    only_own,
+    page_answer,
+)
 from runtime.http.parameters import list_address
 from runtime.http.problems import ProblemError
 
@@ -38,6 +45,7 @@ if TYPE_CHECKING:
     from mirrorwatch.web.pages.page import Page
 
     PageHandler = Callable[[web.Request], Awaitable[web.Response]]
+    Complete = Callable[[ServiceView], Awaitable[ServiceView]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +66,13 @@ def incident_pages(
     *,
     page: Page,
     aims: Callable[[], Aims] = Aims,
+    complete: Complete = only_own,
 ) -> list[web.RouteDef]:
-    """Return the routes; they must follow those of a flow's offsets."""
-    pages = _Pages(look, incidents, page, aims)
+    """Return the routes; they must follow those of a flow's offsets.
+
+    `complete` adds what other replicas watch. The store has the incidents of all.
+    """
+    pages = _Pages(look, incidents, page, aims, complete)
     return [
         web.get("/flows", pages.flows),
         web.get("/flows/{flow:.+}/incident", pages.guarded(pages.newest)),
@@ -80,18 +92,20 @@ class _Pages:
         incidents: IncidentKeeping,
         page: Page,
         aims: Callable[[], Aims],
+        complete: Complete,
     ) -> None:
         self._look = look
+        self._complete = complete
         self._incidents = incidents
         self._page = page
         self._aims = aims
 
     async def flows(self, _: web.Request) -> web.Response:
-        view = self._look()
+        view = await self._complete(self._look())
         return await self._drawn("flows.html", flows_names(view), view)
 
     async def checksums(self, _: web.Request) -> web.Response:
-        view = self._look()
+        view = await self._complete(self._look())
         return await self._drawn("checksums.html", checksums_names(view), view)
 
     async def flow(self, request: web.Request) -> web.Response:
@@ -123,7 +137,7 @@ class _Pages:
         view = self._look()
         flow: FlowView | None = None
         if "flow" in request.query:
-            flow = flow_called(view, request.query["flow"], request)
+            flow = flow_called(await self._complete(view), request.query["flow"], request)
         offset = request.query.get("offset", "0")
         if not re.fullmatch(r"[0-9]{1,9}", offset):
             return self._away(view, f"Unknown page '{offset[:40]}'.", 400)
@@ -150,7 +164,9 @@ class _Pages:
 
     async def list_json(self, request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         aims = self._aims()
-        flow = None if not asked["flow"] else flow_called(self._look(), asked["flow"], request)
+        flow: FlowView | None = None
+        if asked["flow"]:
+            flow = flow_called(await self._complete(self._look()), asked["flow"], request)
         found, count = await self._incidents.newest(
             flow=None if flow is None else flow.flow,
             open_only=asked["state"] == "open",

@@ -22,13 +22,12 @@ from runtime.http.problems import ProblemError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mirrorwatch.failover.audit.watch import FailoverAudit
-    from mirrorwatch.lag.monitor import LagMonitor
+    from mirrorwatch.web.replicas.questions import Asked
 
 OTHER_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 
 
-def lag_routes(lagging: LagMonitor) -> list[web.RouteDef]:
+def lag_routes(lagging: Asked) -> list[web.RouteDef]:
     """Return the routes; each forwards its question to the lag monitor's process."""
 
     async def show_burrow(request: web.Request) -> web.Response:
@@ -103,7 +102,7 @@ def sentence_of(error: UnavailableError) -> str:
 
 
 async def passed_on(
-    lagging: LagMonitor | FailoverAudit,
+    lagging: Asked,
     question: str,
     request: web.Request,
     asked: Mapping[str, Any],

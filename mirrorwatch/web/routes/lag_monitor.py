@@ -17,16 +17,16 @@ from mirrorwatch.web.routes.mirrors import mirror_routes
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mirrorwatch.lag.monitor import LagMonitor
     from mirrorwatch.service.flow_status import FlowState
     from mirrorwatch.web.pages.page import Page
+    from mirrorwatch.web.replicas.questions import Asked
     from runtime.process.clock import Clock
 
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def lag_monitor_routes(
-    lagging: LagMonitor,
+    lagging: Asked,
     *,
     page: Page,
     clock: Clock,
@@ -41,7 +41,7 @@ def lag_monitor_routes(
     return [web.route(one.method, one.path, _guarded(lagging, one.handler)) for one in found]
 
 
-def _guarded(lagging: LagMonitor, handler: Handler) -> Handler:
+def _guarded(lagging: Asked, handler: Handler) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         if not lagging.on:
             return without_answer(request, f"{OFF[:1].upper()}{OFF[1:]}.", web.HTTPNotFound)

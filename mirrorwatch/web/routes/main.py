@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from fleet.dialect import chosen, unknown_name
+from fleet.dialect import chosen, flow_name, unknown_name
 from mirrorwatch.api.flows import GET_FLOW, LIST_FLOWS
 from mirrorwatch.api.operations import route
 from mirrorwatch.web.documents import flow_document, flows_document
@@ -42,22 +42,29 @@ SECURITY_HEADERS = {
 _SHARED_S = 0.9
 
 
+async def only_own(view: ServiceView) -> ServiceView:
+    """Return the view of a service that watches all flows itself."""
+    return view
+
+
 def routes(
     look: Callable[[], ServiceView],
     *,
     page: Page | None = None,
     groups: Callable[[], Awaitable[GroupsView | None]] | None = None,
+    complete: Callable[[ServiceView], Awaitable[ServiceView]] = only_own,
 ) -> list[web.RouteDef]:
     """Return the routes of page and API; `look` creates the view.
 
-    `groups` returns the number of groups by status, None without a lag monitor.
+    `groups` returns the number of groups by status, None without a lag monitor. `complete` adds what other
+    replicas watch; a request about one flow comes to the replica that watches it.
     """
     page = page or Page()
     whole, fragment = _Drawing(page.page), _Drawing(page.fragment)
 
     async def seen() -> ServiceView:
         counted = await groups() if groups is not None else None
-        return replace(look(), groups=counted)
+        return replace(await complete(look()), groups=counted)
 
     async def show_page(_: web.Request) -> web.Response:
         return page_answer(await whole.of(await seen()))
@@ -70,7 +77,8 @@ def routes(
 
     async def show_flows(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         address = list_address(request)
-        return await answer_from_thread(lambda view: flows_document(view, asked, address), look())
+        view = await complete(look())
+        return await answer_from_thread(lambda: flows_document(view, asked, address))
 
     async def show_flow(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         view = look()
@@ -136,11 +144,18 @@ def known_flow(request: web.Request, view: ServiceView) -> FlowView:
 
 
 def flow_called(view: ServiceView, name: str, request: web.Request) -> FlowView:
-    """Return the flow of this name; raises ProblemError `unknown_flow`."""
+    """Return the flow of this name; raises ProblemError `unknown_flow`.
+
+    A flow of a missing shard is `unavailable`.
+    """
     flow = find_flow(view, name)
-    if flow is None:
-        raise ProblemError("unknown_flow", unknown_flow(view, name), path=request.path)
-    return flow
+    if flow is not None:
+        return flow
+    for shard in view.missing:
+        if flow_name(name) in shard.flows:
+            sentence = f"flow {flow_name(name)} ({shard.shard}): {shard.reason}"
+            raise ProblemError("unavailable", sentence, path=request.path)
+    raise ProblemError("unknown_flow", unknown_flow(view, name), path=request.path)
 
 
 def unknown_flow(view: ServiceView, name: str) -> str:

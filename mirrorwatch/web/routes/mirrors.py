@@ -18,14 +18,14 @@ from runtime.http.parameters import asked_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mirrorwatch.lag.monitor import LagMonitor
     from mirrorwatch.service.flow_status import FlowState
     from mirrorwatch.web.pages.page import Page
+    from mirrorwatch.web.replicas.questions import Asked
     from runtime.process.clock import Clock
 
 
 def mirror_routes(
-    lagging: LagMonitor,
+    lagging: Asked,
     *,
     page: Page,
     clock: Clock,

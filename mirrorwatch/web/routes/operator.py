@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp import hdrs, web
@@ -13,13 +14,13 @@ from mirrorwatch.api.operations import route
 from mirrorwatch.api.operator import RESUME_CANARY
 from mirrorwatch.web.routes.main import json_answer, known_flow
 from runtime.http.audit import OBJECT
-from runtime.http.problems import ProblemError, as_problem
+from runtime.http.problems import KINDS, ProblemError, as_problem
 from runtime.http.users import require_token
 from runtime.process import logs
 from runtime.process.allowance import Allowance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from canary.persistence.latches import Latch
     from mirrorwatch.configuration.reloading import Reloaded
@@ -29,6 +30,22 @@ if TYPE_CHECKING:
 
 RESUMES_PER_MINUTE = 10
 RELOADS_PER_MINUTE = 10
+RELOAD_PATH = "/-/reload"
+
+
+@dataclass(frozen=True, slots=True)
+class ShardReload:
+    """The answer of another shard's replica to a reload; with problems it keeps its configuration."""
+
+    shard: str  # `shard 2 of 3`
+    changes: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    code: str = ""  # of the problems
+
+
+async def _no_others() -> Sequence[ShardReload]:
+    return ()
 
 
 class Orders(Protocol):
@@ -52,21 +69,35 @@ class Orders(Protocol):
         ...
 
 
-def operator_routes(orders: Orders, *, clock: Clock) -> list[web.RouteDef]:
-    """Return the routes; each request uses the present http.tokens and http.reload."""
-    desk = _Desk(orders, clock)
+def operator_routes(
+    orders: Orders,
+    *,
+    clock: Clock,
+    reload_others: Callable[[], Awaitable[Sequence[ShardReload]]] = _no_others,
+) -> list[web.RouteDef]:
+    """Return the routes; each request uses the present http.tokens and http.reload.
+
+    `reload_others` reloads the replicas of all other shards.
+    """
+    desk = _Desk(orders, clock, reload_others)
     return [
         route(RESUME_CANARY, desk.resume),
-        web.post("/-/reload", desk.reload),
+        web.post(RELOAD_PATH, desk.reload),
     ]
 
 
 class _Desk:
     """Checks the token and the rate of a request first."""
 
-    def __init__(self, orders: Orders, clock: Clock) -> None:
+    def __init__(
+        self,
+        orders: Orders,
+        clock: Clock,
+        reload_others: Callable[[], Awaitable[Sequence[ShardReload]]],
+    ) -> None:
         self._orders = orders
         self._clock = clock
+        self._reload_others = reload_others
         self._log = logs.get("orders")
         self._resumes = Allowance(RESUMES_PER_MINUTE, per_s=60.0)
         self._reloads = Allowance(RELOADS_PER_MINUTE, per_s=60.0)
@@ -113,7 +144,22 @@ class _Desk:
             code = "unavailable" if done.unavailable else "invalid_configuration"
             sentence = "; ".join(done.problems)
             raise ProblemError(code, sentence, path=request.path, problems=done.problems)
-        return json_answer({"changes": list(done.sentences), "at_the_next_start": list(done.later)})
+        others = await self._reload_others()  # not before: an invalid file must change no replica
+        _require_all(request, others)
+        changes = dict.fromkeys([*done.sentences, *(one for each in others for one in each.changes)])
+        later = dict.fromkeys([*done.later, *(one for each in others for one in each.later)])
+        return json_answer({"changes": list(changes), "at_the_next_start": list(later)})
+
+
+def _require_all(request: web.Request, others: Sequence[ShardReload]) -> None:
+    """Raise ProblemError with what is wrong at other shards."""
+    failed = [one for one in others if one.problems]
+    if failed:
+        problems = [f"{one.shard}: {each}" for one in failed for each in one.problems]
+        invalid = next((one for one in failed if one.code == "invalid_configuration"), failed[0])
+        code = invalid.code if invalid.code in KINDS else "unavailable"
+        sentence = f"{'; '.join(problems)}; the other shards use the new configuration"
+        raise ProblemError(code, sentence, path=request.path, problems=problems)
 
 
 def _is_of_another_site(request: web.Request) -> bool:

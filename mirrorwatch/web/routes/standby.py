@@ -1,4 +1,4 @@
-"""The answers of a standby: its own health and series; everything else comes from the leader.
+"""The answers of a standby: its own health and series; everything else comes from a replica with a shard.
 
 Its `/metrics` has no series of flows: rules over all replicas count nothing twice.
 """
@@ -9,10 +9,11 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-import aiohttp
 from aiohttp import hdrs, web
 
+from fleet.errors import UnavailableError
 from mirrorwatch.service.metrics import render
+from mirrorwatch.web.replicas.forwarding import PART, NotReachedError
 from runtime.http.audit import FORWARDED
 
 if TYPE_CHECKING:
@@ -20,19 +21,19 @@ if TYPE_CHECKING:
 
     from aiohttp.typedefs import Middleware
 
-    from mirrorwatch.service.leading import Leading
     from mirrorwatch.service.samples import ServiceSamples
+    from mirrorwatch.web.replicas.forwarding import Forwarder
+    from mirrorwatch.web.replicas.peers import Holders
 
-_LEADER_S = 25.0  # less than the limit of a whole request
 _HEALTHY, _READY, _METRICS = "/-/healthy", "/-/ready", "/metrics"
-# Of one connection, not of the message (RFC 9110, 7.6.1), and what the client sets itself.
-_HOP = frozenset(
-    {"connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "host", "content-length"}
-)
 
 
 def standby_answers(
-    leading: Leading, *, works: Callable[[], bool], samples: Callable[[], ServiceSamples]
+    holders: Holders,
+    forwarder: Forwarder,
+    *,
+    works: Callable[[], bool],
+    samples: Callable[[], ServiceSamples],
 ) -> Middleware:
     """Return a middleware that answers while this replica does not work; `works`: it does."""
 
@@ -45,53 +46,43 @@ def standby_answers(
         if request.path == _METRICS:
             body, content_type = await asyncio.to_thread(render, samples(), request.headers.get("Accept", ""))
             return web.Response(body=body, headers={"Content-Type": content_type})
+        urls = _urls(holders)
         if request.path == _READY:
-            return _ready(leading)
-        return await _forwarded(request, leading)
+            return _ready(seen=bool(urls) or holders.shard is not None)
+        return await _forwarded(request, urls, forwarder)
 
     return middleware
 
 
-def _ready(leading: Leading) -> web.Response:
+def _urls(holders: Holders) -> list[str]:
+    """Return the addresses of the replicas that work; not the own one, which is about to."""
+    mine = holders.shard
+    numbers = range(1, holders.count + 1)
+    found = (holders.url(number) for number in numbers if mine is None or number != mine.number)
+    return [url for url in found if url]
+
+
+def _ready(*, seen: bool) -> web.Response:
     """Answer whether this replica could take over: it has seen the store."""
-    if leading.leader is None:
+    if not seen:
         return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text="not ready: it sees no leader yet\n")
     return web.Response(text="ready: on standby\n")
 
 
-async def _forwarded(request: web.Request, leading: Leading) -> web.StreamResponse:
-    """Return the leader's answer to a request."""
-    leader = leading.leader
-    url = "" if leader is None or leading.leads else leader.facts.get("url", "")
-    if not url or FORWARDED in request.headers:
+async def _forwarded(request: web.Request, urls: list[str], forwarder: Forwarder) -> web.StreamResponse:
+    """Return the answer of the first replica that is reached: each answers for all shards."""
+    if PART in request.headers:
+        raise _unavailable("this replica is on standby; it watches no shard")
+    if not urls or FORWARDED in request.headers:
         raise _unavailable("this replica is about to lead; try again")
-    if not request.raw_path.startswith("/"):  # an absolute address would become part of the leader's host
-        raise web.HTTPBadRequest(text="The address of the request must be a path.\n")
-    headers = {name: value for name, value in request.headers.items() if name.lower() not in _HOP}
-    headers[FORWARDED] = leading.replica
-    body = await request.read() if request.can_read_body else None
-    timeout = aiohttp.ClientTimeout(total=_LEADER_S, sock_connect=2.0)
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session,
-            session.request(
-                request.method,
-                url + request.raw_path,
-                headers=headers,
-                skip_auto_headers=(hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT),
-                data=body,
-                allow_redirects=False,
-            ) as answer,
-        ):
-            kept = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP}
-            response = web.StreamResponse(status=answer.status, headers=kept)
-            await response.prepare(request)
-            async for piece in answer.content.iter_any():
-                await response.write(piece)
-            await response.write_eof()
-            return response
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise _unavailable(f"the leader at {url} does not answer; this replica takes over soon") from error
+    for url in urls:
+        try:
+            return await forwarder.forward(request, url)
+        except NotReachedError:
+            continue
+        except UnavailableError as error:
+            raise _unavailable(f"the replica at {url} does not answer; try again") from error
+    raise _unavailable(f"the leader at {', '.join(urls)} does not answer; this replica takes over soon")
 
 
 def _unavailable(sentence: str) -> web.HTTPServiceUnavailable:

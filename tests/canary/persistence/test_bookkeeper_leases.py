@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from canary.persistence.leases import LEASE_S
+from canary.persistence.leases import LEASE_S, incarnations
 from runtime.process.identity import FOREIGN_LEASE_S
 from tests.canary.desk import DEAD_HERE, OTHER_CONTAINER, OTHER_MACHINE
 from tests.eventually import eventually
@@ -184,3 +184,29 @@ def test_a_service_that_was_taken_over_ends_with_a_sentence_and_status_4(tmp_pat
     assert "another process on this store took over the probes of this one" in said
     assert "restart mirrorwatch" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("others", "taken"),
+    [
+        pytest.param((), True, id="it watches everything"),
+        pytest.param(("A->C",), True, id="another shard watches other flows"),
+        pytest.param(("A->B",), False, id="another shard watches its flows"),
+    ],
+)
+async def test_a_shard_leaves_what_belongs_to_others(desks, others, taken):
+    one, two = await desks(), await desks()
+    await one.begin()
+    await one.keep()
+    await one.change_lease(name(one), process=DEAD_HERE)
+    await two.bookkeeper.begin(("A->C",), others=others)
+    rows = {row.incarnation: row for row in await two.store.read(incarnations)}
+    assert rows[name(one)].taken_over_by == (name(two) if taken else "")
+
+
+async def test_a_process_that_is_known_to_live_is_not_waited_for(desks):
+    one, two = await desks(), await desks()
+    await one.begin()
+    await one.change_lease(name(one), process=OTHER_MACHINE)
+    await two.bookkeeper.begin(("A->C",), alive={name(one)})
+    assert desks.clock.waits_s == []

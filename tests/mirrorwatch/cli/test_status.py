@@ -22,6 +22,7 @@ from mirrorwatch.cli.status import Question, address_of, status
 from mirrorwatch.cli.status_answer import answer_of
 from mirrorwatch.cli.status_table import show
 from mirrorwatch.service.recovery_point import RecoveryPoint
+from mirrorwatch.service.view import MissingShard
 from mirrorwatch.web.documents import flows_document
 from mirrorwatch.web.routes.main import routes
 from mirrorwatch.web.texts import NOTHING
@@ -72,6 +73,12 @@ async def _ask_handler(handler):
 async def test_the_exit_status_follows_the_worst_verdict(verdicts, code):
     view = views.service(*(views.flow(f"A{number}", "B", verdict) for number, verdict in enumerate(verdicts)))
     assert (await _ask(view))[0] == code
+
+
+async def test_flows_that_nobody_answers_for_are_unknown():
+    view = views.service(views.flow("A", "B", V.HEALTHY))
+    missing = MissingShard("shard 2 of 2", "no replica watches this shard", ("B->A",), 0.0)
+    assert (await _ask(replace(view, missing=(missing,))))[0] == 3
 
 
 async def test_without_a_flow_the_exit_status_follows_the_clusters():

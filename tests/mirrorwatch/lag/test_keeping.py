@@ -62,7 +62,7 @@ async def desk(request, tmp_path):
     made = []
 
     def keeping(replica="one"):
-        made.append(LagKeeping(store, replica=replica, clock=clock, reporter=said))
+        made.append(LagKeeping(store, replica=lambda: replica, clock=clock, reporter=said))
         return made[-1]
 
     keeping.store, keeping.clock, keeping.said = store, clock, said

@@ -8,8 +8,9 @@ from functools import partial
 import pytest
 
 from fleet.errors import ConfigurationError, UnavailableError
+from fleet.shards import Shard
 from mirrorwatch.service.leading import EXPIRES_S, POLL_S, RENEW_S, WHERE, LeadershipLostError, Leading
-from runtime.store.leases import MIGRATIONS, read_lease, renew_lease
+from runtime.store.leases import MIGRATIONS, read_leases, renew_lease
 from runtime.store.store import Store
 from tests.runtime.fake_clock import FakeClock
 
@@ -57,13 +58,15 @@ async def store(tmp_path):
 def stage(store):
     clock, reporter = Time(), Reporter()
 
-    def make(name, *, facts=FACTS, on=store):
+    def make(name, *, facts=FACTS, on=store, count=1):
         return Leading(
             on,
             group="pair",
+            count=count,
             holder=f"process of {name}",
             replica=name,
             facts=lambda: facts,
+            flow_shards=lambda: {"A->B": 1, "A->C": 2, "B->A": 1},
             clock=clock,
             reporter=reporter,
         )
@@ -71,12 +74,16 @@ def stage(store):
     return clock, reporter, make
 
 
-def beating(store, clock, name, *, ahead_s=0.0):
+def beating(store, clock, name, *, ahead_s=0.0, shard="1/1"):
     """Return what keeps a lease alive."""
 
     async def beat():
         renew = partial(
-            renew_lease, name="pair", holder=f"process of {name}", now_at=clock.wall_s() + ahead_s
+            renew_lease,
+            name=f"pair/{shard}",
+            holder=f"process of {name}",
+            facts={"replica": name, **FACTS},
+            now_at=clock.wall_s() + ahead_s,
         )
         await store.write(renew)
 
@@ -121,7 +128,7 @@ async def test_a_leader_that_renews_is_never_followed(stage, store):
     right = make("right")
     assert not await right.stand_by(stopping_after(clock, 100))
     assert not right.leads
-    assert right.leader.facts["url"] == "http://one:9699"
+    assert right.url(1) == "http://one:9699"
     assert reporter.problems == {}
 
 
@@ -154,7 +161,7 @@ async def test_a_leader_renews_until_it_is_to_stop(stage, store):
     await left.stand_by(asyncio.Event())
     await left.keep(stopping_after(clock, 5))
     assert clock.waits_s == [RENEW_S] * 5
-    assert (await store.read(partial(read_lease, name="pair"))).beat == 4
+    assert (await store.read(partial(read_leases, group="pair")))["pair/1/1"].beat == 4
 
 
 class Away:
@@ -199,8 +206,10 @@ async def test_two_replicas_of_one_name_are_refused(stage, store):
     clock, _, make = stage
     await make("left").stand_by(asyncio.Event())
     clock.then.append(beating(store, clock, "left"))
+    again = make("left")
+    again._holder = "another process of left"
     with pytest.raises(ConfigurationError, match="has the same name 'left'; give each replica its own"):
-        await make("left").stand_by(asyncio.Event())
+        await again.stand_by(asyncio.Event())
 
 
 async def test_a_replica_that_restarts_waits_for_its_own_old_lease(stage):
@@ -219,9 +228,66 @@ async def test_another_configuration_and_another_clock_are_said(stage, store):
     other = FACTS | {"configuration": "other", "flows": "A->C", "version": "2"}
     await make("right", facts=other).stand_by(stopping_after(clock, 10))
     assert reporter.problems == {
-        f"{WHERE}: clock": "the clocks of this machine and of left differ by about -60 s; synchronize them",
-        f"{WHERE}: configuration": (
-            "left leads with another configuration: its flows are A->B, and here A->C; give both the same file"
+        f"{WHERE}: clock of left": (
+            "the clocks of this machine and of left differ by about -60 s; synchronize them"
+        ),
+        f"{WHERE}: configuration of left": (
+            "left has another configuration: its flows are A->B, and here A->C; give both the same file"
         ),
     }
-    assert ("the leader has another version", {"version": "1"}) in reporter.events
+    version = {"replica": "left", "version": "1"}
+    assert ("another replica has another version", version) in reporter.events
+
+
+async def test_each_shard_is_worked_by_one_replica_and_the_next_is_on_standby(stage, store):
+    clock, reporter, make = stage
+    replicas = [make(name, count=2) for name in ("left", "right")]
+    for one in replicas:
+        assert await one.stand_by(asyncio.Event())
+    assert [one.shard for one in replicas] == [Shard(1, 2), Shard(2, 2)]
+    clock.then += [beating(store, clock, "left", shard="1/2"), beating(store, clock, "right", shard="2/2")]
+    assert [replicas[0].number_of(flow) for flow in ("A->C", "C->A")] == [2, None]
+    assert replicas[0].flows_of(1) == ("A->B", "B->A")
+    spare = make("spare", count=2)
+    assert not await spare.stand_by(stopping_after(clock, 100))
+    assert spare.shard is None
+    standby = [(said, facts) for said, facts in reporter.events if "standby" in said]
+    assert standby == [
+        (
+            "on standby: other replicas lead all shards of the group",
+            {"group": "pair", "replicas": "left, right", "urls": "http://one:9699, http://one:9699"},
+        )
+    ]
+    assert reporter.problems == {}
+
+
+async def test_the_shard_of_a_dead_replica_is_taken_and_the_other_is_left(stage, store):
+    clock, _, make = stage
+    for name in ("left", "right"):
+        await make(name, count=2).stand_by(asyncio.Event())
+    clock.then.append(beating(store, clock, "right", shard="2/2"))
+    spare = make("spare", count=2)
+    assert await spare.stand_by(asyncio.Event())
+    assert (spare.shard, spare.former) == (Shard(1, 2), "process of left")
+    assert spare.holders == {"process of right"}
+    await spare.keep(stopping_after(clock, 3))
+    assert spare.url(2) == "http://one:9699"
+
+
+async def test_a_replica_with_another_number_of_shards_waits_for_the_others_to_end(stage, store):
+    clock, reporter, make = stage
+    await make("left").stand_by(asyncio.Event())
+    clock.then.append(beating(store, clock, "left"))
+    more = make("more", count=3)
+    assert not await more.stand_by(stopping_after(clock, 100))
+    assert "another number of shards" in reporter.problems[f"{WHERE}: shards"]
+    clock.then.clear()
+    assert await more.stand_by(asyncio.Event())
+    assert f"{WHERE}: shards" not in reporter.problems
+
+
+async def test_many_replicas_that_start_at_once_take_each_shard_once(stage):
+    _, _, make = stage
+    replicas = [make(f"replica {number}", count=5) for number in range(5)]
+    await asyncio.gather(*(one.stand_by(asyncio.Event()) for one in replicas))
+    assert {one.shard.number for one in replicas} == {1, 2, 3, 4, 5}

@@ -49,7 +49,7 @@ def test_the_other_replica_answers_and_takes_over(replicas, cut):
     assert right.flows()[FLOW]["verdict"] == "healthy"
     assert b"<html" in right.get("/")
     series = right.get("/metrics").decode()
-    assert 'mirrorwatch_replica_leader{replica_group="pair"} 0.0' in series
+    assert 'mirrorwatch_replica_leader{replica_group="pair",shard="1"} 0.0' in series
     assert "mirrorwatch_flow_info{" not in series
 
     proxy.hold()  # the leader's packets to the store are lost, in silence

@@ -9,9 +9,11 @@ import pytest
 import sqlalchemy as sa
 
 from fleet.errors import UnavailableError
-from runtime.store.leases import LEASES, MIGRATIONS, fence, read_lease, renew_lease, take_lease
+from runtime.store.leases import LEASES, MIGRATIONS, fence, read_leases, renew_lease, take_lease
 from runtime.store.store import Store
 from tests.databases import DATABASES, address_of
+
+NAME = "pair/1/1"
 
 
 @pytest.fixture(params=DATABASES)
@@ -27,15 +29,15 @@ async def stores(request, tmp_path):
 
 
 def taking(holder, seen=None):
-    return partial(take_lease, name="pair", holder=holder, seen=seen, facts={"replica": holder}, now_at=1.0)
+    return partial(take_lease, name=NAME, holder=holder, seen=seen, facts={"replica": holder}, now_at=1.0)
 
 
 def renewing(holder, **more):
-    return partial(renew_lease, name="pair", holder=holder, now_at=2.0, **more)
+    return partial(renew_lease, name=NAME, holder=holder, facts={"replica": holder}, now_at=2.0, **more)
 
 
 async def seen(store):
-    return await store.read(partial(read_lease, name="pair"))
+    return (await store.read(partial(read_leases, group="pair"))).get(NAME)
 
 
 async def test_a_free_lease_is_taken_once(stores):
@@ -77,7 +79,7 @@ async def test_a_released_lease_says_so_until_it_is_taken(stores):
 async def test_who_does_not_hold_it_writes_nothing(stores):
     await stores[0].write(taking("left"))
 
-    stores[0].guard = fence("pair", "left", lambda: UnavailableError("another one leads"))
+    stores[0].guard = fence(NAME, "left", lambda: UnavailableError("another one leads"))
 
     def note(connection):
         connection.execute(
@@ -90,5 +92,13 @@ async def test_who_does_not_hold_it_writes_nothing(stores):
     await stores[1].write(taking("right", await seen(stores[1])))
     with pytest.raises(UnavailableError, match="another one leads"):
         await stores[0].write(renewing("left"))
-    stores[1].guard = fence("pair", "right", lambda: UnavailableError("another one leads"))
+    stores[1].guard = fence(NAME, "right", lambda: UnavailableError("another one leads"))
     assert await stores[1].write(renewing("right"))
+
+
+async def test_a_group_has_only_its_own_leases(stores):
+    for name in ("pair/1/2", "pair/2/2", "pair/of/1/1", "pair_/1/1", "pai%/1/1"):
+        await stores[0].write(partial(take_lease, name=name, holder="x", seen=None, facts={}, now_at=1.0))
+    found = await stores[1].read(partial(read_leases, group="pair"))
+    assert sorted(found) == ["pair/1/2", "pair/2/2"]
+    assert list(await stores[1].read(partial(read_leases, group="pai%"))) == ["pai%/1/1"]

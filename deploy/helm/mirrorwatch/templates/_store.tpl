@@ -28,6 +28,10 @@
 {{- fail "configuration: store.replica must differ in each replica; write replica: \"${env:MIRRORWATCH_REPLICA}\" in the section store" -}}
 {{- end -}}
 {{- end -}}
+{{- $shards := int ($store.shards | default 1) -}}
+{{- if and (gt $shards 1) (le (int .Values.replicas) $shards) -}}
+{{- fail (printf "replicas: %d replicas for %d shards leave no standby; set replicas to %d or more" (int .Values.replicas) $shards (add $shards 1)) -}}
+{{- end -}}
 {{- if hasKey .Values.files "mirrorwatch.yaml" -}}
 {{- fail "files: mirrorwatch.yaml is the text of `configuration`; remove it from `files`" -}}
 {{- end -}}

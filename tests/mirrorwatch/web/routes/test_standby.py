@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from fleet.series import catalogue as series
+from fleet.shards import Shard
 from mirrorwatch.service.samples import ServiceSamples
+from mirrorwatch.web.replicas.forwarding import PART, Forwarder
 from mirrorwatch.web.routes.standby import FORWARDED, standby_answers
 from runtime.http.server import application
-from runtime.store.leases import Lease
 
 
 async def echo(request):
@@ -42,19 +42,35 @@ async def leader():
         yield server
 
 
+class Holders:
+    """The replicas that work the shards; those without an address do not."""
+
+    def __init__(self, *urls):
+        self.urls = list(urls)
+        self.shard = None
+        self.replica = "right"
+
+    @property
+    def count(self):
+        return len(self.urls)
+
+    def url(self, number):
+        return self.urls[number - 1]
+
+
 @pytest.fixture
 async def stage(leader):
-    lease = Lease(
-        "pair", "x", 3, released=False, facts={"url": str(leader.make_url("")).rstrip("/")}, renewed_at=0
-    )
-    leading = SimpleNamespace(leader=lease, leads=False, replica="right")
+    holders = Holders(str(leader.make_url("")).rstrip("/"))
     works = [False]
-    samples = ServiceSamples(((series.REPLICA_LEADER, ("pair",), 0.0),))
-    app = application()
+    samples = ServiceSamples(((series.REPLICA_LEADER, ("pair", "1"), 0.0),))
+    app, forwarder = application(), Forwarder("right")
     app.add_routes([web.get("/-/healthy", own), web.get("/page", own), web.get("/metrics", own)])
-    app.middlewares.append(standby_answers(leading, works=lambda: works[0], samples=lambda: samples))
+    app.middlewares.append(
+        standby_answers(holders, forwarder, works=lambda: works[0], samples=lambda: samples)
+    )
     async with TestClient(TestServer(app)) as client:
-        yield client, leading, works
+        yield client, holders, works
+    await forwarder.close()
 
 
 async def own(_request):
@@ -84,12 +100,12 @@ async def test_a_request_is_passed_on_whole(stage):
 
 
 async def test_health_and_series_are_its_own(stage):
-    client, leading, _ = stage
+    client, holders, _ = stage
     assert await (await client.get("/-/healthy")).text() == "own"
     assert await (await client.get("/-/ready")).text() == "ready: on standby\n"
     text = await (await client.get("/metrics")).text()
-    assert '\nmirrorwatch_replica_leader{replica_group="pair"} 0.0\n' in text
-    leading.leader = None
+    assert '\nmirrorwatch_replica_leader{replica_group="pair",shard="1"} 0.0\n' in text
+    holders.urls = [""]
     answer = await client.get("/-/ready")
     assert (answer.status, await answer.text()) == (503, "not ready: it sees no leader yet\n")
 
@@ -104,24 +120,41 @@ async def test_once_it_works_it_answers_everything(stage):
 @pytest.mark.parametrize(
     ("change", "headers"),
     [
-        ({"leads": True}, {}),
-        ({"leader": None}, {}),
+        ({"shard": Shard(1, 1)}, {}),  # the lease is its own, and it does not work yet
+        ({"urls": [""]}, {}),
         ({}, {FORWARDED: "left"}),  # two that take each other for the leader must not ask on and on
     ],
 )
-async def test_nothing_is_passed_on_to_nobody(stage, change, headers):
-    client, leading, _ = stage
-    vars(leading).update(change)
+async def test_nothing_is_passed_on_without_another_replica_that_works(stage, change, headers):
+    client, holders, _ = stage
+    vars(holders).update(change)
     answer = await client.get("/page", headers=headers)
     assert answer.status == 503
     assert answer.headers["Retry-After"] == "1"
     assert "about to lead" in await answer.text()
 
 
+async def test_another_replica_answers_for_one_that_is_not_reached(stage, leader, unused_tcp_port):
+    client, holders, _ = stage
+    gone = f"http://127.0.0.1:{unused_tcp_port}"
+    holders.urls = [gone, "", *holders.urls]
+    answer = await client.post("/any", data="body")
+    assert (answer.status, (await answer.json())["body"]) == (418, "body")
+    holders.urls = [gone, gone]
+    assert f"at {gone}, {gone} does not answer" in await (await client.get("/any")).text()
+
+
+async def test_it_has_no_part(stage):
+    client, _, _ = stage
+    answer = await client.get("/-/view", headers={PART: "1/1"})
+    assert answer.status == 503
+    assert "watches no shard" in await answer.text()
+
+
 @pytest.mark.parametrize("target", ["ple://x/y", "http://evil.example/", "*"])
 async def test_an_address_that_would_change_the_host_is_not_passed_on(stage, target):
-    client, leading, _ = stage
-    leading.leader.facts["url"] = "http://leader.exam"
+    client, holders, _ = stage
+    holders.urls = ["http://leader.exam"]
     reader, writer = await asyncio.open_connection(client.host, client.port)
     writer.write(f"OPTIONS {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     async with asyncio.timeout(10):
