@@ -1,6 +1,7 @@
 """The state of one cluster: its groups, topics and members, and how up to date that is.
 
 state                commits, positions and members of one cluster's groups, and verdicts from them
+group_share          the groups of one cluster that belong to this process, if several share them
 absence              when a cluster was last unreachable
 commits              up to when the commits of a cluster's groups are known
 marks                ids of one cluster's topics, re-creations, open transactions

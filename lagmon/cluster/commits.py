@@ -9,6 +9,8 @@ import numpy as np
 from lagmon.arrays.java_hash import partition_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from lagmon.cluster.names import Slots
@@ -22,12 +24,17 @@ class CommitsKnown:
         self.asked_ms: dict[str, int] = {}  # in Admin mode: by group, when the last answered poll started
         self.group_states: dict[str, str] = {}  # in Admin mode: states of groups, in lower case
         self._read_to_ms = np.full(1, -1, np.int64)  # by partition of __consumer_offsets
+        self._read = np.zeros(1, np.intp)  # the partitions that are read
         self._home = np.zeros(0, np.int32)  # by number of a group, its partition
         self._homes_known: list[str] = []
 
-    def begin(self, partitions: int) -> None:
-        """Start without known commits in any of `partitions` partitions of `__consumer_offsets`."""
+    def begin(self, partitions: int, read: Sequence[int]) -> None:
+        """Start without known commits in any of `partitions` partitions of `__consumer_offsets`.
+
+        `read` are those that are read: the commits of other partitions need not be known.
+        """
         self._read_to_ms = np.full(partitions, -1, np.int64)
+        self._read = np.array(read, np.intp)
         self._homes_known = []
 
     def end_asking(self) -> None:
@@ -42,10 +49,10 @@ class CommitsKnown:
 
     @property
     def to_ms(self) -> int:
-        """Return up to when the commits of every partition, or of every group, are known."""
+        """Return up to when the commits of every partition that is read, or of every group, are known."""
         if self.asking:
             return min(self.asked_ms.values(), default=-1)
-        return int(self._read_to_ms.min())
+        return int(self._read_to_ms[self._read].min()) if len(self._read) else -1
 
     def of_group(self, group: str) -> int:
         """Return up to when the commits of a group are known, even if it has none."""

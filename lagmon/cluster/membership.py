@@ -13,7 +13,7 @@ from fleet.wire.commits import GroupDescribed, GroupGone, MemberAssigned, Member
 from lagmon.groups.kinds import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fleet.wire.commits import MemberRecord
 
@@ -37,10 +37,19 @@ class _Group:
     by_id: bool = False
 
 
-class Membership:
-    """The members of all groups of one cluster."""
+def every_group(_group: str) -> bool:
+    """Return that a group belongs to this process."""
+    return True
 
-    def __init__(self) -> None:
+
+class Membership:
+    """The members of all groups of one cluster.
+
+    Groups that do not belong to this process have no kind: another process counts them.
+    """
+
+    def __init__(self, belongs: Callable[[str], bool] = every_group) -> None:
+        self._belongs = belongs
         self.kinds: dict[str, str] = {}  # kinds of groups that commit no offsets, by name
         self.names: Mapping[str, str] = {}  # names of topics, by id
         # Until a follower has taken them: changed groups, and groups that had no member meanwhile.
@@ -97,7 +106,7 @@ class Membership:
         """Record the kind of a group, by its protocol type or Kafka's group type."""
         kind = kind_of(protocol_type)
         self.changed.add(group)
-        if kind:
+        if kind and self._belongs(group):
             self.kinds[group] = kind
         else:
             self.kinds.pop(group, None)

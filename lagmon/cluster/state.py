@@ -14,6 +14,7 @@ import numpy as np
 from lagmon.arrays.place_rows import parts
 from lagmon.cluster.absence import Absence
 from lagmon.cluster.commits import CommitsKnown
+from lagmon.cluster.group_share import GroupShare
 from lagmon.cluster.marks import TopicMarks
 from lagmon.cluster.membership import Membership
 from lagmon.cluster.names import Places, Slots
@@ -60,7 +61,7 @@ class ClusterLag:
     """The groups of one cluster; `wanted` returns whether to keep a group's offset on a topic.
 
     Offsets that are `hidden` are kept for mirrors only. Both are called with the topic None for any topic.
-    `flows` are those to this cluster.
+    `flows` are those to this cluster. `share` decides which groups belong to this process; without it all do.
     """
 
     def __init__(
@@ -71,14 +72,16 @@ class ClusterLag:
         policy: Policy | None = None,
         flows: Iterable[Flow] = (),
         longest_transaction_ms: int = LONGEST_MS,
+        share: GroupShare | None = None,
     ) -> None:
         self.policy = policy or Policy()
+        self.share = share or GroupShare()
         self._carriers = Carriers(flows)
         self.heads = Heads()
         self.places = Places(self.heads.claim, self.heads.release)
         self.slots = Slots()
         self.rings = Rings(near=True)
-        self.membership = Membership()
+        self.membership = Membership(self.share.has)
         self.intake = Intake(
             places=self.places,
             slots=self.slots,
@@ -87,6 +90,7 @@ class ClusterLag:
             wanted=wanted,
             ends=self._ends,
             hidden=hidden,
+            belongs=self.share.has,
         )
         self.trail = self.intake.trail
         self.tails = Tails()
@@ -275,7 +279,7 @@ class ClusterLag:
         self.intake.forget_all()
         self.membership.forget_all()
         self.silences.forget_all()
-        self._commits.begin(partitions)
+        self._commits.begin(partitions, self.share.read(partitions))
         self._growth = GroupGrowth()  # numbers of groups are reused
         self.positions_lost = False
 
@@ -291,7 +295,10 @@ class ClusterLag:
 
     @property
     def read_to_ms(self) -> int:
-        """Return up to when the commits of all partitions, or groups, are known, -1 if one is not."""
+        """Return up to when the commits of all partitions that are read, or of all groups, are known.
+
+        It is -1 if those of one are not.
+        """
         return self._commits.to_ms
 
     # --- verdicts

@@ -69,11 +69,14 @@ class AdminRounds:
         self._asker = asker or GroupAsker(settings, cluster=cluster, timeout_s=self._plan.budget.timeout_s)
         self._intake = AdminIntake(lag)
         self._cluster = cluster
+        # Only their number is returned, not their names: one shard counts those of the whole cluster.
+        self._counts_others = lag.share.has_first
         self._lock = lock
         self._clock = clock
         self._tell = tell
         self._ending = threading.Event()
         self._listed = False  # whether a complete list has arrived
+        self._listed_groups = 0  # in the last list, unwanted ones too
         self._list_due_s = self._others_due_s = 0.0
         self._list_asked_s: float | None = None  # when the pending list was requested
         self._asked_ms: dict[str, int] = {}
@@ -135,7 +138,7 @@ class AdminRounds:
             self._heed(told)
         now_s = self._now_s()
         self._list(now_s)
-        if now_s >= self._others_due_s and self._listed:
+        if now_s >= self._others_due_s and self._listed and self._counts_others:
             self._others_due_s = now_s + OTHERS_S
             self._asker.count_others()
         due = self._plan.due(now_s)
@@ -153,7 +156,7 @@ class AdminRounds:
         if waits_s > LIST_PATIENCE_S:
             self._without_list = f"cluster {self._cluster}: no list of groups within {LIST_PATIENCE_S:g} s"
         if now_s >= self._list_due_s and (self._list_asked_s is None or waits_s > LOST_AFTER_S):
-            self._list_due_s = now_s + max(LIST_S, self._plan.groups / LISTED_PER_S)
+            self._list_due_s = now_s + max(LIST_S, self._listed_groups / LISTED_PER_S)
             self._list_asked_s = now_s
             self._asker.list_groups()
 
@@ -187,7 +190,7 @@ class AdminRounds:
 
     def _heed_list(self, told: GroupsListed) -> None:
         states = {name: state for name, state in told.states.items() if self._intake.wanted(name)}
-        self._list_asked_s = None
+        self._list_asked_s, self._listed_groups = None, len(told.states)
         self._listed = self._listed or not told.problem
         if self._without_list and not told.problem:
             self._plan.note_back(self._now_s())

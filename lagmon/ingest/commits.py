@@ -59,6 +59,7 @@ class CommitsReader:
         self._clock = clock
         self._ending = threading.Event()
         self._starts: Mapping[int, int] = {}
+        self._partitions = 0  # of the topic, also those that are not read
         self._first_ends: dict[int, int] = {}  # the backlog is read once these are reached
         self._behind = True  # whether the backlog is still being read
         self._position: dict[int, int] = {}  # by partition, the next offset
@@ -70,14 +71,16 @@ class CommitsReader:
         self._awaited: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         self.progress = Progress()
 
-    def run(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
+    def run(self, starts: Mapping[int, int], ends: Mapping[int, int], partitions: int | None = None) -> None:
         """Read until `stop`; `starts` and `ends` are the offsets of each partition at the beginning.
 
         An end of -1 is not known: the partition's backlog ends where `expect` first finds its end, and delays
-        no other partition. Raises RefusedError or UnavailableError from the cluster.
+        no other partition. `partitions` is how many the topic has, if others have the rest. Raises
+        RefusedError or UnavailableError from the cluster.
         """
         self._behind = True
         self._starts = dict(starts)
+        self._partitions = len(starts) if partitions is None else partitions
         self._position = dict(starts)
         self._first_ends = dict(ends)
         self.progress = Progress(
@@ -86,8 +89,8 @@ class CommitsReader:
             began_at=self._clock.wall_s(),
         )
         with self._lock:
-            self._lag.begin_commits(max(starts, default=0) + 1)
-            self._identity.begin(len(starts))
+            self._lag.begin_commits(self._partitions)
+            self._identity.begin(self._partitions)
         self._bulk.open(starts)
         try:
             while not self._ending.is_set() and not self._lost:
@@ -103,13 +106,14 @@ class CommitsReader:
     def must_restart(self) -> bool:
         """Return whether all commits must be read again.
 
-        At once, if the topic was re-created or truncated. If removed topics are back, once the backlog is
-        read: otherwise topics that come back one by one would never let it finish.
+        At once, if the topic was re-created or truncated, or if groups are not in the partitions that are
+        expected. If removed topics are back, once the backlog is read: otherwise topics that come back one by
+        one would never let it finish.
         """
         with self._lock:
-            self._lost = self._identity.changed() or self._lost
+            self._lost = self._identity.changed() or self._lost or self._strayed()
             if self._lost:  # at once: no verdict from outdated commits
-                self._lag.begin_commits(len(self._starts))
+                self._lag.begin_commits(self._partitions)
                 self.progress = Progress()
         if self._lost:
             self._log.warning(self._lost, kafka_cluster=self._cluster)
@@ -132,11 +136,24 @@ class CommitsReader:
             return True
         with self._lock:
             for partition, end in ends.items():
+                if self._starts and partition not in self._starts:
+                    continue
                 awaited = self._awaited[partition]
                 if len(awaited) == MOST_AWAITED:
                     awaited.pop()
                 awaited.append((end, at_ms))
         return False
+
+    def _strayed(self) -> str:
+        """Return why all partitions have to be read, although this shard has a part of them; "" if not."""
+        share = self._lag.share
+        if share.reads_all or not self._lag.intake.has_strays:
+            return ""
+        share.reads_all = True
+        return (
+            f"cluster {self._cluster}: topic {TOPIC} has groups in partitions that do not fit its number of"
+            " partitions; reading all partitions from their start"
+        )
 
     def _take(self) -> None:
         behind = self._behind

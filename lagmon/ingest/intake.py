@@ -28,6 +28,7 @@ from fleet.wire.commits import (
 )
 from lagmon.arrays.growing import more_rows
 from lagmon.arrays.key_index import ABSENT, KeyIndex, hashes_of
+from lagmon.cluster.membership import every_group
 from lagmon.groups.trail import Trail
 from lagmon.ingest.columns import read_values, usual_key
 from lagmon.ingest.malformed import MalformedNotice, sample_of
@@ -57,7 +58,7 @@ class Taken:
     commits: int = 0
     gone: int = 0  # deleted positions
     members: int = 0  # descriptions of groups and their members
-    passed_over: int = 0  # of unwanted groups and topics
+    passed_over: int = 0  # of unwanted groups and topics, or of groups of another shard
     other: int = 0  # known, without a position
     absurd: int = 0  # a negative offset, a partition beyond MAX_PARTITION or MAX_UNLISTED
     malformed: int = 0
@@ -79,7 +80,8 @@ def none_hidden(_group: str, _topic: str | None) -> bool:
 class Intake:
     """Adds the commits of one cluster to its windows; `wanted` selects groups and topics.
 
-    `hidden` selects those that are kept for mirrors only. The topic None means any.
+    `hidden` selects those that are kept for mirrors only. The topic None means any. `belongs` selects the
+    groups of this process's shard.
     """
 
     places: Places
@@ -91,6 +93,8 @@ class Intake:
     trail: Trail = field(default_factory=Trail)
     taken: Taken = field(default_factory=Taken)
     hidden: Callable[[str, str | None], bool] = none_hidden
+    belongs: Callable[[str], bool] = every_group
+    has_strays: bool = False  # whether a record of a group of another shard was read
     notice: MalformedNotice = field(default_factory=lambda: MalformedNotice("Kafka's brokers"))
     seen_ms: NDArray[np.int64] = field(default_factory=lambda: np.full(1024, -1, np.int64))
     _index: KeyIndex = field(default_factory=KeyIndex)  # the slot of each key, or _PASSED_OVER
@@ -160,7 +164,7 @@ class Intake:
         """Forget all positions; counters stay."""
         self._drop(np.flatnonzero(self.slots.place[: len(self.slots)] >= 0).astype(np.int32))
         self._index.clear()  # and of unwanted keys
-        self._passed_over, self._is_wanted = 0, None
+        self._passed_over, self._is_wanted, self.has_strays = 0, None, False
 
     def _look_up(self, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> NDArray[np.int32]:
         """Return the slot of every record, negative if it is not a wanted commit."""
@@ -195,16 +199,30 @@ class Intake:
             case CommitGone():
                 self.taken.gone += 1
             case GroupDescribed() | GroupGone() | MemberDescribed() | MemberAssigned() | MemberGone():
+                if not self._keeps(record.group, there=value is not None):
+                    self.taken.passed_over += 1
+                    return _NEW
                 self.membership.take(record)
                 self.taken.members += 1
                 if isinstance(record, GroupGone):
                     self._ended.add(record.group)
             case _:
                 # A tombstone: something of the group was deleted, perhaps the group.
-                if isinstance(record, OtherRecord) and value is not None:
+                if (
+                    isinstance(record, OtherRecord)
+                    and value is not None
+                    and self._keeps(record.group, there=True)
+                ):
                     self.membership.note_there(record.group, record.kind)
                 self.taken.other += 1
         return _NEW
+
+    def _keeps(self, group: str, *, there: bool) -> bool:
+        """Return whether to keep the members of a group; `there`: this record shows that the group exists."""
+        if self.belongs(group):
+            return True
+        self.has_strays |= there
+        return self.wanted(group, None)  # for a mirror
 
     def _begin(self, key: bytes, group: str, topic: str, partition: int) -> int:
         if partition >= self.places.count(topic) and self._is_absurd(topic, partition):
@@ -212,6 +230,7 @@ class Intake:
             return _NEW
         if self._is_wanted is None or self._asked != (group, topic):
             self._asked, self._is_wanted = (group, topic), self.wanted(group, topic)
+            self.has_strays |= not self.belongs(group)
             self._is_hidden = self._is_wanted and self.hidden(group, topic)
             if not self._is_wanted and self.wanted(group, None):
                 self.membership.note_committed(group)

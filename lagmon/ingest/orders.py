@@ -7,18 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fleet.mm2.filters import EVERYTHING, PatternList
+from fleet.shards import WHOLE, Shard
+from lagmon.cluster.group_share import GroupShare
 from lagmon.logs.transaction_limit import LONGEST_MS
-from lagmon.mirrors.answers.orders import MirrorOrder, read_mirror, write_mirror
+from lagmon.mirrors.answers.orders import GROUP, MirrorOrder, order_of, read_mirror, write_mirror
 from lagmon.syncs.orders import SyncOrder, read_sync, write_sync
 from runtime.kafka.properties.client_settings import ClientSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from fleet.verdicts.flow import Flow
+
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Clusters with their clients, and the groups and topics to keep; `secrets` are never logged."""
+    """Clusters with their clients, and the groups and topics to keep; `secrets` are never logged.
+
+    `shard` is the part of the groups to keep. `flows_elsewhere` are flows of other shards, whose mirrors may
+    sync offsets of these groups.
+    """
 
     socket: Path
     clients: Mapping[str, ClientSettings] = field(repr=False)
@@ -37,15 +45,32 @@ class Orders:
     topics: PatternList = field(default_factory=lambda: PatternList(EVERYTHING))
     topics_exclude: PatternList = field(default_factory=lambda: PatternList(""))
     longest_transaction_ms: int = LONGEST_MS
+    shard: Shard = WHOLE
+    flows_elsewhere: tuple[Flow, ...] = ()
 
-    def wanted(self, alias: str, group: str, topic: str | None) -> bool:
-        """Return whether to keep a group's offset on a topic (None: any), for itself or for a mirror."""
-        return not self.hidden(group, topic) or any(
+    def share(self, alias: str) -> GroupShare:
+        """Return which groups of a cluster belong to this process."""
+        followed = any(one.flow.source == alias and one.lag_from == GROUP for one in self.mirrors)
+        return GroupShare(self.shard, reads_all=followed)
+
+    def flows_to(self, alias: str) -> list[Flow]:
+        """Return all flows to a cluster whose mirrors may sync offsets of its groups."""
+        flows = (*(one.flow for one in self.mirrors), *self.flows_elsewhere)
+        return [one for one in flows if one.target == alias]
+
+    def wanted(self, alias: str, group: str, topic: str | None, *, share: GroupShare | None = None) -> bool:
+        """Return whether to keep a group's offset on a topic (None: any), for itself or for a mirror.
+
+        `share` is that of the cluster; without one every group belongs to this process.
+        """
+        return not self.hidden(group, topic, share=share) or any(
             one.flow.source == alias and one.follows(group) for one in self.mirrors
         )
 
-    def hidden(self, group: str, topic: str | None) -> bool:
-        """Return whether a group's offset on a topic is not shown."""
+    def hidden(self, group: str, topic: str | None, *, share: GroupShare | None = None) -> bool:
+        """Return whether a group's offset on a topic is not shown here."""
+        if share is not None and not share.has(group):
+            return True
         if not lets_through(self.groups, group) or self.groups_exclude.matches(group):
             return True
         return topic is not None and (
@@ -76,6 +101,8 @@ def write_orders(
     topics: str = EVERYTHING,
     topics_exclude: str = "",
     longest_transaction_ms: int = LONGEST_MS,
+    shard: Shard = WHOLE,
+    flows_elsewhere: Iterable[Flow] = (),
 ) -> dict[str, Any]:
     """Return the orders as a JSON object; the worker adds its socket."""
     return {
@@ -95,6 +122,8 @@ def write_orders(
         "commits": commits,
         "secrets": sorted(secrets),
         "snapshot": snapshot,
+        "shard": [shard.number, shard.count],
+        "flows_elsewhere": [write_mirror(order_of(one)) for one in flows_elsewhere],
     }
 
 
@@ -118,4 +147,6 @@ def read_orders(told: Mapping[str, Any]) -> Orders:
         commits=told.get("commits", "topic"),
         secrets=tuple(told["secrets"]),
         snapshot=Path(told["snapshot"]) if told.get("snapshot") else None,
+        shard=Shard(*told.get("shard", (WHOLE.number, WHOLE.count))),
+        flows_elsewhere=tuple(read_mirror(one).flow for one in told.get("flows_elsewhere", ())),
     )

@@ -58,12 +58,7 @@ async def serve(orders: Orders) -> None:
         ClusterWatch(
             alias,
             settings,
-            ClusterLag(
-                wanted=partial(orders.wanted, alias),
-                hidden=orders.hidden,
-                flows=[one.flow for one in orders.mirrors if one.flow.target == alias],
-                longest_transaction_ms=orders.longest_transaction_ms,
-            ),
+            cluster_lag(orders, alias),
             clock=clock,
             random=random.SystemRandom().random,
             commits_from=orders.commits,
@@ -134,6 +129,18 @@ async def serve(orders: Orders) -> None:
         await stopping.wait()
         leave_soon()  # nothing is lost: the service has requested our state before
     server.close()
+
+
+def cluster_lag(orders: Orders, alias: str) -> ClusterLag:
+    """Return the empty state of one cluster's groups."""
+    share = orders.share(alias)
+    return ClusterLag(
+        wanted=partial(orders.wanted, alias, share=share),
+        hidden=partial(orders.hidden, share=share),
+        flows=orders.flows_to(alias),
+        longest_transaction_ms=orders.longest_transaction_ms,
+        share=share,
+    )
 
 
 def _leave_untold(_state: State) -> None:

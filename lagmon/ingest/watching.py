@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from fleet.errors import RefusedError, UnavailableError
+from lagmon.cluster.group_share import USUAL_PARTITIONS
 from lagmon.groups.kinds import CONSUMER, OTHER, count_kinds
 from lagmon.ingest.admin_fallback import RETRY_S, commits_readable, refusal_sentence
 from lagmon.ingest.admin_rounds import AdminRounds
@@ -162,7 +163,7 @@ class ClusterWatch:
                 else:
                     self._note_problem("")
                 anew = isinstance(self.reader, CommitsReader) and self.reader.must_restart()
-                if anew or await self._may_read_again():
+                if anew or self._must_divide_again() or await self._may_read_again():
                     await self._end(reading)
                     reading = None
         finally:
@@ -246,7 +247,10 @@ class ClusterWatch:
         self.problem = sentence
 
     async def _begin(self, positions: Positions) -> asyncio.Task[None] | None:
-        """Start to read commits; None if no group has ever committed and there is nothing to read."""
+        """Start to read commits; None if there is nothing to read.
+
+        Then no group has ever committed, or this shard has no partition.
+        """
         if self.commits_from == "topic" and TOPIC not in self.looks.listed:
             try:
                 await asyncio.to_thread(positions.ids, [TOPIC])  # it may only be hidden
@@ -255,11 +259,15 @@ class ClusterWatch:
         if self.commits_from == "admin":
             return self._begin_asking()
         count = len(self.looks.listed[TOPIC].leaders) if TOPIC in self.looks.listed else 0
-        if not count:
+        numbers = self._divide(count) if count else []
+        if not numbers:
+            if count and self.lag.slots.used:  # in Admin mode another number of partitions was assumed
+                with self.lock:
+                    self.lag.begin_commits(count)
             now_s = self._clock.wall_s()
             self._nothing_there = self._nothing_there or Progress(began_at=now_s, ready_after_s=0.0)
             return None
-        partitions = [(TOPIC, number) for number in range(count)]
+        partitions = [(TOPIC, number) for number in numbers]
         at_ms = int(self._clock.wall_s() * 1000)
         starts, ends, stables = [
             await asyncio.to_thread(positions.read, partitions, which)
@@ -269,15 +277,34 @@ class ClusterWatch:
             self._settings, self.lag, self.lock, cluster=self.alias, clock=self._clock
         )
         self._nothing_there = None
-        self.reader.expect({number: end for number, end in enumerate(ends) if end >= 0}, at_ms)
-        from_ = {number: max(0, start) for number, start in enumerate(starts)}
+        self.reader.expect(
+            {number: end for number, end in zip(numbers, ends, strict=True) if end >= 0}, at_ms
+        )
+        from_ = {number: max(0, start) for number, start in zip(numbers, starts, strict=True)}
         to = {
             number: stable if start >= 0 else -1
-            for number, (start, stable) in enumerate(zip(starts, stables, strict=True))
+            for number, start, stable in zip(numbers, starts, stables, strict=True)
         }
-        return asyncio.create_task(asyncio.to_thread(self.reader.run, from_, to))
+        return asyncio.create_task(asyncio.to_thread(self.reader.run, from_, to, count))
+
+    def _divide(self, partitions: int) -> list[int]:
+        """Divide groups by this number of partitions, 0 if not known; return those to be read."""
+        with self.lock:
+            self.lag.share.divide(partitions)
+            return self.lag.share.read(partitions)
+
+    def _must_divide_again(self) -> bool:
+        """Return whether other groups belong to this shard now, in Admin mode.
+
+        If commits are read, the reader reports another number of partitions.
+        """
+        share, count = self.lag.share, self.lag.topics.get(TOPIC, USUAL_PARTITIONS)
+        known = count > 0  # a topic without partitions was listed by a broker that does not know them
+        return isinstance(self.reader, AdminRounds) and share.divides and known and count != share.partitions
 
     def _begin_asking(self) -> asyncio.Task[None]:
+        self._nothing_there = None
+        self._divide(self.lag.topics.get(TOPIC, 0))
         self.reader = AdminRounds(
             self._settings,
             self.lag,

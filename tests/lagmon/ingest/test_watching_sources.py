@@ -584,8 +584,8 @@ async def test_a_watch_tells_the_reader_of_partitions_whose_ends_did_not_come(mo
     looked.watch.looks.listed = looked.topics
 
     class Reader(Reading):
-        def run(self, starts, ends):
-            found.append((starts, ends))
+        def run(self, starts, ends, partitions):
+            found.append((starts, ends, partitions))
 
         def expect(self, ends, _at_ms):
             found.append(ends)
@@ -595,7 +595,7 @@ async def test_a_watch_tells_the_reader_of_partitions_whose_ends_did_not_come(mo
 
     monkeypatch.setattr(watching, "CommitsReader", Reader)
     await (await looked.watch._begin(SimpleNamespace(read=read)))
-    assert found == [{0: 9}, ({0: 3, 1: 0}, {0: 7, 1: -1})]
+    assert found == [{0: 9}, ({0: 3, 1: 0}, {0: 7, 1: -1}, 2)]
 
 
 def test_ids_are_asked_of_topics_that_the_cluster_has_and_of_no_others():
