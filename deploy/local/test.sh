@@ -9,7 +9,7 @@ if [ $# -gt 0 ]; then
     exec "$python" -m pytest "$@"
 fi
 status=0
-"$python" -m pytest tests -m "not real" -n "$(($(nproc) + 2))" --dist worksteal || status=$?
+"$python" -m pytest tests -m "not real and not long" -n "$(($(nproc) + 2))" --dist worksteal || status=$?
 "$python" -m pytest tests -m "real and not long" -n 2 --dist loadfile || status=$?
 echo "Not run: the tests that take long (make trials)."
 exit "$status"
