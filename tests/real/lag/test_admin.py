@@ -220,7 +220,7 @@ async def test_a_right_that_is_refused_then_granted_then_withdrawn(secure_broker
         # Not even Describe: the topic is not to be seen.
         await comes("admin")
         assert isinstance(watch.reader, AdminRounds)
-        assert "grant the principal the right Read on the topic __consumer_offsets" in watch.refusal
+        assert "Grant the principal Read on the topic __consumer_offsets" in watch.refusal
         rights.grant("TOPIC", "__consumer_offsets", "DESCRIBE")
         await asyncio.sleep(25)  # two tries: to see that there is such a topic is no right to read it
         assert watch.commits_from == "admin"
