@@ -169,7 +169,7 @@ def replicas(folder: Path, document: Mapping[str, object], url: str) -> Iterator
         for number, one in enumerate(found, 1):
             stack.enter_context(running([one]))
             if number <= SHARDS:
-                wait_until(lambda: bool(one.shard), deadline_s=60.0, what=f"Replica {number}")  # noqa: B023
+                wait_until(lambda: bool(one.shard), deadline_s=180.0, what=f"Replica {number}")  # noqa: B023
         yield found
 
 

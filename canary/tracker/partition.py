@@ -155,6 +155,7 @@ class Run:
     covered: Sequences = field(default_factory=Sequences)
     newest_arrived: int = -1
     newest_source_seen: int = -1
+    newest_located: int = -1  # sequence of the newest probe that is on the source
     newest_located_offset: int = -1
     acked_ahead: dict[int, int] = field(
         default_factory=dict
@@ -246,7 +247,7 @@ class PartitionStatus:
     carried: bool
     oldest_pending_ns: int | None  # scheduled instant of the oldest probe on the source and not on the target
     oldest_pending_offset: int | None
-    oldest_unacked_ns: int | None  # the same of the oldest probe not known to be on the source
+    oldest_unacked_ns: int | None  # the same of the oldest that is not on the source, nor is a newer one
     newest_present_ns: int | None
     last_arrival_ns: int | None
     last_latency_ns: int | None
@@ -260,7 +261,10 @@ def standing(state: PartitionState) -> PartitionStatus:
         found_ns, offset = _oldest_pending(run)
         if found_ns is not None and (oldest_ns is None or found_ns < oldest_ns):
             oldest_ns, oldest_offset = found_ns, offset
-    unacked = next((probe for probe in state.own.unlocated.values() if not probe.warm), None)
+    # A probe that failed in an outage stays in flight until its horizon. Newer ones show that it is over.
+    since = state.own.newest_located
+    waiting = (probe for probe in state.own.unlocated.values() if probe.sequence > since)
+    unacked = next((probe for probe in waiting if not probe.warm), None)
     return PartitionStatus(
         partition=state.partition,
         carried=state.carried,

@@ -237,6 +237,7 @@ def _locate(tracking: Tracking, state: PartitionState, probe: Probe, offset: int
         state.reset_log()
         run.newest_located_offset, probe.after_offset = offset, offset - 1
     probe.offset = offset
+    run.newest_located = max(run.newest_located, probe.sequence)
     run.unlocated.pop(probe.sequence, None)
     run.newest_located_offset = max(run.newest_located_offset, offset)
     if probe.on_target:

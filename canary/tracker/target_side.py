@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 # Outcomes that a later arrival contradicts.
-GIVEN_UP = (Outcome.LOST, Outcome.OVERDUE, Outcome.PRODUCE_UNKNOWN)
+GIVEN_UP = (Outcome.LOST, Outcome.OVERDUE)
 
 
 def see(tracking: Tracking, event: SeenAtTarget) -> None:

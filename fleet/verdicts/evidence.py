@@ -80,7 +80,7 @@ class PartitionEvidence:
     carried: bool
     pending_age_s: float | None  # of the oldest probe that is on the source and not on the target
     pending_offset: int | None
-    unacked_age_s: float | None  # of the oldest probe that was not seen on the source
+    unacked_age_s: float | None  # of the oldest probe that is not on the source, nor is a newer one
     arrival_age_s: float | None  # since the last arrival
     latency_s: float | None  # of the newest arrival
     present_age_s: float | None = None  # since the newest probe on the target was due

@@ -48,10 +48,10 @@ def test_closed_is_what_was_overdue_when_its_topic_went_away():
     assert play.counts("overdue", "closed", "outstanding") == (1, 1, 0)
 
 
-@pytest.mark.parametrize("how", ["lost", "confirmed as lost", "produce_unknown"])
+@pytest.mark.parametrize("how", ["lost", "confirmed as lost"])
 def test_returned_is_what_arrives_after_it_was_given_up(how):
     play = Played()
-    play.send(0, 0, acked=how != "produce_unknown")
+    play.send(0, 0)
     if how != "lost":
         play.until(60)
     play.send(1, 60)
@@ -62,6 +62,15 @@ def test_returned_is_what_arrives_after_it_was_given_up(how):
     assert play.flags(Flag.RETURNED) == [(0, 1, sentence)]
     assert play.counts("returned", "duplicated") == (1, 0)
     assert play.counts({"confirmed as lost": "confirmed"}.get(how, how)) == (1,)  # nothing is taken back
+
+
+def test_what_arrives_after_nobody_knew_whether_it_was_written_is_no_wrong_report():
+    play = Played()
+    play.send(0, 0, acked=False)
+    play.until(60)
+    play.arrive(0, 61)
+    assert play.flags(Flag.RETURNED) == []
+    assert play.counts("produce_unknown", "returned", "duplicated") == (1, 0, 0)
 
 
 def test_duplicated_is_every_copy_after_the_first_at_an_offset_of_its_own():

@@ -194,6 +194,17 @@ def test_evidence_tells_ages_of_what_waits_and_of_what_came():
     assert watched.watch.last_arrival_ns == 1.5 * S
 
 
+def test_what_failed_in_an_outage_says_nothing_once_newer_ones_are_written():
+    watched = Watched()
+    watched.tell(1, Scheduled(TOPIC_ID, 0, 0, 1 * S, 1000), Sent(TOPIC_ID, 0, 0, 1 * S))
+    assert watched.evidence(10).partitions[0].unacked_age_s == 9
+    watched.send(1, 11)
+    watched.arrive(1, 11.5)
+    assert watched.evidence(12).partitions[0].unacked_age_s is None
+    watched.tell(13, Scheduled(TOPIC_ID, 0, 2, 13 * S, 13_000), Sent(TOPIC_ID, 0, 2, 13 * S))
+    assert watched.evidence(20).partitions[0].unacked_age_s == 7
+
+
 def test_what_is_warming_up_waits_for_nothing():
     watched = Watched(carried=False, warmup_s=600)
     watched.send(0, 1)
