@@ -1,6 +1,6 @@
 """Three shards on real clusters: what a flow costs in one replica and in three, and what a death costs.
 
-- flows: every pair of 23 clusters, 506 flows. First one replica alone with the flows of one shard, then three
+- flows: every pair of 14 clusters, 182 flows. First one replica alone with the flows of one shard, then three
   leaders and a standby with all of them, and one leader killed. Copying is done by `bench.plain_mirror`.
 - groups: 10,000 groups with 100 partitions each on one cluster, over three leaders; one of them killed.
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 PARTS = ("flows", "groups")
 SHARDS = 3
-CLUSTERS = 23
+CLUSTERS = 14
 CANARY = {"interval": "5s", "threshold": "10s", "horizon": "60s"}
 GROUPS, TOPICS = 10_000, 20
 _UP_S = 600.0

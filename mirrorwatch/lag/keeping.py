@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors import MalformedError, UnavailableError
 from lagmon.snapshots import store as snapshot_store
 from lagmon.snapshots.file import MAX_BYTES, pack
+from runtime.files.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -48,13 +48,13 @@ class LagKeeping:
         self._clock = clock
         self._reporter = reporter
         self._every_s = every_s
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: ScratchFolder | None = None
 
     @property
     def path(self) -> Path:
         """Return the path of the state file, in a folder that only this user may enter."""
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-lag-")
+            self._folder = ScratchFolder("mirrorwatch-lag-")
         return Path(self._folder.name) / "snapshot"
 
     async def hand_over(self) -> str:

@@ -12,12 +12,12 @@ import json
 import os
 import signal
 import sys
-import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import UnavailableError
+from runtime.files.scratch import ScratchFolder
 from runtime.process import channel
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Worker:
         self._what = what
         self.orders = dict(orders)
         self._clock = clock
-        self._folder: tempfile.TemporaryDirectory[str] | None = None  # of its socket, from its first start on
+        self._folder: ScratchFolder | None = None  # of its socket, from its first start on
         self._process: asyncio.subprocess.Process | None = None
         self.state: State | None = None
         self.started_at: float | None = None  # epoch s
@@ -136,7 +136,7 @@ class Worker:
         """See to it that there is a folder for the socket, and no socket in it."""
         if self._folder is None or not Path(self._folder.name).is_dir():
             self.close()  # it was taken away by who tidies up what is old among temporary files
-            self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-")
+            self._folder = ScratchFolder("mirrorwatch-worker-")
         self._path.unlink(missing_ok=True)
 
     @property

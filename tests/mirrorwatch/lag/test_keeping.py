@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import stat
+import shutil
 import tempfile
 
 import pytest
@@ -206,13 +207,13 @@ async def test_a_process_that_does_not_report_in_time_does_not_hold_up_the_end(d
 async def test_a_folder_that_was_tidied_away_is_made_again(desk):
     one = desk()
     await one.take(Process(**{"cluster:A": b"x"}).ask)
-    one.path.parent.rmdir()
+    shutil.rmtree(one.path.parent)
     assert await handed(one) == {"cluster:A": b"x"}
     assert desk.said.problems == {}
 
 
 async def test_where_there_is_no_room_for_it_nothing_is_handed_over_and_that_is_reported(desk, monkeypatch):
-    def full(*_where):
+    def full(*_where, **_more):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     one = desk()
