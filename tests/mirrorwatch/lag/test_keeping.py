@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import stat
 import shutil
+import stat
 import tempfile
 
 import pytest
