@@ -35,15 +35,16 @@ WHOLE = Shard(1, 1)
 def shards_of(flows: Iterable[str], count: int) -> dict[str, int]:
     """Return the number of the shard of each flow, 1 to `count`.
 
-    Each shard gets at most ceil(flows / count). A flow goes to the shard with the highest hash of both names
-    that has room (rendezvous hashing with bounded loads), so a new flow moves few others.
+    Loads differ by one at most. A flow goes to the shard with the highest hash of both names that has room
+    (rendezvous hashing with bounded loads), so a new flow moves few others.
     """
     names = sorted(set(flows))
-    room = -(-len(names) // count)
+    least, larger = divmod(len(names), count)
     loads = dict.fromkeys(range(1, count + 1), 0)
     found = {}
     for name in names:
-        free = (number for number in loads if loads[number] < room)
+        full = sum(load > least for load in loads.values()) >= larger
+        free = (number for number, load in loads.items() if load < least or (load == least and not full))
         number = max(free, key=lambda one: (hashlib.sha256(f"{one}\0{name}".encode()).digest(), one))
         loads[number] += 1
         found[name] = number

@@ -77,12 +77,13 @@ class Leading:
         """Raises LeadershipLostError in a transaction of the store if another replica has the lease."""
         self._leases: dict[str, Lease] = {}  # of the group, as seen last
         self._seen_ns: dict[str, int] = {}  # since when each has been the same
+        self._looked_ns = 0  # when they were read last
         self._waits_for: tuple[str, ...] = ()  # the processes that have all shards, as reported last
 
     def url(self, number: int) -> str:
         """Return the address of the replica that leads a shard; "" if none does."""
-        lease = self._leases.get(self._name(number))
-        return "" if lease is None or lease.released else lease.facts.get("url", "")
+        name = self._name(number)
+        return "" if self._has_expired(name) else self._leases[name].facts.get("url", "")
 
     @property
     def holders(self) -> frozenset[str]:
@@ -149,10 +150,11 @@ class Leading:
         return [] if foreign else [number for name, number in names.items() if self._has_expired(name)]
 
     def _has_expired(self, name: str) -> bool:
+        """Return whether a lease was not renewed; one that cannot be read has not expired."""
         lease = self._leases.get(name)
         if lease is None or lease.released:
             return True
-        return self._clock.monotonic_ns() - self._seen_ns[name] >= EXPIRES_S * 1e9
+        return self._looked_ns - self._seen_ns.get(name, self._looked_ns) >= EXPIRES_S * 1e9
 
     def _note_standby(self) -> None:
         """Report once who has all shards."""
@@ -176,7 +178,7 @@ class Leading:
 
     def _note_all(self, found: Mapping[str, Lease], *, refuse: bool) -> None:
         former, self._leases = self._leases, dict(found)
-        now_ns = self._clock.monotonic_ns()
+        self._looked_ns = now_ns = self._clock.monotonic_ns()
         for name, lease in found.items():
             if lease != former.get(name) or name not in self._seen_ns:
                 self._seen_ns[name] = now_ns

@@ -274,6 +274,21 @@ async def test_the_shard_of_a_dead_replica_is_taken_and_the_other_is_left(stage,
     assert spare.url(2) == "http://one:9699"
 
 
+async def test_a_leader_that_is_gone_has_no_address_and_one_that_cannot_be_seen_keeps_its_own(stage, store):
+    clock, _, make = stage
+    left, right = make("left", count=2), make("right", count=2)
+    for one in (left, right):
+        await one.stand_by(asyncio.Event())
+    await left.keep(stopping_after(clock, 4))
+    assert left.url(2) == "http://one:9699"
+    left._store = Away()
+    await left.keep(stopping_after(clock, 20))
+    assert left.url(2) == "http://one:9699"
+    left._store = store
+    await left.keep(stopping_after(clock, 2))
+    assert left.url(2) == ""
+
+
 async def test_a_replica_with_another_number_of_shards_waits_for_the_others_to_end(stage, store):
     clock, reporter, make = stage
     await make("left").stand_by(asyncio.Event())
