@@ -99,7 +99,8 @@ REPLICA_LEADER = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.SERVICE,
-    help="Whether this replica leads the shard; 0 for all on a standby. Only with `store.group`.",
+    help="Whether this replica leads the shard; only with `store.group`.",
+    notes="A standby has 0 for every shard.",
     labels=(
         Label("replica_group", "The group of replicas, `store.group`."),
         Label("shard", "The number of the shard, from 1 to `store.shards`."),
