@@ -143,7 +143,7 @@ def test_every_record_that_a_mirror_writes_about_itself_is_read(kafka_pair, mirr
         found = decoded(records, wire.decode_checkpoint, wire.encode_checkpoint)
         return [one for one in found if one.key == wire.CheckpointKey(group, f"A.{topic}", 0)]
 
-    eventually(checkpoints, 30, what="a checkpoint of the group", every_s=0.5)
+    eventually(checkpoints, 60, what="a checkpoint of the group", every_s=0.5)
     newest_checkpoint = checkpoints()[-1]
     assert isinstance(newest_checkpoint, wire.Checkpoint)
     assert newest_checkpoint.upstream_offset == COMMITTED

@@ -136,7 +136,7 @@ def test_a_round_is_seen_by_the_service_and_by_prometheus_and_nothing_is_left(de
     found = asked(f"{prometheus}/api/v1/query?query={fired}")["data"]["result"]
     assert {one["metric"]["flow"] for one in found} == {"A->B"}
     demo.process.send_signal(signal.SIGINT)
-    assert demo.process.wait(30) == 0
+    assert demo.process.wait(60) == 0
     assert processes_of(demo.folder) == []
 
 

@@ -19,7 +19,7 @@ from tests.eventually import eventually
 FLOWS = ("A->B", "B->A")
 CANARY = {"interval": "250ms", "threshold": "2s", "horizon": "8s"}
 FLOW_S, GROUP_S = 10.0, 30.0  # within this, another replica watches
-GROUPS = [f"orders-{number}" for number in range(12)]
+GROUPS = [f"sharded-{number}" for number in range(12)]
 
 
 class Replica(WatchedService):
@@ -118,10 +118,10 @@ def test_any_replica_answers_for_all_and_a_standby_takes_over(replicas, kafka_pa
         page = one.get("/").decode()
         for flow in FLOWS:
             assert f'href="/flows/{flow.replace("->", ":")}"' in page
-        listed = one.document("/api/v1/groups?kafka_cluster=A&limit=5&search=orders-")
+        listed = one.document("/api/v1/groups?kafka_cluster=A&limit=5&search=sharded-")
         assert listed["count"] == len(GROUPS)
         names = [group["group"] for group in listed["groups"]]
-        second = one.document("/api/v1/groups?kafka_cluster=A&limit=100&offset=5&search=orders-")
+        second = one.document("/api/v1/groups?kafka_cluster=A&limit=100&offset=5&search=sharded-")
         names += [group["group"] for group in second["groups"]]
         assert sorted(names) == sorted(GROUPS)
         for group in GROUPS[:4]:
