@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-import urllib.request
 from contextlib import ExitStack, contextmanager
 from itertools import permutations
 from pathlib import Path
@@ -48,11 +47,6 @@ class Replica(Service):
     def __init__(self, folder: Path, name: str, document: Mapping[str, object], store: str) -> None:
         own = {"url": store, "replica": name, "group": "bench", "shards": SHARDS}
         super().__init__(folder / name, {**document, "store": own})
-
-    def get(self, path: str) -> bytes:
-        """Return what it answers, whole."""
-        with urllib.request.urlopen(self.url + path, timeout=30) as answer:  # noqa: S310 - our own loopback
-            return bytes(answer.read())
 
     def count(self, series: str) -> int:
         """Return how many samples of a series it has, 0 while it does not answer."""

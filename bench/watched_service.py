@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +47,6 @@ class WatchedService(Service):
     ) -> None:
         document = {"mm2": str(mm2), "canary": dict(canary), "lag": dict(lag or {"commits": "off"})}
         super().__init__(folder, document, module=module)
-
-    def get(self, path: str) -> bytes:
-        """Return what it answers, whole."""
-        with urllib.request.urlopen(self.url + path, timeout=30) as answer:  # noqa: S310  (our own loopback)
-            return bytes(answer.read())
 
     def wait_healthy(self, *flows: str, deadline_s: float, held_s: float = 0.0) -> float:
         """Wait until all of these flows were healthy for `held_s`; return the seconds until that began.

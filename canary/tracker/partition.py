@@ -262,9 +262,8 @@ def standing(state: PartitionState) -> PartitionStatus:
         if found_ns is not None and (oldest_ns is None or found_ns < oldest_ns):
             oldest_ns, oldest_offset = found_ns, offset
     # A probe that failed in an outage stays in flight until its horizon. Newer ones show that it is over.
-    since = state.own.newest_located
-    waiting = (probe for probe in state.own.unlocated.values() if probe.sequence > since)
-    unacked = next((probe for probe in waiting if not probe.warm), None)
+    since, unlocated = state.own.newest_located, state.own.unlocated.values()
+    unacked = next((probe for probe in unlocated if probe.sequence > since and not probe.warm), None)
     return PartitionStatus(
         partition=state.partition,
         carried=state.carried,

@@ -38,6 +38,11 @@ class Service(Process):
         command = [sys.executable, "-m", *arguments]
         super().__init__("mirrorwatch", command, folder=folder, environment={"PYTHONPATH": str(ROOT)})
 
+    def get(self, path: str) -> bytes:
+        """Return what it answers, whole; raises OSError while it does not answer."""
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:  # noqa: S310 - our own loopback
+            return bytes(answer.read())
+
     def flows(self) -> dict[str, dict[str, Any]]:
         """Return what it says of each flow at present, empty while it does not answer."""
         return flows_at(self.url)

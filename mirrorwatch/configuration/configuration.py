@@ -85,9 +85,7 @@ class Configuration:
     web_config: WebConfig = field(default=WebConfig(), repr=False)  # with the hashes of passwords
     shard: Shard = WHOLE  # the part of the flows and groups that is watched
     flow_shards: Mapping[str, int] = field(default_factory=dict)  # of all flows, those of other shards too
-    all_objectives: tuple[Objective, ...] = ()
-    all_flow_facts: tuple[FlowFacts, ...] = ()
-    flows_elsewhere: tuple[Flow, ...] = ()  # of other shards; they may sync offsets of these groups
+    of_all: Configuration | None = field(default=None, repr=False)  # of all shards, None if this is it
 
     @property
     def touched(self) -> dict[str, ClientSettings]:
@@ -126,10 +124,19 @@ class Configuration:
             objectives=tuple(one for one in self.objectives if one.flow in mine),
             shard=shard,
             flow_shards=numbers,
-            all_objectives=self.objectives,
-            all_flow_facts=self.flow_facts,
-            flows_elsewhere=tuple(one for one in self.topology.flows if one.name not in mine),
+            of_all=self,
         )
+
+    @property
+    def whole(self) -> Configuration:
+        """Return the configuration of all shards."""
+        return self.of_all or self
+
+    @property
+    def flows_elsewhere(self) -> tuple[Flow, ...]:
+        """Return the flows of other shards."""
+        mine = {flow.name for flow in self.topology.flows}
+        return tuple(flow for flow in self.whole.topology.flows if flow.name not in mine)
 
     def flows_named(self, name: str | None) -> tuple[Flow, ...]:
         """Return all flows, or one (`A->B` or `A:B`); raises ConfigurationError if there is none."""

@@ -295,7 +295,7 @@ def _difference(leader: Mapping[str, str], mine: Mapping[str, str]) -> str:
 
 def facts_of(config: Configuration, *, url: str, version: str) -> dict[str, str]:
     """Return what other replicas are to know of this one: where it answers, and how it is configured."""
-    flows = sorted(config.flow_shards or (flow.name for flow in config.topology.flows))
+    flows = sorted(flow.name for flow in config.whole.topology.flows)
     told = [flows, config.canary.topic, config.canary.mode.value, config.canary.interval]
     return {
         "url": url,

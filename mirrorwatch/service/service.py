@@ -219,12 +219,11 @@ class Service:
     async def _work(self, shutdown: Shutdown) -> None:
         """Take over what the store has, and watch until the first signal."""
         installation = await installation_id(self._store)
-        shard = self._config.shard.number
         await self._bookkeeper.begin(
             (flow.name for flow in self._config.canary_flows),
             dead="" if self._leading is None else self._leading.former,
             alive=() if self._leading is None else self._leading.holders,
-            others=(name for name, number in self._config.flow_shards.items() if number != shard),
+            others=(flow.name for flow in self._config.flows_elsewhere),
         )
         await self._warn_of_duplicates()
         self._prober = prober = Prober(
@@ -558,8 +557,8 @@ class Service:
         return None if verdict is None else flow_status(verdict).now
 
     def _aims(self) -> Aims:
-        config = self._config
-        return Aims(config.all_objectives or config.objectives, config.all_flow_facts or config.flow_facts)
+        whole = self._config.whole
+        return Aims(whole.objectives, whole.flow_facts)
 
     def _links(self, service: str = "") -> PageLinks:
         return PageLinks(service, grafana=self._config.links.grafana, runbooks=self._config.links.runbooks)
