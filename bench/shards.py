@@ -22,7 +22,7 @@ from bench.found import Found
 from bench.lagmon_commits import PARTITIONS, RECORDS, topic_name, write_commits
 from bench.lagmon_stack import SINGLE, fill, larger_heap, make_topics, scratch
 from bench.processes import cpu_s, pss_mb, tree
-from bench.watched_service import samples
+from bench.replica import Replica
 from deploy.local.broker import Broker
 from deploy.local.postgresql import PostgreSql
 from deploy.local.service import Service
@@ -39,40 +39,6 @@ CANARY = {"interval": "5s", "threshold": "10s", "horizon": "60s"}
 GROUPS, TOPICS = 10_000, 20
 _UP_S = 600.0
 _LOOK_S = 0.25
-
-
-class Replica(Service):
-    """One replica of a group."""
-
-    def __init__(self, folder: Path, name: str, document: Mapping[str, object], store: str) -> None:
-        own = {"url": store, "replica": name, "group": "bench", "shards": SHARDS}
-        super().__init__(folder / name, {**document, "store": own})
-
-    def count(self, series: str) -> int:
-        """Return how many samples of a series it has, 0 while it does not answer."""
-        return len(self.labels(series, ""))
-
-    def labels(self, series: str, label: str) -> list[str]:
-        """Return a label of each sample of a series that is not 0."""
-        if not self.running:
-            return []
-        try:
-            body = self.get("/metrics")
-        except OSError:
-            return []
-        return [one.labels.get(label, "") for one in samples(body) if one.name == series and one.value]
-
-    @property
-    def shard(self) -> str:
-        """Return the number of its shard, "" on standby."""
-        return next(iter(self.labels("mirrorwatch_replica_leader", "shard")), "")
-
-    def groups(self) -> int:
-        """Return how many groups it lists of all shards, -1 if it does not have all of them."""
-        try:
-            return int(json.loads(self.get("/api/v1/groups?limit=1"))["count"])
-        except OSError:
-            return -1
 
 
 def measure(*, parts: tuple[str, ...] = PARTS, seconds: float = 60.0) -> dict[str, Any]:
@@ -102,11 +68,11 @@ def _flows(database: PostgreSql, seconds: float) -> dict[str, Any]:
         with running([alone]):
             _wait_healthy(alone, len(some))
             one = _cost([alone], len(some), seconds)
-        document = {"mm2": str(clusters.mm2(pairs)), **common}
+        document = {"mm2": clusters.mm2(pairs), **common}
         with replicas(Path(name), document, _new_database(database, "flows")) as four:
             _wait_healthy(four[-1], len(pairs))
             three = _cost(four, len(pairs), seconds)
-            watched = sum(one.count("mirrorwatch_flow_info") for one in four)
+            watched = sum(len(one.labels("mirrorwatch_flow_info")) for one in four)
             takeover = _kill(four, lambda rest: _healthy(rest[0]) == len(pairs))
     return {
         "flows": len(pairs),
@@ -132,15 +98,16 @@ def _groups(folder: Path, database: PostgreSql, seconds: float) -> dict[str, Any
         print(f"{GROUPS * PARTITIONS:,} commits made in {made_s:.0f} s", flush=True)
         document = {
             "clusters": {"A": client},
+            "canary": {},
             "lag": {"commits": "topic", "groups": "group-.*"},
         }
         began = time.monotonic()
         with replicas(folder, document, _new_database(database, "groups")) as four:
             wait_until(lambda: _all_groups(four), deadline_s=_UP_S, what="Every group", every_s=1.0)
             ready_s = time.monotonic() - began
-            shares = sorted(one.count("mirrorwatch_group_max_lag_records") for one in four)
+            shares = sorted(len(one.labels("mirrorwatch_group_max_lag_records")) for one in four)
             cost = _cost(four, GROUPS * PARTITIONS // 1000, seconds)
-            answers = [one.groups() for one in four]
+            answers = [_groups_listed(one) for one in four]
             takeover = _kill(four, _all_groups)
     finally:
         broker.kill()
@@ -156,9 +123,12 @@ def _groups(folder: Path, database: PostgreSql, seconds: float) -> dict[str, Any
 
 
 @contextmanager
-def replicas(folder: Path, document: Mapping[str, object], url: str) -> Iterator[list[Replica]]:
+def replicas(folder: Path, document: Mapping[str, Any], url: str) -> Iterator[list[Replica]]:
     """Give one replica for each shard and a standby, all started, the standby last."""
-    found = [Replica(folder, f"replica-{number}", document, url) for number in range(1, SHARDS + 2)]
+    found = [
+        Replica(folder, f"replica-{number}", store=url, group="bench", shards=SHARDS, **document)
+        for number in range(1, SHARDS + 2)
+    ]
     with ExitStack() as stack:
         for number, one in enumerate(found, 1):
             stack.enter_context(running([one]))
@@ -196,9 +166,14 @@ def _wait_healthy(service: Service, flows: int) -> None:
     print(f"{flows} flows healthy after {time.monotonic() - began:.0f} s", flush=True)
 
 
+def _groups_listed(one: Replica) -> int:
+    """Return how many groups a replica lists, of all shards."""
+    return int(json.loads(one.get("/api/v1/groups?limit=1"))["count"])
+
+
 def _all_groups(some: Sequence[Replica]) -> bool:
     """Return whether the series of all replicas have each group once."""
-    return sum(one.count("mirrorwatch_group_max_lag_records") for one in some) == GROUPS
+    return sum(len(one.labels("mirrorwatch_group_max_lag_records")) for one in some) == GROUPS
 
 
 def _cost(services: Sequence[Service], flows: int, seconds: float) -> dict[str, float]:

@@ -16,8 +16,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from bench.book_truth import books_and_topics
+from bench.replica import Replica
 from bench.topic_truth import read_topic
-from bench.watched_service import WatchedService
 from deploy.local.pair import Pair
 from deploy.local.waiting import wait_until
 
@@ -31,41 +31,6 @@ HORIZON_S = 8.0
 CANARY = {"interval": "250ms", "threshold": "2s", "horizon": f"{HORIZON_S:g}s"}
 KILLED, STOPPED, ENDED = WAYS = ("killed", "stopped (SIGSTOP)", "ended in order")
 _UP_S = 60.0
-
-
-class Replica(WatchedService):
-    """One replica; both have one store and one group."""
-
-    def __init__(self, folder: Path, name: str, *, store: str, mm2: Path) -> None:
-        super().__init__(folder / name, mm2=mm2, canary=CANARY)
-        document = json.loads(self.config.read_text())
-        document["store"] = {"url": store, "replica": name, "group": "pair"}
-        self.config.write_text(json.dumps(document))
-        self.name = name
-
-    def leave_group(self) -> None:
-        """Work alone from the next start on."""
-        document = json.loads(self.config.read_text())
-        del document["store"]["group"]
-        self.config.write_text(json.dumps(document))
-
-    @property
-    def leads(self) -> bool:
-        """Return whether its series say that it leads."""
-        try:
-            return b'\nmirrorwatch_replica_leader{replica_group="pair",shard="1"} 1.0\n' in self.get(
-                "/metrics"
-            )
-        except OSError:
-            return False
-
-    @property
-    def stands_by(self) -> bool:
-        """Return whether it is ready to take over."""
-        try:
-            return self.get("/-/ready") == b"ready: on standby\n"
-        except OSError:
-            return False
 
 
 def measure(*, takeovers: int, ways: Sequence[str] = WAYS, store: str | None = None) -> dict[str, Any]:
@@ -83,7 +48,8 @@ def _measure(
     database = folder / "mirrorwatch.db"
     mm2 = pair.mirror.properties_file
     replicas = [
-        Replica(folder, name, store=store or f"sqlite:///{database}", mm2=mm2) for name in ("left", "right")
+        Replica(folder, name, store=store or f"sqlite:///{database}", mm2=mm2, canary=CANARY)
+        for name in ("left", "right")
     ]
     ends: list[tuple[str, float]] = []
     answers_s: list[float] = []

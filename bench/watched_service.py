@@ -40,12 +40,16 @@ class WatchedService(Service):
         self,
         folder: Path,
         *,
-        mm2: Path,
         canary: Mapping[str, str],
+        mm2: Path | None = None,
         lag: Mapping[str, str] | None = None,
         module: str = "",
+        **more: object,
     ) -> None:
-        document = {"mm2": str(mm2), "canary": dict(canary), "lag": dict(lag or {"commits": "off"})}
+        """Create it; `more` are other sections, such as `clusters` if there is no file of a mirror."""
+        document = {"canary": dict(canary), "lag": dict(lag or {"commits": "off"}), **more}
+        if mm2 is not None:
+            document["mm2"] = str(mm2)
         super().__init__(folder, document, module=module)
 
     def wait_healthy(self, *flows: str, deadline_s: float, held_s: float = 0.0) -> float:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from itertools import count
-from types import SimpleNamespace
 
 import pytest
 
-from deploy.local.ports import free_port
-from deploy.local.process import Process
+from deploy.local.cut import Cut
 from runtime.store.address import resolve_address
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.real))
@@ -36,18 +33,10 @@ def new_database(server):
 
 @contextmanager
 def behind_a_proxy(url, folder):
-    """Give the address of a database behind a proxy; `hold` keeps its bytes in silence until `let_pass`."""
-    port, order = free_port(), folder / "order"
-    address, _, database = url.rpartition("/")
-    host, _, own_port = address.rpartition(":")
-    command = [sys.executable, "-m", "deploy.local.proxy", str(port), own_port, str(order)]
-    proxy = Process("proxy", command, folder=folder / "proxy")
-    proxy.start()
+    """Give the way to a database: its address `url`; `hold` keeps its bytes in silence until `let_pass`."""
+    cut = Cut("database", url, folder / "proxy")
+    cut.process.start()
     try:
-        yield SimpleNamespace(
-            url=f"{host}:{port}/{database}",
-            hold=lambda: order.write_text("delay 3600"),
-            let_pass=order.unlink,
-        )
+        yield cut
     finally:
-        proxy.kill()
+        cut.process.kill()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bench.soak.faults import Fault
-    from bench.soak.stack import Replica, SoakStack
+    from bench.soak.stack import SoakReplica, SoakStack
     from deploy.local.process import Process
 
 READY_S = 150.0  # for a component to come back; several times of what it takes on a loaded machine
@@ -36,7 +36,7 @@ class Acts:
     """How often a replica was started again."""
     may_lose_lead: bool = False
     """Whether the fault of the window may move the lead, so that a former leader ends."""
-    _struck: Replica | None = None
+    _struck: SoakReplica | None = None
     _children: list[int] = field(default_factory=list)
 
     def start(self, fault: Fault) -> None:
@@ -118,7 +118,7 @@ class Acts:
                 one.use("canary", "per_partition", bool(number % 2))
             one.send(signal.SIGHUP)
 
-    def _strike(self, replica: Replica, what: str) -> None:
+    def _strike(self, replica: SoakReplica, what: str) -> None:
         self._struck, self._children = replica, replica.children()
         match what:
             case "kill":
@@ -151,7 +151,7 @@ class Acts:
         self._check_children(replica)
         self._start_replica(replica)
 
-    def _check_children(self, replica: Replica) -> None:
+    def _check_children(self, replica: SoakReplica) -> None:
         """Note children that outlive the process that started them."""
 
         def gone() -> bool:
@@ -164,7 +164,7 @@ class Acts:
             self._note(f"replica {replica.replica} has ended, {len(alive)} of its processes run on")
         self._children = []
 
-    def _start_replica(self, replica: Replica) -> None:
+    def _start_replica(self, replica: SoakReplica) -> None:
         replica.start()
         self.restarts += 1
         what = f"The start of replica {replica.replica}"
@@ -194,7 +194,7 @@ class Acts:
         print(f"TROUBLE {sentence}", flush=True)
 
 
-def _is_up(replica: Replica) -> bool:
+def _is_up(replica: SoakReplica) -> bool:
     return replica.stands_by or replica.leads
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from bench.soak.stack import Replica
+    from bench.soak.stack import SoakReplica
 
 POLL_S = 0.2
 _LEADS = "this replica leads its group"
@@ -27,7 +27,7 @@ _MOST_LINES = 50
 class Following(threading.Thread):
     """Reads what both logs gain, until it is stopped."""
 
-    def __init__(self, replicas: Iterable[Replica]) -> None:
+    def __init__(self, replicas: Iterable[SoakReplica]) -> None:
         super().__init__(daemon=True, name="following logs")
         self._logs = {one.replica: one.log for one in replicas}
         self._read: dict[str, int] = dict.fromkeys(self._logs, 0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bench.soak.scrape import Scrape
-    from bench.soak.stack import Replica, SoakStack
+    from bench.soak.stack import SoakReplica, SoakStack
 
 SAMPLE_S = 10.0
 SCRAPE_S = 5.0
@@ -174,7 +174,7 @@ class Measuring:
 
     # --- requests
 
-    def _scrape(self, replica: Replica) -> None:
+    def _scrape(self, replica: SoakReplica) -> None:
         if not replica.running:
             return
         pid = replica.pid

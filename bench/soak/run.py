@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from bench.soak.faults import Fault
     from bench.soak.schedule import Planned
-    from bench.soak.stack import Replica
+    from bench.soak.stack import SoakReplica
 
 MINUTES = 120.0
 PARTS = tuple(BY_NAME)
@@ -186,7 +186,7 @@ class Soak:
         for one in self.after["applications"].values():
             one["missing_on_source"] = max(0, one["acknowledged"] - one["on_source"])
 
-    def _read_incidents(self, leader: Replica) -> None:
+    def _read_incidents(self, leader: SoakReplica) -> None:
         listed = leader.document("/api/v1/incidents?limit=1000").get("incidents", [])
         self.incidents = [
             Incident(
@@ -209,7 +209,7 @@ class Soak:
                 found[alias] = int(match[1]) if match else 0
         return found
 
-    def _compare_groups(self, leader: Replica) -> list[dict[str, Any]]:
+    def _compare_groups(self, leader: SoakReplica) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
 
         def agree() -> bool:
@@ -219,7 +219,7 @@ class Soak:
         wait_for(agree, LAG_AGREES_S, every_s=3.0)  # what does not agree by then is in the result
         return found
 
-    def _stop_replica(self, replica: Replica) -> None:
+    def _stop_replica(self, replica: SoakReplica) -> None:
         replica.send(signal.SIGTERM)
         wait_until(
             lambda: not replica.running, deadline_s=ENDS_S, what=f"The end of replica {replica.replica}"

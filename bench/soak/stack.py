@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
-import sys
 from contextlib import suppress
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
 from bench.processes import tree
+from bench.replica import Replica
 from bench.soak.faults import FLOWS
-from bench.watched_service import WatchedService
+from deploy.local.cut import Cut
 from deploy.local.jars import StackError
 from deploy.local.pair import Pair
-from deploy.local.ports import free_port
 from deploy.local.postgresql import PostgreSql
 from deploy.local.process import Process, python_process
 from deploy.local.several import Several
@@ -47,62 +45,23 @@ SETTINGS = {
 }
 UP_S = 120.0
 LEADS_S = 20.0
-_HELD = "delay 3600"
-_LEADS = re.compile(rb"^mirrorwatch_replica_leader\{[^}]*\} 1\.0$", re.MULTILINE)
 
 
 class ComponentError(StackError):
     """A component that does not come back, so the run cannot continue."""
 
 
-class Cut:
-    """A proxy between one replica and the store; while it holds, bytes are dropped in silence."""
-
-    def __init__(self, name: str, server_port: int, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.port = free_port()
-        self._order = folder / "order"
-        command = [
-            sys.executable, "-m", "deploy.local.proxy", str(self.port), str(server_port), str(self._order)
-        ]  # fmt: skip
-        self.process = Process(f"proxy-{name}", command, folder=folder)
-
-    def hold(self) -> None:
-        """Let nothing pass."""
-        self._order.write_text(_HELD, encoding="ascii")
-
-    def let_pass(self) -> None:
-        """Let new bytes pass; what is held stays held, as after a lost packet of a dead connection."""
-        self._order.unlink(missing_ok=True)
-
-
-class Replica(WatchedService):
+class SoakReplica(Replica):
     """One of two replicas of a group, with its own way to the store."""
 
     def __init__(self, folder: Path, name: str, *, store: str, mm2: Path) -> None:
-        super().__init__(folder / name, mm2=mm2, canary=CANARY, lag={"commits": "topic"})
-        self.replica = name
+        super().__init__(
+            folder, name, store=store, group=GROUP, mm2=mm2, canary=CANARY, lag={"commits": "topic"}
+        )
         # Folders that it leaves after kill -9 are in the folder of the run, and end with it.
         self.scratch = folder / name / "tmp"
         self.scratch.mkdir()
         self.environment["TMPDIR"] = str(self.scratch)
-        self._change({"store": {"url": store, "replica": name, "group": GROUP}})
-
-    @property
-    def leads(self) -> bool:
-        """Return whether it leads, by its series."""
-        try:
-            return _LEADS.search(self.get("/metrics")) is not None
-        except (OSError, HTTPException):
-            return False
-
-    @property
-    def stands_by(self) -> bool:
-        """Return whether it is ready to take over."""
-        try:
-            return self.get("/-/ready") == b"ready: on standby\n"
-        except (OSError, HTTPException):
-            return False
 
     def document(self, path: str) -> dict[str, Any]:
         """Return a document of its API; empty while it does not answer."""
@@ -116,12 +75,6 @@ class Replica(WatchedService):
         """Change one key of its file."""
         document = json.loads(self.config.read_text(encoding="utf-8"))
         self._change({section: {**document.get(section, {}), key: value}})
-
-    def leave_group(self) -> None:
-        """Work alone from the next start on, with a store of its own."""
-        document = json.loads(self.config.read_text(encoding="utf-8"))
-        del document["store"]["group"]
-        self.config.write_text(json.dumps(document), encoding="utf-8")
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the main process alone: its children must find out by themselves."""
@@ -148,10 +101,10 @@ class SoakStack(Several):
         assert self.pair.mirror is not None
         self.mirror = self.pair.mirror
         self.database = PostgreSql()
-        port = int(self.database.url().rpartition(":")[2].partition("/")[0])
-        self.cuts = {name: Cut(name, port, folder / "cuts" / name) for name in ("left", "right")}
+        url = self.store_url()
+        self.cuts = {name: Cut(name, url, folder / "cuts" / name) for name in ("left", "right")}
         self.replicas = {
-            name: Replica(folder, name, store=self._store(cut), mm2=self.mirror.properties_file)
+            name: SoakReplica(folder, name, store=cut.url, mm2=self.mirror.properties_file)
             for name, cut in self.cuts.items()
         }
         self.applications: list[Process] = []
@@ -180,9 +133,9 @@ class SoakStack(Several):
             )
 
     @property
-    def leader(self) -> Replica:
+    def leader(self) -> SoakReplica:
         """Return the replica that leads. Raises ComponentError if none does for a while."""
-        found: list[Replica] = []
+        found: list[SoakReplica] = []
 
         def known() -> bool:
             found[:] = [one for one in self.replicas.values() if one.running and one.leads]
@@ -194,7 +147,7 @@ class SoakStack(Several):
             raise ComponentError(f"no replica leads for {LEADS_S:g} s") from None
         return found[0]
 
-    def other(self, replica: Replica) -> Replica:
+    def other(self, replica: SoakReplica) -> SoakReplica:
         """Return the other replica."""
         return next(one for one in self.replicas.values() if one is not replica)
 
@@ -230,11 +183,6 @@ class SoakStack(Several):
             cut.process.kill()
         self.pair.kill()
         self.database.close()
-
-    def _store(self, cut: Cut) -> str:
-        url = self.database.url(DATABASE)
-        address, _, database = url.rpartition("/")
-        return f"{address.rpartition(':')[0]}:{cut.port}/{database}"
 
     def _start_applications(self) -> None:
         folder = self.folder / "applications"

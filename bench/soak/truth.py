@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bench.soak.stack import Replica, SoakStack
+    from bench.soak.stack import SoakReplica, SoakStack
 
 _TIMEOUT_S = 20.0
 SEEN_AGAIN_S = 240.0
@@ -93,7 +93,7 @@ def applications(stack: SoakStack, acknowledged: Mapping[str, int]) -> dict[str,
     return found
 
 
-def groups(stack: SoakStack, service: Replica) -> list[dict[str, Any]]:
+def groups(stack: SoakStack, service: SoakReplica) -> list[dict[str, Any]]:
     """Return for each consumer group its lag by the API and by the brokers.
 
     The applications have ended, so both are at rest.

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from bench.takeovers import FLOW, Replica
+from bench.replica import Replica
+from bench.takeovers import CANARY, FLOW
 from tests.databases import behind_a_proxy, new_database
 from tests.eventually import eventually
 
@@ -25,8 +26,8 @@ def cut(tmp_path, postgresql):
 def replicas(cut, mirror, tmp_path):
     direct, proxy = cut
     mm2 = mirror({"A->B.topics": ".*canary.*"}).properties_file
-    left = Replica(tmp_path, "left", store=proxy.url, mm2=mm2)
-    right = Replica(tmp_path, "right", store=direct, mm2=mm2)
+    left = Replica(tmp_path, "left", store=proxy.url, mm2=mm2, canary=CANARY)
+    right = Replica(tmp_path, "right", store=direct, mm2=mm2, canary=CANARY)
     yield left, right
     for one in (left, right):
         one.kill()

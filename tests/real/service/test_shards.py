@@ -10,7 +10,7 @@ import urllib.error
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from bench.watched_service import WatchedService, samples
+from bench.replica import Replica
 from deploy.local import topics
 from lagmon.arrays.java_hash import partition_of
 from tests.databases import new_database
@@ -22,32 +22,8 @@ FLOW_S, GROUP_S = 10.0, 30.0  # within this, another replica watches
 GROUPS = [f"sharded-{number}" for number in range(12)]
 
 
-class Replica(WatchedService):
-    """One replica of a group with two shards."""
-
-    def __init__(self, folder, name, *, store, mm2):
-        super().__init__(folder / name, mm2=mm2, canary=CANARY, lag={"commits": "topic"})
-        document = json.loads(self.config.read_text())
-        document["store"] = {"url": store, "replica": name, "group": "all", "shards": 2}
-        self.config.write_text(json.dumps(document))
-        self.name = name
-
-    def series(self):
-        try:
-            return list(samples(self.get("/metrics")))
-        except OSError:
-            return []
-
-    def named(self, name, label):
-        return {one.labels[label] for one in self.series() if one.name == name and one.value}
-
-    @property
-    def shard(self):
-        """Return the shard that it leads, None on standby."""
-        return next(iter(self.named("mirrorwatch_replica_leader", "shard")), None)
-
-    def document(self, path):
-        return json.loads(self.get(path))
+def document(replica, path):
+    return json.loads(replica.get(path))
 
 
 @pytest.fixture
@@ -62,7 +38,19 @@ def replicas(postgresql, mirror, kafka_pair, topic_name, tmp_path):
     settings = {"A->B.topics": ".*canary.*", "B->A.topics": ".*canary.*"}
     mm2 = mirror(settings, flows=FLOWS).properties_file
     url = new_database(postgresql)
-    found = [Replica(tmp_path, name, store=url, mm2=mm2) for name in ("one", "two", "three")]
+    found = [
+        Replica(
+            tmp_path,
+            name,
+            store=url,
+            group="all",
+            shards=2,
+            mm2=mm2,
+            canary=CANARY,
+            lag={"commits": "topic"},
+        )
+        for name in ("one", "two", "three")
+    ]
     yield found
     for one in found:
         one.kill()
@@ -75,22 +63,22 @@ def shards(replicas):
 
 def flows_of(replicas):
     """Return which flows are watched by which replica, by their series."""
-    return {one.name: one.named("mirrorwatch_flow_info", "flow") for one in replicas if one.running}
+    return {one.replica: one.labels("mirrorwatch_flow_info", "flow") for one in replicas if one.running}
 
 
 def groups_of(replicas):
     return [
-        (group, one.name)
+        (group, one.replica)
         for one in replicas
         if one.running
-        for group in one.named("mirrorwatch_group_status", "group")
+        for group in set(one.labels("mirrorwatch_group_status", "group"))
         if group in GROUPS
     ]
 
 
 def healthy(replica):
     try:
-        found = {one["flow"]: one["verdict"] for one in replica.document("/api/v1/flows")["flows"]}
+        found = {one["flow"]: one["verdict"] for one in document(replica, "/api/v1/flows")["flows"]}
     except (OSError, urllib.error.HTTPError):
         return False
     return found == dict.fromkeys(FLOWS, "healthy")
@@ -109,7 +97,7 @@ def test_any_replica_answers_for_all_and_a_standby_takes_over(replicas, kafka_pa
     watching = flows_of(replicas)
     assert sorted(map(sorted, watching.values())) == [[], ["A->B"], ["B->A"]]
     eventually(lambda: watched_once(replicas), 60, what="each group by one replica")
-    by_shard = {one.shard: one.name for one in replicas}
+    by_shard = {one.shard: one.replica for one in replicas}
     count = topics.partition_count(kafka_pair.a.client_properties(), "__consumer_offsets")
     for group, name in groups_of(replicas):
         assert name == by_shard[str(partition_of(group, count) % 2 + 1)]
@@ -118,18 +106,18 @@ def test_any_replica_answers_for_all_and_a_standby_takes_over(replicas, kafka_pa
         page = one.get("/").decode()
         for flow in FLOWS:
             assert f'href="/flows/{flow.replace("->", ":")}"' in page
-        listed = one.document("/api/v1/groups?kafka_cluster=A&limit=5&search=sharded-")
+        listed = document(one, "/api/v1/groups?kafka_cluster=A&limit=5&search=sharded-")
         assert listed["count"] == len(GROUPS)
         names = [group["group"] for group in listed["groups"]]
-        second = one.document("/api/v1/groups?kafka_cluster=A&limit=100&offset=5&search=sharded-")
+        second = document(one, "/api/v1/groups?kafka_cluster=A&limit=100&offset=5&search=sharded-")
         names += [group["group"] for group in second["groups"]]
         assert sorted(names) == sorted(GROUPS)
         for group in GROUPS[:4]:
-            assert one.document(f"/api/v1/groups/A/{group}")["group"] == group
+            assert document(one, f"/api/v1/groups/A/{group}")["group"] == group
         for flow in FLOWS:
-            assert one.document(f"/api/v1/flows/{flow}")["flow"] == flow
+            assert document(one, f"/api/v1/flows/{flow}")["flow"] == flow
             assert one.get(f"/flows/{flow}")
-        burrow = one.document("/v3/kafka/A/consumer")
+        burrow = document(one, "/v3/kafka/A/consumer")
         assert set(GROUPS) <= set(burrow["consumers"])
 
     first = next(one for one in replicas if one.shard == "1")
@@ -147,7 +135,7 @@ def test_any_replica_answers_for_all_and_a_standby_takes_over(replicas, kafka_pa
     last.stop()
     page = eventually(lambda: shown(left, "shard 2 of 2"), 20, what="the shard without a leader on the page")
     assert "B->A" in page or "A->B" in page
-    assert len(left.named("mirrorwatch_flow_info", "flow")) == 1
+    assert len(left.labels("mirrorwatch_flow_info", "flow")) == 1
     for one in replicas:
         assert "Traceback" not in one.logged()
 
