@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 HEALTHY = (Verdict.HEALTHY.value, NONE)
 # The service judges four times a second, and logs after that.
 CLOCK_S = 0.5
+# A fault of a flow may be followed by "not enough data" for so long, when records arrive again.
+UNKNOWN_S = 2.0
 
 
 class Change(NamedTuple):
@@ -125,13 +127,19 @@ def false_verdicts(
         if pair == HEALTHY:
             continue
         inside = [window for window in windows if window.at < one.until and window.until > one.at]
-        wrong = [window for window in inside if pair not in window.fault.may_be(one.change.flow)]
+        wrong = [window for window in inside if not _explains(window.fault, one)]
         parts = [(max(one.at, window.at), min(one.until, window.until)) for window in wrong]
         parts += [(at, until) for at, until in _outside(one, inside) if until - at > CLOCK_S]
         for at, until in _joined(parts):
             in_window = not is_quiet(at, wrong)
             found.append(_finding("false_verdict", one.change, at, until, windows, in_window=in_window))
     return sorted(found, key=lambda one: (one.at, one.flow))
+
+
+def _explains(fault: Fault, one: Segment) -> bool:
+    may_be = fault.may_be(one.change.flow)
+    is_brief = one.change.verdict == Verdict.UNKNOWN and one.until - one.at <= UNKNOWN_S
+    return (one.change.verdict, one.change.cause) in may_be or (is_brief and bool(may_be))
 
 
 def missed(changes: Sequence[Change], shown: Sequence[Shown], windows: Sequence[Window]) -> list[Finding]:

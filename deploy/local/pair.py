@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from deploy.local.broker import Broker, start_together
 from deploy.local.mirror import MirrorMaker
+from deploy.local.process import stop_together
 from deploy.local.several import Several
 
 if TYPE_CHECKING:
@@ -66,10 +67,7 @@ class Pair(Several):
             companion.kill()
         if self.mirror is not None:
             self.mirror.stop(grace_s=grace_s)
-        for broker in self.brokers.values():
-            broker.request_stop()
-        for broker in self.brokers.values():
-            broker.stop(grace_s=grace_s)
+        stop_together(self.brokers.values(), grace_s=grace_s)
 
     def kill(self) -> None:
         """End everything at once: nothing in the folder needs an orderly end when the folder goes too."""

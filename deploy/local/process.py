@@ -13,12 +13,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 ROOT = Path(__file__).parents[2]
 _GUARD = [
@@ -147,6 +148,16 @@ class Process:
         if self._child is not None:
             self._child.wait()
         self._pid_file.unlink(missing_ok=True)
+
+
+def stop_together(processes: Iterable[Process], *, grace_s: float) -> None:
+    """Ask all to end, and kill those that have not ended `grace_s` later."""
+    waiting = list(processes)
+    until = time.monotonic() + grace_s
+    for process in waiting:
+        process.request_stop()
+    for process in waiting:
+        process.stop(grace_s=max(0.0, until - time.monotonic()))
 
 
 def python_process(name: str, module: str, *arguments: str, folder: Path) -> Process:

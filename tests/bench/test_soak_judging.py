@@ -80,6 +80,12 @@ def test_another_verdict_or_cause_in_a_window_is_false(verdict, cause):
     assert found.lasted_s == 10.0
 
 
+@pytest.mark.parametrize(("lasts_s", "count"), [(1.9, 0), (2.1, 1)])
+def test_a_moment_without_enough_data_is_no_false_verdict_in_a_window(lasts_s, count):
+    at = 1142.0
+    assert len(false((at, "unknown", "none"), (at + lasts_s, "healthy", "none"))) == count
+
+
 def test_a_verdict_that_outlasts_its_window_is_false_from_then_on():
     (found,) = false((1110.0, "stalled", "source_down"), (1200.0, "healthy", "none"))
     assert (found.at, found.lasted_s, found.in_window) == (1185.0, 15.0, False)

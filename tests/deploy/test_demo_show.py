@@ -85,7 +85,7 @@ def played(stack, clock, *, typed=(), rounds=("drop-some",), monkeypatch):
             stack.mend()
 
     monkeypatch.setattr(Show, "_act", act)
-    told = Show(stack, Keys(clock, typed), said.append, ends_at=None)
+    told = Show(stack, Keys(clock, typed), said.append, is_over=bool)
     for name in rounds:
         told.round(BY_NAME[name])
     return told, said
@@ -111,9 +111,17 @@ def test_what_is_typed_during_a_round_is_done_after_it(clock, monkeypatch):
     assert clock.now > 1000.0
 
 
+def test_an_interrupt_that_was_heard_ends_a_round(clock, monkeypatch):
+    monkeypatch.setattr(Show, "_act", lambda *_: None)
+    told = Show(Stack(LOSING, HEALTHY), Keys(clock), [].append, is_over=lambda: clock.now > 103)
+    with pytest.raises(show.Ended):
+        told.round(BY_NAME["drop-some"])
+    assert clock.now < 104
+
+
 def show_with(stack, clock):
     said = []
-    return Show(stack, Keys(clock), said.append, ends_at=None), said
+    return Show(stack, Keys(clock), said.append, is_over=bool), said
 
 
 @pytest.mark.parametrize("name", ["broker-A", "mirror"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import sys
@@ -45,13 +46,13 @@ class _Interrupt:
     """The first signal stops the demo gracefully; the second ends everything at once."""
 
     def __init__(self) -> None:
-        self._heard = False
+        self.heard = False
 
     def __call__(self, _number: int, _frame: FrameType | None) -> None:
-        if self._heard:
+        if self.heard:
             # The kernel kills every child of ours when we are gone: each asked for that at its start.
             os._exit(130)
-        self._heard = True
+        self.heard = True
         raise KeyboardInterrupt
 
 
@@ -73,7 +74,7 @@ def main() -> int:
         return 0
     try:
         with key_by_key():
-            _run(stack, chosen, begun)
+            _run(stack, chosen, begun, interrupt)
     except (KeyboardInterrupt, Ended):
         pass
     except (StackError, TimeoutError) as error:
@@ -86,10 +87,11 @@ def main() -> int:
     return 0
 
 
-def _run(stack: DemoStack, chosen: argparse.Namespace, begun: float) -> None:
+def _run(stack: DemoStack, chosen: argparse.Namespace, begun: float, interrupt: _Interrupt) -> None:
     stack.start(_say)
-    ends_at = begun + chosen.seconds if chosen.seconds else None
-    show = Show(stack, Keys(), _say, ends_at=ends_at)
+    ends_at = begun + chosen.seconds if chosen.seconds else math.inf
+    # Python drops what a signal handler raises inside a finalizer, so the signal is also asked for.
+    show = Show(stack, Keys(), _say, is_over=lambda: interrupt.heard or time.monotonic() > ends_at)
     show.wait_healthy()
     _say(f"Ready after {time.monotonic() - begun:.0f} s. Addresses:")
     _tell_places(stack)

@@ -34,20 +34,20 @@ _ANEW_S = 30.0  # how long a killed process stays away, so that the alarm is see
 _AT_ONCE_S = 10.0  # what ends so soon after it was restarted will not stay
 
 
-class Ended(Exception):  # noqa: N818  (no error: the time that was asked for is over)
-    """The demo's time is over."""
+class Ended(Exception):  # noqa: N818  (no error: it ends as asked)
+    """The demo is over."""
 
 
 class Show:
     """Plays rounds on a running stack; `say` hears every line."""
 
     def __init__(
-        self, stack: DemoStack, keys: Keys, say: Callable[[str], None], *, ends_at: float | None
+        self, stack: DemoStack, keys: Keys, say: Callable[[str], None], *, is_over: Callable[[], bool]
     ) -> None:
         self._stack = stack
         self._keys = keys
         self._say = say
-        self._ends_at = ends_at  # on the monotonic clock
+        self._is_over = is_over
         self._next = 0
         self._typed: str | None = None  # while a round continues
         self._broken = False  # a fault continues, which may be that a broker is gone
@@ -184,8 +184,8 @@ class Show:
             self._say("  one fault at a time: your choice follows after this one")
 
     def _tick(self) -> str | None:
-        """Let a fifth of a second pass; return what was typed. Raises Ended when the time is over."""
-        if self._ends_at is not None and time.monotonic() > self._ends_at:
+        """Let a fifth of a second pass; return what was typed. Raises Ended when the demo is over."""
+        if self._is_over():
             raise Ended
         self._stack.pair.attend()
         if not self._stack.service.running:

@@ -10,7 +10,7 @@ from deploy.local.demo.service import Service
 from deploy.local.jars import StackError, kafka_version
 from deploy.local.monitoring import Monitoring
 from deploy.local.pair import Pair
-from deploy.local.process import Process, python_process
+from deploy.local.process import Process, python_process, stop_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,12 +63,10 @@ class DemoStack:
         return [*self.pair.brokers.values(), self.mirror]
 
     def stop(self) -> None:
-        """Stop everything gracefully, and by force what has not ended after 5 s."""
-        processes = self.all_processes()
-        for process in processes[:-2]:
-            process.request_stop()
-        for process in processes:
-            process.stop(grace_s=5.0)
+        """Stop everything gracefully, the brokers last; what does not end within 5 s is killed."""
+        *clients, first, second = self.all_processes()
+        stop_together(clients, grace_s=5.0)
+        stop_together((first, second), grace_s=5.0)
         self._lock.close()
 
 

@@ -136,7 +136,9 @@ def test_a_round_is_seen_by_the_service_and_by_prometheus_and_nothing_is_left(de
     found = asked(f"{prometheus}/api/v1/query?query={fired}")["data"]["result"]
     assert {one["metric"]["flow"] for one in found} == {"A->B"}
     demo.process.send_signal(signal.SIGINT)
-    assert demo.process.wait(60) == 0
+    demo.says(r"Stopping everything", 10)
+    demo.says(r"Stopped\. Logs", 30)
+    assert demo.process.wait(10) == 0
     assert processes_of(demo.folder) == []
 
 
