@@ -14,7 +14,7 @@ from lagmon.groups.rules.admin_sentences import with_members
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors.detectors.rewinds.steps import Rewound
-from lagmon.mirrors.tasks.states import FAILED
+from lagmon.mirrors.tasks.states import FAILED, UNASSIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,6 +145,16 @@ def failed(states: MirrorStates) -> str:
     """Return which task has failed and what that means, "" if none has."""
     opening = states.sentence(FAILED)
     return f"{opening} Its partitions do not move until it is restarted." if opening else ""
+
+
+def without_worker(states: MirrorStates) -> str:
+    """Return which task is on no worker and how long Connect may leave it so (KIP-415), "" if none is."""
+    opening = states.sentence(UNASSIGNED)
+    moves = (
+        "Connect starts the tasks of a worker that left on another one after"
+        " scheduled.rebalance.max.delay.ms (5 minutes by default)."
+    )
+    return f"{opening} {moves}" if opening else ""
 
 
 def assigned(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -> str:

@@ -164,7 +164,7 @@ def _why_running(
     flow: FlowView, snapshot: FlowSnapshot, stall: _Stall, opening: str, harmless: Sequence[str]
 ) -> tuple[Cause, str]:
     """Return why they do not move if no failure, pause or missing topic explains it."""
-    unassigned = flow.states.sentence(UNASSIGNED)
+    unassigned = mirror_sentences.without_worker(flow.states)
     if stall.is_all_stalled:
         newest = instant_text(stall.newest_ms)
         sentence = f"{opening}. No other partition moves: the mirror's newest offset is from {newest}."

@@ -11,6 +11,7 @@ from runtime.config.values import Reload, reload_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from alerts.objectives.objective import Objective
     from canary.flows import CanaryFlow
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.lag.orders import LagOrders
@@ -44,7 +45,7 @@ class Changes:
     read_reconnected: tuple[str, ...] = ()
     lag_changed: tuple[str, ...] = ()  # flows that continue, with other settings of the lag monitor
     lag_restarted: bool = False
-    settings: tuple[str, ...] = ()  # keys that take effect at once and affect no flow
+    settings: tuple[str, ...] = ()  # keys that restart no flow
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -161,8 +162,11 @@ def _lag_changed(before: LagOrders | None, after: LagOrders | None, same: set[st
 
 
 def _settings(old: Configuration, new: Configuration) -> tuple[str, ...]:
-    found = _changed(old, new, ("canary", "failover", "http"), Reload.AT_ONCE)
+    found = _changed(old, new, ("canary", "failover", "http", "links"), Reload.AT_ONCE)
+    found += _changed(old, new, ("checksum",), Reload.NEXT_RUN)
     found += _changed(old, new, ("lag",), Reload.LAG)
+    if _kept_objectives(old, new) != _kept_objectives(new, old):
+        found.append("objectives")
     kept = old.burrow_names.keys() & new.burrow_names.keys()
     found += [
         f"clusters.{alias}.burrow_name"
@@ -176,6 +180,12 @@ def _settings(old: Configuration, new: Configuration) -> tuple[str, ...]:
     if old.web_config.users != new.web_config.users:
         found.append(_USERS)
     return tuple(found)
+
+
+def _kept_objectives(one: Configuration, other: Configuration) -> list[Objective]:
+    """Return the objectives of flows that are in both: those of other flows come and go with them."""
+    there = {flow.name for flow in other.topology.flows}
+    return [objective for objective in one.objectives if objective.flow in there]
 
 
 def _changed(old: Configuration, new: Configuration, sections: tuple[str, ...], reload: Reload) -> list[str]:

@@ -479,6 +479,7 @@ def test_a_task_that_is_not_assigned_is_still_reported_for_a_mirror_that_is_down
     flow.go(90, each=lambda: busy(flow, moves=()))
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
     assert "is UNASSIGNED since" in flow.verdict().sentence
+    assert "after scheduled.rebalance.max.delay.ms (5 minutes by default)" in flow.verdict().sentence
 
 
 @pytest.mark.parametrize(
