@@ -7,18 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pytest
 import yaml
 from confluent_kafka import Producer
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    NewTopic,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import NewTopic
 
 from deploy.drills.failovers import mirrorwatch
 from deploy.local import topics
@@ -131,49 +122,13 @@ class Alias:
         return self.broker.java_properties(user)
 
 
-def binding(name, user, operation, *, prefixed=False):
-    pattern = ResourcePatternType.PREFIXED if prefixed else ResourcePatternType.LITERAL
-    return AclBinding(
-        ResourceType.TOPIC, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW
-    )
-
-
-@pytest.fixture
-def acls(secure_broker):
-    """Give functions that add and remove ACLs; all are removed at the end."""
-    admin = topics.admin_client(secure_broker.client_properties())
-
-    def add(*bindings):
-        for made in admin.create_acls(list(bindings)).values():
-            made.result(10)
-
-    def remove(name=None, user=None):
-        wanted = AclBindingFilter(
-            ResourceType.ANY,
-            name,
-            ResourcePatternType.ANY,
-            user and f"User:{user}",
-            None,
-            AclOperation.ANY,
-            AclPermissionType.ANY,
-        )
-        for ended in admin.delete_acls([wanted]).values():
-            ended.result(10)
-
-    yield add, remove
-    remove()
-
-
-def test_acls_that_the_mirror_does_not_sync_or_that_are_removed(secure_broker, acls, topic_name, tmp_path):
-    add, remove = acls
+def test_acls_that_the_mirror_does_not_sync_or_that_are_removed(secure_broker, rights, topic_name, tmp_path):
     orders = topic_name("orders")
     topics.create_topic(secure_broker.client_properties(), orders, partitions=1)
-    add(
-        binding(orders, "reader", AclOperation.READ),
-        binding(orders, "owner", AclOperation.ALL),
-        binding(orders, "writer", AclOperation.WRITE),
-        binding("orders", "analyst", AclOperation.READ, prefixed=True),
-    )
+    rights.grant(orders, "READ", user="reader")
+    rights.grant(orders, "ALL", user="owner")
+    rights.grant(orders, "WRITE", user="writer")
+    rights.grant("orders", "READ", user="analyst", prefixed=True)
     sides = [Alias(alias, secure_broker) for alias in ("S", "T")]
     settings = {"S->T.topics": orders, "sync.topic.acls.interval.seconds": "2"}
     running = MirrorMaker(sides, tmp_path, flows=["S->T"], settings=settings)
@@ -184,7 +139,7 @@ def test_acls_that_the_mirror_does_not_sync_or_that_are_removed(secure_broker, a
         eventually(lambda: differing(config, only="acl") == {analyst}, 120, what="ACLs on the target")
     finally:
         running.kill()
-    remove(f"S.{orders}", "reader")
+    rights.withdraw(f"S.{orders}", user="reader")
     reader = ("acl", orders, "Read for User:reader", "allowed", None)
     eventually(lambda: differing(config, only="acl") == {analyst, reader}, 20, what="the removed ACL")
 
@@ -193,9 +148,9 @@ def test_acls_that_the_mirror_does_not_sync_or_that_are_removed(secure_broker, a
     why = lambda kind: "; ".join(one["why"] for one in drift(config)[kind]["not_compared"])  # noqa: E731
     eventually(lambda: "no topic is visible on S" in why("topic_missing"), 20)
     mirrorwatch("drift", config, status=3)
-    add(binding(orders, "watcher", AclOperation.DESCRIBE))
+    rights.grant(orders, "DESCRIBE")
     eventually(lambda: "may not see them on T" in why("topic_missing"), 20)
-    add(binding("*", "watcher", AclOperation.DESCRIBE))
+    rights.grant("*", "DESCRIBE")
     eventually(lambda: "S: grant it DescribeConfigs" in why("config"), 20)
     assert "S: grant it Describe on the cluster" in why("acl")
     assert drift(config)["partition_count"]["verdict"] == "same"

@@ -10,7 +10,6 @@ from confluent_kafka import Consumer, TopicPartition
 
 from deploy.drills.failovers import PARTITIONS, Reader, committed, traffic
 from deploy.local import topics
-from deploy.local.connect import ConnectWorker
 from deploy.local.service import Service, flows_at
 from tests.eventually import eventually
 from tests.real.failover.test_failover import stage
@@ -94,17 +93,6 @@ def test_the_service_says_which_groups_are_ready(stage, service):
     shown = answered(service.url, "/flows/A-%3EB")
     assert group in shown
     assert "out of range" in shown
-
-
-@pytest.fixture
-def worker(no_mirror, kafka_pair, topic_name, tmp_path):
-    made = ConnectWorker(kafka_pair.b, tmp_path / "connect", name=topic_name("connect"))
-    made.start()
-    try:
-        made.wait_ready()
-        yield made
-    finally:
-        made.kill()
 
 
 @pytest.mark.long

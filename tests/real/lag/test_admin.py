@@ -8,14 +8,6 @@ import threading
 
 import pytest
 from confluent_kafka import Consumer
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    ResourcePatternType,
-    ResourceType,
-)
 
 from deploy.local.groups import set_offsets
 from deploy.local.topics import admin_client, create_topic
@@ -128,41 +120,6 @@ def test_groups_of_both_protocols_that_move_then_stand_then_are_deleted(asked, t
 # --- fallback and rights
 
 
-class Rights:
-    """What the principal may do on the secured broker; all of it ends with the test."""
-
-    def __init__(self, broker):
-        self._admin = admin_client(broker.client_properties())
-
-    def grant(self, kind, name, operation):
-        binding = AclBinding(
-            ResourceType[kind],
-            name,
-            ResourcePatternType.LITERAL,
-            PRINCIPAL,
-            "*",
-            AclOperation[operation],
-            AclPermissionType.ALLOW,
-        )
-        for future in self._admin.create_acls([binding]).values():
-            future.result(20)
-
-    def withdraw(self, kind=ResourceType.ANY, name=None):
-        every = AclBindingFilter(
-            kind, name, ResourcePatternType.ANY, PRINCIPAL, None, AclOperation.ANY, AclPermissionType.ANY
-        )
-        for future in self._admin.delete_acls([every]).values():
-            future.result(20)
-
-
-@pytest.fixture
-def rights(secure_broker):
-    made = Rights(secure_broker)
-    made.withdraw()
-    yield made
-    made.withdraw()
-
-
 @pytest.fixture
 def committed(secure_broker, topic_name):
     """Return a topic with one partition and ten records' worth of room, and a group that stands in it."""
@@ -205,8 +162,8 @@ def row_of(watch, group):
 @pytest.mark.long
 async def test_a_right_that_is_refused_then_granted_then_withdrawn(secure_broker, rights, committed):
     topic, group = committed
-    rights.grant("TOPIC", topic, "DESCRIBE")
-    rights.grant("GROUP", group, "DESCRIBE")
+    rights.grant(topic, "DESCRIBE")
+    rights.grant(group, "DESCRIBE", kind="GROUP")
 
     async def comes(source):
         def told():
@@ -221,14 +178,14 @@ async def test_a_right_that_is_refused_then_granted_then_withdrawn(secure_broker
         await comes("admin")
         assert isinstance(watch.reader, AdminRounds)
         assert "Grant the principal Read on the topic __consumer_offsets" in watch.refusal
-        rights.grant("TOPIC", "__consumer_offsets", "DESCRIBE")
+        rights.grant("__consumer_offsets", "DESCRIBE")
         await asyncio.sleep(25)  # two tries: to see that there is such a topic is no right to read it
         assert watch.commits_from == "admin"
-        rights.grant("TOPIC", "__consumer_offsets", "READ")
+        rights.grant("__consumer_offsets", "READ")
         await comes("topic")
         assert watch.refusal == ""
-        rights.withdraw(ResourceType.TOPIC, "__consumer_offsets")
-        rights.grant("TOPIC", "__consumer_offsets", "DESCRIBE")
+        rights.withdraw("__consumer_offsets")
+        rights.grant("__consumer_offsets", "DESCRIBE")
         await comes("admin")
 
 
@@ -248,7 +205,8 @@ async def test_the_least_rights_suffice_and_each_is_needed(
         rights.withdraw()
         for one in named:
             if one != lacking:
-                rights.grant(*one)
+                kind, name, right = one
+                rights.grant(name, right, kind=kind)
         async with watching(secure_broker, commits_from) as watch:
 
             def well(watch=watch):

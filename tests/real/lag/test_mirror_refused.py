@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
-from confluent_kafka.admin import AclOperation
 
 from deploy.local.mirror import MirrorMaker
 from deploy.local.topics import create_topic
 from tests.eventually import eventually
 from tests.real.lag.test_mirrors import Traffic
 from tests.real.service.process import ServiceProcess
-from tests.real.service.test_secured import granting
 
 OFFSETS = "mm2-offsets.B.internal"
 SOON_S, LOOKS_S = 60, 30  # for what is told; and of silence, some looks at topics and logs
@@ -36,7 +34,9 @@ def tells(service, words):
 
 
 @pytest.mark.long
-def test_what_may_not_be_seen_is_unknown_and_is_known_once_it_may(secure_broker, kafka_pair, topic, tmp_path):
+def test_what_may_not_be_seen_is_unknown_and_is_known_once_it_may(
+    secure_broker, kafka_pair, rights, topic, tmp_path
+):
     mirror = MirrorMaker(
         (kafka_pair.b, secure_broker), tmp_path, flows=["B->S"], settings={"B->S.topics": topic}
     )
@@ -54,23 +54,22 @@ def test_what_may_not_be_seen_is_unknown_and_is_known_once_it_may(secure_broker,
     ):
         try:
             mirror.start()
-            with granting(secure_broker) as grant:
-                # Nothing of S may be seen.
-                tells(service, f"it is not known whether it has the topic {OFFSETS}")
-                tells(service, "grant it Describe on the topics of S")
-                # How far the mirror is may be seen, and not its copies: they are not missing.
-                grant(OFFSETS, AclOperation.READ)
-                service.becomes("healthy", flow="B->S", deadline_s=SOON_S)
-                time.sleep(LOOKS_S)
-                assert service.flow("B->S")["verdict"] == "healthy"
-                grant(f"B.{topic}", AclOperation.DESCRIBE)
-                end = {"flow": "B->S", "source_cluster": "B", "target_cluster": "S", "topic": topic}
-                eventually(
-                    lambda: (service.metric("replication_target_end_offset", **end) or 0) > 0,
-                    SOON_S,
-                    every_s=0.5,
-                )
-            # All of it was taken back.
+            # Nothing of S may be seen.
+            tells(service, f"it is not known whether it has the topic {OFFSETS}")
+            tells(service, "grant it Describe on the topics of S")
+            # How far the mirror is may be seen, and not its copies: they are not missing.
+            rights.grant(OFFSETS, "READ")
+            service.becomes("healthy", flow="B->S", deadline_s=SOON_S)
+            time.sleep(LOOKS_S)
+            assert service.flow("B->S")["verdict"] == "healthy"
+            rights.grant(f"B.{topic}", "DESCRIBE")
+            end = {"flow": "B->S", "source_cluster": "B", "target_cluster": "S", "topic": topic}
+            eventually(
+                lambda: (service.metric("replication_target_end_offset", **end) or 0) > 0,
+                SOON_S,
+                every_s=0.5,
+            )
+            rights.withdraw()
             service.becomes("unknown", flow="B->S", deadline_s=SOON_S)
             tells(service, f"reading {OFFSETS} failed: the principal may not do this")
             assert service.verdicts("B->S") == {"unknown", "healthy"}

@@ -9,7 +9,6 @@ import re
 import pytest
 from confluent_kafka import Producer
 
-from deploy.local.connect import ConnectWorker
 from deploy.local.service import cause_of
 from deploy.local.topics import create_topic
 from tests.eventually import eventually
@@ -19,18 +18,6 @@ from tests.real.service.process import ServiceProcess
 DEADLINE_S = 90
 NAME, OTHER = "mirror-source", "other-source"
 TOO_SMALL = {"producer.override.max.request.size": "10"}  # its task cannot write: every record is larger
-
-
-@pytest.fixture
-def worker(no_mirror, kafka_pair, topic_name, tmp_path):
-    # With topics of its own: what is in those of another test's worker would run here again.
-    made = ConnectWorker(kafka_pair.b, tmp_path / "connect", name=topic_name("connect"))
-    made.start()
-    try:
-        made.wait_ready()
-        yield made
-    finally:
-        made.kill()
 
 
 @pytest.mark.long

@@ -36,6 +36,7 @@ NOTHING_THERE = {
     # series, and why a scrape of this stack has none of it
     "mirrorwatch_checksum_last_success_timestamp_seconds": "no checksum has run",
     "mirrorwatch_checksum_records": "no checksum has run",
+    "mirrorwatch_checksum_differing_records": "no checksum has run",
     "mirrorwatch_checksum_coverage_ratio": "no checksum has run",
     "mirrorwatch_objective_error_budget_remaining_ratio": "its store has no whole minute yet",
     "mirrorwatch_client_certificate_expiry_timestamp_seconds": "its clients have no certificate",
@@ -157,7 +158,8 @@ def test_amtool_reads_the_routes_of_this_configuration(stage):
         [program, "check-config", path], capture_output=True, text=True, timeout=60, check=False
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    command = [program, "config", "routes", "test", f"--config.file={path}", "severity=critical", "flow=A->B"]
+    labels = ["alertname=MirrorwatchNoRecordsArrive", "severity=critical", "flow=A->B"]
+    command = [program, "config", "routes", "test", f"--config.file={path}", *labels]
     routed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert routed.stdout.strip() == "mirrorwatch-pages", routed.stderr
 

@@ -14,14 +14,6 @@ from contextlib import contextmanager
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    ResourcePatternType,
-    ResourceType,
-)
 from rich.console import Console
 
 from canary.site.record_sizes import batch_bytes, probe_bytes
@@ -217,43 +209,6 @@ def test_a_wrong_password_is_said_and_not_shown(secure_broker, tmp_path):
     assert "rong" not in text.replace("wrong", "")
 
 
-@contextmanager
-def acls_of(broker):
-    """Give a function that grants the watcher operations on a topic; every right of his ends with the test."""
-    admin = topics.admin_client(broker.client_properties())
-
-    def grant(topic, operations):
-        bindings = [
-            AclBinding(
-                ResourceType.TOPIC,
-                topic,
-                ResourcePatternType.LITERAL,
-                PRINCIPAL,
-                "*",
-                AclOperation[operation.upper()],
-                AclPermissionType.ALLOW,
-            )
-            for operation in operations
-        ]
-        for future in admin.create_acls(bindings).values():
-            future.result(20)
-
-    try:
-        yield grant
-    finally:
-        everything = AclBindingFilter(
-            ResourceType.ANY,
-            None,
-            ResourcePatternType.ANY,
-            PRINCIPAL,
-            None,
-            AclOperation.ANY,
-            AclPermissionType.ANY,
-        )
-        for future in admin.delete_acls([everything]).values():
-            future.result(20)
-
-
 @pytest.fixture
 def secure_config(secure_broker, topic_name, tmp_path):
     """Write a configuration in which the secured broker is both ends of a flow."""
@@ -327,94 +282,93 @@ def copying(broker, source, target):
         consumer.close()
 
 
-def test_the_printed_rights_suffice_for_the_service(secure_broker, secure_config, topic_name, tmp_path):
+def test_the_printed_rights_suffice_for_the_service(
+    secure_broker, rights, secure_config, topic_name, tmp_path
+):
     path, port = secure_config
     source, target = topic_name("canary"), f"A.{topic_name('canary')}"
-    with acls_of(secure_broker):
-        code, text, flat = said(path)
-        assert code == 4, text  # nothing is granted yet
-        assert "the principal may not do this with the topic" in flat
-        assert "User:watcher" in flat
-        assert 'w"atch' not in text
-        assert (
-            granted_by_the_printed_commands(commands(path), secure_broker, tmp_path) == 14
-        )  # six for the lag monitor, three for the failover audit
-        eventually(lambda: said(path)[0] == 0, 20, what="check content with the rights that it printed")
+    code, text, flat = said(path)
+    assert code == 4, text  # nothing is granted yet
+    assert "the principal may not do this with the topic" in flat
+    assert "User:watcher" in flat
+    assert 'w"atch' not in text
+    assert (
+        granted_by_the_printed_commands(commands(path), secure_broker, tmp_path) == 14
+    )  # six for the lag monitor, three for the failover audit
+    eventually(lambda: said(path)[0] == 0, 20, what="check content with the rights that it printed")
 
-        service = Process("service", [sys.executable, "-m", "mirrorwatch", "run", str(path)], folder=tmp_path)
-        service.start()
-        try:
-            client = secure_broker.client_properties()
-            eventually(lambda: topics.partition_count(client, source) > 0, 30, what="the canary's topic")
-            topics.create_topic(client, target)  # a mirror has rights of its own to do so
-            with copying(secure_broker, source, target) as copy:
+    service = Process("service", [sys.executable, "-m", "mirrorwatch", "run", str(path)], folder=tmp_path)
+    service.start()
+    try:
+        client = secure_broker.client_properties()
+        eventually(lambda: topics.partition_count(client, source) > 0, 30, what="the canary's topic")
+        topics.create_topic(client, target)  # a mirror has rights of its own to do so
+        with copying(secure_broker, source, target) as copy:
 
-                def delivered():
-                    copy()
-                    return (value_of(port, "mirrorwatch_canary_good_total") or 0) >= 3
+            def delivered():
+                copy()
+                return (value_of(port, "mirrorwatch_canary_good_total") or 0) >= 3
 
-                eventually(delivered, 60, what=f"good probes; the service said:\n{service.logged()[-3000:]}")
-            assert value_of(port, 'mirrorwatch_control_probes_total{kafka_cluster="A",outcome="good"}') > 0
-            assert value_of(port, 'mirrorwatch_control_probes_total{kafka_cluster="B",outcome="good"}') > 0
-            read = 'mirrorwatch_commits_backfill_ratio{kafka_cluster="A"}'
-            eventually(lambda: value_of(port, read) == 1, 30, what="the commits of groups")
-            assert value_of(port, 'mirrorwatch_commits_source{kafka_cluster="A",source="topic"}') == 1
-            labels = '{flow="A->B",source_cluster="A",target_cluster="B"}'
-            audited = f"mirrorwatch_failover_last_success_timestamp_seconds{labels}"
-            eventually(lambda: value_of(port, audited), 90, what="a failover audit")
-            service.stop()
-            refused = [
-                line for line in service.logged().splitlines() if "may not do this with the topic" in line
-            ]
-            # Topics of other tests may be there, whose settings only the optional permission shows.
-            assert all("cannot show retention headroom" in line for line in refused), refused
-            assert "may not do this with the cluster" not in service.logged()
-        finally:
-            service.kill()
+            eventually(delivered, 60, what=f"good probes; the service said:\n{service.logged()[-3000:]}")
+        assert value_of(port, 'mirrorwatch_control_probes_total{kafka_cluster="A",outcome="good"}') > 0
+        assert value_of(port, 'mirrorwatch_control_probes_total{kafka_cluster="B",outcome="good"}') > 0
+        read = 'mirrorwatch_commits_backfill_ratio{kafka_cluster="A"}'
+        eventually(lambda: value_of(port, read) == 1, 30, what="the commits of groups")
+        assert value_of(port, 'mirrorwatch_commits_source{kafka_cluster="A",source="topic"}') == 1
+        labels = '{flow="A->B",source_cluster="A",target_cluster="B"}'
+        audited = f"mirrorwatch_failover_last_success_timestamp_seconds{labels}"
+        eventually(lambda: value_of(port, audited), 90, what="a failover audit")
+        service.stop()
+        refused = [line for line in service.logged().splitlines() if "may not do this with the topic" in line]
+        # Topics of other tests may be there, whose settings only the optional permission shows.
+        assert all("cannot show retention headroom" in line for line in refused), refused
+        assert "may not do this with the cluster" not in service.logged()
+    finally:
+        service.kill()
+    rights.withdraw()
     assert said(path)[0] == 4  # the rights are gone, and that is seen
 
 
-@pytest.mark.parametrize("lacking", [None, "Create", "Write", "Read", "Alter", "Describe_Configs"])
-async def test_each_right_is_needed(secure_broker, topic_name, lacking):
+@pytest.mark.parametrize("lacking", [None, "CREATE", "WRITE", "READ", "ALTER", "DESCRIBE_CONFIGS"])
+async def test_each_right_is_needed(secure_broker, rights, topic_name, lacking):
     """Do with one topic what the canary does with it at the source; without one right, one step is refused."""
     topic = topic_name("rights")
     settings = ClientSettings(secure_broker.client_properties("watcher"))
-    with acls_of(secure_broker) as grant:
-        # Describe comes with Read or Write; it is what tells a test that the rights have arrived.
-        needed = ("Create", "Write", "Read", "Alter", "Describe_Configs")
-        grant(topic, [name for name in needed if name != lacking])
-        refused = set()
-        admin = ClusterAdmin(settings, cluster="S")
-        await admin.open()
+    # Describe comes with Read or Write; it is what tells a test that the rights have arrived.
+    needed = ("CREATE", "WRITE", "READ", "ALTER", "DESCRIBE_CONFIGS")
+    rights.grant(topic, *(name for name in needed if name != lacking))
+    refused = set()
+    admin = ClusterAdmin(settings, cluster="S")
+    await admin.open()
+    try:
+        await admin.describe_cluster()
         try:
-            await admin.describe_cluster()
+            await admin.create_topic(NewTopicRequest(topic, 1, {}))
+        except RefusedError:
+            refused.add("CREATE")
+            await asyncio.to_thread(topics.create_topic, secure_broker.client_properties(), topic)
+        await asyncio.to_thread(topics.wait_led, secure_broker.client_properties(), topic)
+        assert (await admin.describe_topics([topic]))[topic] is not None
+        assert await admin.end_offsets(topic, [0]) == {0: 0}
+        assert topic in await admin.list_topics()
+        for step, doing in (
+            ("DESCRIBE_CONFIGS", admin.describe_topic_config(topic)),
+            ("ALTER", admin.grow_topic(topic, 2)),
+        ):
             try:
-                await admin.create_topic(NewTopicRequest(topic, 1, {}))
+                await doing
             except RefusedError:
-                refused.add("Create")
-                await asyncio.to_thread(topics.create_topic, secure_broker.client_properties(), topic)
-            await asyncio.to_thread(topics.wait_led, secure_broker.client_properties(), topic)
-            assert (await admin.describe_topics([topic]))[topic] is not None
-            assert await admin.end_offsets(topic, [0]) == {0: 0}
-            assert topic in await admin.list_topics()
-            for step, doing in (
-                ("Describe_Configs", admin.describe_topic_config(topic)),
-                ("Alter", admin.grow_topic(topic, 2)),
-            ):
-                try:
-                    await doing
-                except RefusedError:
-                    refused.add(step)
-        finally:
-            await admin.close()
-        refused |= await _send_and_read(settings, secure_broker, topic)
+                refused.add(step)
+    finally:
+        await admin.close()
+    refused |= await _send_and_read(settings, secure_broker, topic)
     assert refused == ({lacking} if lacking else set())
 
 
 async def _send_and_read(settings, broker, topic):
     refused, seen = set(), []
     if not await asyncio.to_thread(_sent_idempotently, settings, topic):
-        refused.add("Write")
+        refused.add("WRITE")
         producer = Producer({**broker.client_properties(), "log_level": 0})
         producer.produce(topic, b"v", partition=0)
         assert await asyncio.to_thread(producer.flush, 10) == 0
@@ -437,7 +391,7 @@ async def _send_and_read(settings, broker, topic):
         await asyncio.to_thread(tap.join, 10.0)
     if isinstance(first, TapFault):
         assert isinstance(first.error, RefusedError), str(first.error)
-        refused.add("Read")
+        refused.add("READ")
     return refused
 
 

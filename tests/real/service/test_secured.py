@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    ResourcePatternType,
-    ResourceType,
-)
 
 from deploy.local import topics
 from deploy.local.mirror import MirrorMaker
@@ -28,43 +19,6 @@ WATCHER = "User:watcher"
 @pytest.fixture
 def topic(topic_name):
     return topic_name("canary")
-
-
-@contextmanager
-def granting(broker):
-    """Give a function that grants the watcher operations on a topic; all of it is taken back at the end."""
-    admin = topics.admin_client(broker.client_properties())
-
-    def grant(topic, *operations):
-        bindings = [
-            AclBinding(
-                ResourceType.TOPIC,
-                topic,
-                ResourcePatternType.LITERAL,
-                WATCHER,
-                "*",
-                operation,
-                AclPermissionType.ALLOW,
-            )
-            for operation in operations
-        ]
-        for future in admin.create_acls(bindings).values():
-            future.result(10)
-
-    try:
-        yield grant
-    finally:
-        everything = AclBindingFilter(
-            ResourceType.ANY,
-            None,
-            ResourcePatternType.ANY,
-            WATCHER,
-            None,
-            AclOperation.ANY,
-            AclPermissionType.ANY,
-        )
-        for future in admin.delete_acls([everything]).values():
-            future.result(10)
 
 
 def secret_is_nowhere(service, *secrets):
@@ -124,16 +78,13 @@ def test_a_wrong_password_is_told_once_and_blames_no_mirror(secure_broker, kafka
         assert time.monotonic() - began < 15
 
 
-def test_rights_that_are_missing_and_then_granted(secure_broker, kafka_pair, topic, tmp_path):
+def test_rights_that_are_missing_and_then_granted(secure_broker, kafka_pair, rights, topic, tmp_path):
     secure = secure_broker.client_properties()
     remote = f"B.{topic}"
     clusters = {"S": secure_broker.java_properties("watcher"), "B": kafka_pair.b.client_properties()}
     flows = {"S->B": {}, "B->S": {}}
     topics.create_topic(secure, remote, partitions=1)
-    with (
-        granting(secure_broker) as grant,
-        ServiceProcess(tmp_path / "service", topic=topic, clusters=clusters, flows=flows) as service,
-    ):
+    with ServiceProcess(tmp_path / "service", topic=topic, clusters=clusters, flows=flows) as service:
         # Nothing is granted: neither our topic nor the other one may even be looked at.
         eventually(lambda: "S: topics" in service.problems(), 30)
         assert "the principal may not do this with the topic" in service.problems()["S: topics"]
@@ -150,7 +101,7 @@ def test_rights_that_are_missing_and_then_granted(secure_broker, kafka_pair, top
         flow = service.becomes("unknown", flow="B->S", cause="prober", deadline_s=10)
         assert f"it may not read {remote} on S" in flow["sentence"]
         # The topic may be looked at, but is not there and may not be made.
-        grant(topic, AclOperation.DESCRIBE)
+        rights.grant(topic, "DESCRIBE")
         eventually(
             lambda: f"creating the topic {topic} failed" in service.flow("S->B")["canary"]["sentence"], 15
         )
@@ -163,14 +114,14 @@ def test_rights_that_are_missing_and_then_granted(secure_broker, kafka_pair, top
         assert "check --acls" in service.problems()[f"S: writing {topic}"]
         assert service.verdicts("S->B") <= {"unknown"}
         # The other topic may be looked at and not be read.
-        grant(remote, AclOperation.DESCRIBE)
+        rights.grant(remote, "DESCRIBE")
         eventually(lambda: f"S: reading {remote}" in service.problems(), 20)
         flow = service.becomes("unknown", flow="B->S", cause="prober", deadline_s=10)
         assert "may not do this" in flow["sentence"]
         assert service.metric("collector_errors_total", kafka_cluster="S", collector="tap") >= 1
         # All is granted, and all of it is over by itself.
-        grant(topic, AclOperation.READ, AclOperation.WRITE)
-        grant(remote, AclOperation.READ)
+        rights.grant(topic, "READ", "WRITE")
+        rights.grant(remote, "READ")
         over = [f"S: writing {topic}", f"S: reading {remote}", f"S: reading {topic}", "S: topics"]
         eventually(lambda: not set(over) & set(service.problems()), 30, what="the end of the problems")
         before = refused()
