@@ -77,6 +77,7 @@ class FlowReader:
             emit_offset_syncs=values.boolean("emit.offset-syncs.enabled", default=True),
             emit_checkpoints_interval_s=checkpoint.interval_s("emit.checkpoints", 60),
             sync_group_offsets=checkpoint.boolean("sync.group.offsets.enabled", default=False),
+            sync_group_offsets_interval_s=max(0, checkpoint.number("sync.group.offsets.interval.seconds", 60)),
             exactly_once=worker.text("exactly.once.source.support", "disabled").lower() == "enabled",
             isolation_level=self._of_consumer(values, "isolation.level", "read_uncommitted"),
             offset_reset=self._of_consumer(values, "auto.offset.reset", EARLIEST).lower(),

@@ -21,6 +21,7 @@ from fleet.mm2.replication import (
 )
 from fleet.mm2.topic_sync import TopicSync
 
+SOURCE_CONNECTOR = "MirrorSourceConnector"  # its name in a dedicated MirrorMaker
 EARLIEST = "earliest"  # auto.offset.reset, MirrorMaker's default
 
 _ANY_TOPIC = "orders"
@@ -72,6 +73,7 @@ class Flow:
     emit_offset_syncs: bool = True
     emit_checkpoints_interval_s: float | None = 60.0
     sync_group_offsets: bool = False
+    sync_group_offsets_interval_s: float = 60.0
     exactly_once: bool = False
     isolation_level: str = "read_uncommitted"  # of the mirror's consumer
     offset_reset: str = EARLIEST  # of the mirror's consumer: where it starts in a new partition
@@ -81,7 +83,7 @@ class Flow:
     status_storage_topic: str | None = None  # with the states of its tasks; None if unknown
     handling: Handling = field(default_factory=Handling)
     topic_sync: TopicSync = field(default_factory=TopicSync)
-    connector: str = "MirrorSourceConnector"  # the connector name in the keys of its offsets
+    connector: str = SOURCE_CONNECTOR  # the connector name in the keys of its offsets
     source_alias: str | None = None  # None: as `source`; the empty text is an alias of its own
     target_alias: str | None = None
     on_connect: bool = False  # it runs on a Connect worker, not in a dedicated MirrorMaker
@@ -120,6 +122,12 @@ class Flow:
     def checkpoints_topic(self) -> str:
         """Return the name of the checkpoints topic on the target."""
         return self.policy.checkpoints_topic(self.named_source)
+
+    @property
+    def settle_s(self) -> float:
+        """Return how long MirrorMaker takes to write a group's last checkpoint, and to commit it."""
+        emit_s = 60.0 if self.emit_checkpoints_interval_s is None else self.emit_checkpoints_interval_s
+        return emit_s + (self.sync_group_offsets_interval_s if self.sync_group_offsets else 0.0)
 
     def remote_topic(self, topic: str) -> str:
         """Return the name that a topic of the source has on the target, replicated or not."""

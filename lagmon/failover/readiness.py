@@ -15,7 +15,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fleet.quantity import Bounds
 from lagmon.failover.places import has_no_gaps, last_start
@@ -67,8 +67,11 @@ class Checkpoint:
 class PartitionFacts:
     """What is known of a group in one partition of a flow; offsets are None where they are not known.
 
-    - `replicated`: the first source offset that is not replicated yet, as the mirror last committed it
+    - `committed_least`: a lower bound of `committed`, if that is not known
+    - `replicated`: the first source offset that is not replicated yet, as the mirror last committed it;
+      `source_end` is read after it
     - `runs`: `runs_of` its offset syncs; `target_end` is read after them
+    - `equal_offsets`: the mirror keeps offsets equal, those without a record too
     - `checkpoint_is_old`: the mirror has had time to write a newer one
     - `on_target`: the target has the partition
     - `compacted`: the target topic's cleanup.policy has compact
@@ -84,10 +87,25 @@ class PartitionFacts:
     target_committed: int | None
     target_start: int | None
     target_end: int | None
+    committed_least: int | None = None
     checkpoint_is_old: bool = False
     on_target: bool = True
     compacted: bool = False
     in_transactions: bool = False
+    equal_offsets: bool = False
+
+    @property
+    def shorter_log(self) -> Literal["", "source", "target"]:
+        """Return the side whose log ends before a record that was replicated, "" for none.
+
+        Its topic was re-created or lost its end: offset syncs and checkpoints are of another log.
+        """
+        replicated, end, runs = self.replicated, self.source_end, self.runs
+        if replicated is not None and end is not None and replicated > end:
+            return "source"
+        if self.equal_offsets or not runs or self.target_end is None:
+            return ""
+        return "target" if runs[0][-1].downstream >= self.target_end else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +244,19 @@ def _is_stale(facts: PartitionFacts, start: int) -> bool:
 
 
 def next_start(facts: PartitionFacts) -> Bounds | None:
-    """Return bounds of the last start from which the group misses nothing; None without enough data."""
-    if not facts.runs or facts.committed is None or facts.target_end is None:
+    """Return bounds of the last start from which the group misses nothing; None without enough data.
+
+    It is after the log end of the target if the group is further than a mirror that keeps offsets equal.
+    """
+    read_to = facts.committed_least if facts.committed is None else facts.committed
+    if not facts.runs or read_to is None or facts.target_end is None or facts.shorter_log:
         return None
-    return last_start(
-        facts.runs, facts.committed, target_end=facts.target_end, in_transactions=facts.in_transactions
+    found = last_start(
+        facts.runs, read_to, target_end=facts.target_end, in_transactions=facts.in_transactions
     )
+    if facts.committed is None:
+        found = Bounds(found.least, max(found.least, facts.target_end))
+    return found
 
 
 def _passed(
@@ -242,6 +267,9 @@ def _passed(
     last = proof.last if proof is not None and proof.last is not None else next_start(facts)
     if start is None or last is None or facts.target_end is None or facts.target_start is None:
         return None, None
+    assert last.most is not None
+    if last.most > facts.target_end:
+        last = Bounds(min(last.least, facts.target_end), facts.target_end)
     start = min(max(start, facts.target_start), facts.target_end)
     here = Bounds(start, start)
     return _count(facts, here, last, counted), _count(facts, last, here, counted)
@@ -256,9 +284,8 @@ def _count(facts: PartitionFacts, first: Bounds, last: Bounds, counted: int | No
         return _NONE
     if counted is not None:
         return Bounds(counted, counted)
-    sure = (
-        not facts.compacted and not facts.in_transactions and has_no_gaps(facts.runs, first.most, last.least)
-    )
+    may_be_empty = facts.compacted or facts.in_transactions or facts.equal_offsets
+    sure = not may_be_empty and has_no_gaps(facts.runs, first.most, last.least)
     return Bounds(max(0, last.least - first.most) if sure else 0, most)
 
 
@@ -268,7 +295,7 @@ def _at_risk(facts: PartitionFacts) -> Bounds | None:
     An upper bound: offsets of the source may hold transaction markers or nothing, and the mirror may be
     further than its last commit.
     """
-    if facts.source_end is None or facts.replicated is None:
+    if facts.source_end is None or facts.replicated is None or facts.shorter_log:
         return None
     most = facts.source_end - max(facts.replicated, facts.committed or 0)
     return Bounds(0, most) if most > 0 else _NONE

@@ -44,7 +44,7 @@ def partition_sentence(one: PartitionReadiness, target: str) -> str:
         Status.NOT_REPLICATED: f"{place} is not on {target}; check the mirror's topics and its topic refresh",
         Status.NO_CHECKPOINT: f"no checkpoint for {place}, and no commit on {target}; {_no_checkpoint(one)}",
         Status.UNKNOWN: f"not enough data for {place}: {_missing(one, target)}",
-        Status.UNCERTAIN: f"{found}; it may be after {skipped} not read yet: offset syncs give bounds only",
+        Status.UNCERTAIN: f"{found}; it may be after {skipped} not read yet: {_bounded(one)}",
         Status.STALE: (
             f"{found}, and MirrorMaker writes no newer checkpoint; check that MirrorCheckpointConnector runs"
         ),
@@ -52,6 +52,12 @@ def partition_sentence(one: PartitionReadiness, target: str) -> str:
         Status.READY: found,
     }
     return sentences[one.status]
+
+
+def _bounded(one: PartitionReadiness) -> str:
+    if one.facts.equal_offsets:
+        return "some offsets may hold no record"
+    return "offset syncs give bounds only"
 
 
 def _no_checkpoint(one: PartitionReadiness) -> str:
@@ -65,9 +71,17 @@ def _no_checkpoint(one: PartitionReadiness) -> str:
 
 
 def _missing(one: PartitionReadiness, target: str) -> str:
-    if one.facts.target_start is None or one.facts.target_end is None:
+    facts = one.facts
+    if facts.target_start is None or facts.target_end is None:
         return f"{target} did not return its log offsets"
-    return "no offset syncs" if not one.facts.runs else "no committed offset of the source"
+    if facts.shorter_log:
+        here = facts.shorter_log == "source"
+        where, end = ("the source", facts.source_end) if here else (target, facts.target_end)
+        return (
+            f"its log on {where} ends at {end}, before records that were replicated:"
+            " the topic was re-created or lost its end"
+        )
+    return "no offset syncs" if not facts.runs else "no committed offset of the source"
 
 
 def group_sentence(group: GroupReadiness, target: str) -> str:

@@ -4,6 +4,7 @@ The basis of an offset, best first:
 
 exact       the next record of the group is there, by offset syncs
 safe        the group misses nothing from there, and reads some records again
+earliest    retention has deleted the group's next record there, so it is the log start offset
 checkpoint  the newest checkpoint of MirrorMaker, which is not newer than the committed offset
 """
 
@@ -24,6 +25,7 @@ class Basis(StrEnum):
 
     EXACT = "exact"
     SAFE = "safe"
+    EARLIEST = "earliest"
     CHECKPOINT = "checkpoint"
 
 
@@ -37,20 +39,26 @@ class Translated:
 
 
 def translate_offset(facts: PartitionFacts) -> Translated | None:
-    """Return where a group continues on the target so that it misses nothing; None if that is unknown.
+    """Return where a group continues on the target; None if that is unknown.
+
+    It misses nothing from there but what retention has deleted.
 
     RemoteClusterUtils of MirrorMaker returns the offset of the newest checkpoint instead.
     """
-    if facts.target_start is None or facts.target_end is None:
+    if facts.target_start is None or facts.target_end is None or facts.shorter_log:
         return None
     found = next_start(facts)
     if found is not None:
         assert found.most is not None
-        exact = found.least == found.most
-        if exact or found.least > 0:
-            offset = max(found.least, facts.target_start)
-            return Translated(offset, Basis.EXACT if exact else Basis.SAFE, max(0, found.most - offset))
-    checkpoint = facts.checkpoint
+        if found.least == found.most or found.least > 0:
+            offset = min(max(found.least, facts.target_start), facts.target_end)
+            basis = Basis.EXACT if found.least == found.most == offset else Basis.SAFE
+            if found.most < offset:
+                basis = Basis.EARLIEST
+            return Translated(offset, basis, max(0, found.most - offset))
+    checkpoint, committed = facts.checkpoint, facts.committed
     if checkpoint is None or not facts.target_start <= checkpoint.downstream <= facts.target_end:
         return None
+    if committed is not None and checkpoint.upstream > committed:
+        return None  # the group was set back since
     return Translated(checkpoint.downstream, Basis.CHECKPOINT, None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fleet.verdicts.flow import SOURCE_CONNECTOR
 from lagmon.mirrors.answers.orders import GROUP
 from lagmon.mirrors.metadata.settings import MirrorSettings, retention_of
 from lagmon.mirrors.metadata.topics import MirrorTopics
@@ -56,7 +57,7 @@ class FlowFacts:
 
     def __post_init__(self) -> None:
         self.topics = MirrorTopics(self.order.flow, self._replicates)
-        connector = self.order.connector or self.order.flow.connector
+        connector = self.order.connector or self.order.flow.connector or SOURCE_CONNECTOR
         self.states, self.assignments = MirrorStates(connector), MirrorAssignments(connector)
 
     @property

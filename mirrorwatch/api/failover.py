@@ -35,6 +35,7 @@ _GROUP = {
     "ready": flag("Whether it could start on the target now without missing a replicated record."),
     "running_on_target": flag("Whether it has members on the target already."),
     "sentence": text("Why it has this status."),
+    "topics_not_replicated": whole("Topics that it reads and that the flow does not replicate."),
     **_COUNTS,
 }
 _PARTITION = {

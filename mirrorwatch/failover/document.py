@@ -44,6 +44,7 @@ def group_document(found: FlowFailover, group: GroupReadiness) -> dict[str, Any]
         "ready": found.is_ready(group),
         "running_on_target": group.group in found.running_on_target,
         "sentence": group_sentence(group, found.flow.target),
+        "topics_not_replicated": len(found.elsewhere.get(group.group, ())),
         "read_again_records": _bounds(group.read_again_records),
         "skipped_records": _bounds(group.skipped_records),
         "at_risk_records": _bounds(group.at_risk_records),

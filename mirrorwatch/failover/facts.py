@@ -16,27 +16,38 @@ from lagmon.syncs.pairs import SyncPair
 from runtime.kafka.positions import Which
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from fleet.verdicts.flow import Flow
+    from fleet.verdicts.flow import Decision, Flow
     from mirrorwatch.failover.cluster import ClusterReader, Place
     from mirrorwatch.failover.mirror_topics import MirrorTopics
 
     Runs = Sequence[Sequence[SyncPair]]
 
 
-class Waiting(NamedTuple):
-    """A source partition: the first offset that is not replicated yet, and the log end offset."""
+_LEFT_OUT = ("filtered", "internal")  # rules of decisions
 
-    replicated: int
+
+class Waiting(NamedTuple):
+    """A source partition: the first offset not replicated yet, None if unknown, and the log end offset."""
+
+    replicated: int | None
     end: int
+
+    @property
+    def left(self) -> int | None:
+        """Return how many offsets are not replicated yet; None if unknown."""
+        if not self.end:
+            return 0
+        return None if self.replicated is None else max(0, self.end - self.replicated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowFailover:
     """The groups of a flow, worst first, and what could not be read.
 
-    `waiting` is the mirror's progress in the source partitions that they read. `running_on_source` and
+    `waiting` is the mirror's progress in the source partitions that they read. `elsewhere` are topics that a
+    group reads and the flow leaves out, so that nothing of them is judged. `running_on_source` and
     `running_on_target` are groups with members there, `excluded` those that the mirror's group filter
     excludes. `source_problem` is why the source was not read: then groups are judged by their checkpoints.
     """
@@ -44,6 +55,7 @@ class FlowFailover:
     flow: Flow
     groups: tuple[GroupReadiness, ...]
     waiting: Mapping[Place, Waiting] = field(default_factory=dict)
+    elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     running_on_source: frozenset[str] = frozenset()
     running_on_target: frozenset[str] = frozenset()
     excluded: tuple[str, ...] = ()
@@ -71,6 +83,12 @@ class Answers:
     target_starts: dict[Place, int] = field(default_factory=dict)
     target_ends: dict[Place, int] = field(default_factory=dict)
     compacted: frozenset[str] = frozenset()
+    decisions: dict[str, Decision] = field(default_factory=dict)  # of topics of the source
+
+    def _decided(self, topic: str) -> Decision:
+        if topic not in self.decisions:
+            self.decisions[topic] = self.mirror.order.flow.decide(topic)
+        return self.decisions[topic]
 
     def places(self, wanted: Callable[[str], bool]) -> dict[str, dict[Place, Place]]:
         """Return by wanted group the source partitions that it would continue, each with the target's.
@@ -78,18 +96,26 @@ class Answers:
         They are those of its committed offsets, and without an answer of the source those of its checkpoints.
         """
         found: dict[str, dict[Place, Place]] = defaultdict(dict)
-        flow, remote = self.mirror.order.flow, dict[str, str | None]()
+        flow = self.mirror.order.flow
         for group, committed in self.source_committed.items():
             for topic, number in committed:
-                if topic not in remote:
-                    remote[topic] = flow.decide(topic).remote_topic
-                there = remote[topic]
+                there = self._decided(topic).remote_topic
                 if there is not None:
                     found[group][topic, number] = there, number
         for group, (held, number) in () if self.source_read else self.mirror.checkpoints:
             upstream = flow.upstream_topic(held)
             if upstream is not None and wanted(group):
                 found[group][upstream, number] = held, number
+        return found
+
+    def elsewhere(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Return by group the topics that it reads and the flow leaves out, except those from the target."""
+        found = {}
+        for group in groups:
+            topics = {topic for topic, _ in self.source_committed.get(group, ())}
+            out = [topic for topic in topics if self._decided(topic).rule in _LEFT_OUT]
+            if out:
+                found[group] = tuple(sorted(out))
         return found
 
     def judged(self, places: Mapping[str, Mapping[Place, Place]]) -> tuple[GroupReadiness, ...]:
@@ -101,14 +127,15 @@ class Answers:
         )
 
     def waiting(self, places: Mapping[str, Mapping[Place, Place]]) -> dict[Place, Waiting]:
-        """Return the mirror's progress in these partitions, where both of its offsets are known."""
+        """Return the mirror's progress in those of these partitions whose log end offset is known."""
         known = {place: there for of_group in places.values() for place, there in of_group.items()}
-        replicated = {place: self._replicated(place, there) for place, there in known.items()}
-        return {
-            place: Waiting(offset, self.source_ends[place])
-            for place, offset in replicated.items()
-            if offset is not None and place in self.source_ends
-        }
+        found = {}
+        for place, there in known.items():
+            if (end := self.source_ends.get(place)) is not None:
+                replicated = self._replicated(place, there)
+                is_other = replicated is not None and replicated > end  # of a log before this one
+                found[place] = Waiting(None if is_other else replicated, end)
+        return found
 
     def _replicated(self, place: Place, there: Place) -> int | None:
         """Return the first source offset that is not replicated yet."""
@@ -120,13 +147,11 @@ class Answers:
         self, group: str, place: Place, there: Place, runs: Callable[[Place, Place], Runs]
     ) -> PartitionFacts:
         checkpoint = self.mirror.checkpoints.get((group, there))
-        committed = self.source_committed.get(group, {}).get(place)
-        if committed is None and checkpoint is not None and not self.source_read:
-            committed = checkpoint.upstream
         return PartitionFacts(
             topic=place[0],
             partition=place[1],
-            committed=committed,
+            committed=self.source_committed.get(group, {}).get(place),
+            committed_least=None if self.source_read or checkpoint is None else checkpoint.upstream,
             source_end=self.source_ends.get(place),
             replicated=self._replicated(place, there),
             checkpoint=checkpoint,
@@ -138,6 +163,7 @@ class Answers:
             on_target=there[1] < self.target_topics.get(there[0], 0),
             compacted=there[0] in self.compacted,
             in_transactions=self.mirror.order.flow.exactly_once,
+            equal_offsets=self._has_equal_offsets,
         )
 
     def _runs(self, place: Place, there: Place) -> Runs:
@@ -208,6 +234,7 @@ def read_flow(
         flow=flow,
         groups=found.judged(places),
         waiting=found.waiting(places),
+        elsewhere=found.elsewhere(places),
         running_on_source=_running(here) & places.keys(),
         running_on_target=_running(states) & places.keys(),
         excluded=tuple(sorted({*here} - {*accepted})),

@@ -45,6 +45,9 @@ class MirrorTopics:
         self._checkpoints = Followed(flow.checkpoints_topic)
         self._syncs = Followed(flow.offset_syncs_topic)
         self._offsets = Followed(order.offsets_topic)
+        # Pairs of a read that is not complete yet; by number of the re-creation of their topic.
+        self._fresh: dict[Place, list[SyncPair]] = {}
+        self._fresh_creation = self._kept_creation = self._syncs.creation
 
     def read_checkpoints(self, target: ClusterReader, topics: Mapping[str, int]) -> None:
         """Read new checkpoints; `topics` are those of the target, with their numbers of partitions."""
@@ -74,10 +77,11 @@ class MirrorTopics:
         if order.lag_from == EQUAL_OFFSETS:
             return
         home = flow.source if flow.offset_syncs_location == "source" else flow.target
-        creation = self._syncs.creation
         for records in _news(readers[home], self._syncs, topics[home]):
-            self._take_syncs(records, anew=self._syncs.creation != creation, now_ms=now_ms)
-            creation = self._syncs.creation
+            if self._syncs.creation != self._fresh_creation:
+                self._fresh, self._fresh_creation = {}, self._syncs.creation
+            _gather(records, self._fresh, now_ms=now_ms)
+        self._take_syncs(now_ms=now_ms)
         alias = order.offsets_cluster
         if order.lag_from == CONNECT_OFFSETS and alias in readers:
             listed = topics[alias] if alias in topics else readers[alias].topics()
@@ -87,17 +91,16 @@ class MirrorTopics:
         for place, pairs in self.pairs.items():
             self.replicated[place] = max(self.replicated.get(place, 0), pairs[-1].upstream + 1)
 
-    def _take_syncs(self, records: Sequence[TopicRecord], *, anew: bool, now_ms: int) -> None:
-        fresh: dict[Place, list[SyncPair]] = {}
-        for record, one in _decoded(records, decode_offset_sync):
-            if not isinstance(one, Tombstone):
-                pair = SyncPair(0, record.offset, one.upstream_offset, one.downstream_offset, record.at_ms)
-                fresh.setdefault((one.key.topic, one.key.partition), []).append(pair)
-        for place, pairs in fresh.items():
-            found = _joined(self.pairs.get(place, []), pairs, anew=anew)
-            self.pairs[place] = (
-                found if len(found) <= _MOST_PAIRS else thin(found, now_ms=now_ms, rules=_RULES)
-            )
+    def _take_syncs(self, *, now_ms: int) -> None:
+        """Add the pairs of a complete read, which is of another topic if it ends before the newest kept."""
+        if not self._fresh:
+            return
+        kept = max((pairs[-1].number for pairs in self.pairs.values()), default=-1)
+        newest = max(pairs[-1].number for pairs in self._fresh.values())
+        anew = self._fresh_creation != self._kept_creation or newest < kept
+        for place, pairs in self._fresh.items():
+            self.pairs[place] = _thinned(_joined(self.pairs.get(place, []), pairs, anew=anew), now_ms=now_ms)
+        self._fresh, self._kept_creation = {}, self._fresh_creation
 
     def _take_offsets(self, records: Sequence[TopicRecord]) -> None:
         flow = self.order.flow
@@ -105,8 +108,8 @@ class MirrorTopics:
             if isinstance(one, NotMirrored):
                 continue
             place = one.key.topic, one.key.partition
-            if (one.key.cluster, one.key.connector) != (flow.named_source, flow.connector):
-                continue
+            if one.key.cluster != flow.named_source or flow.connector not in ("", one.key.connector):
+                continue  # without a name it may be any connector
             if isinstance(one, Tombstone):
                 self.committed.pop(place, None)
             else:
@@ -129,11 +132,25 @@ def _decoded(
             yield record, decode(record.key, record.value)
 
 
+def _gather(records: Sequence[TopicRecord], pairs: dict[Place, list[SyncPair]], *, now_ms: int) -> None:
+    for record, one in _decoded(records, decode_offset_sync):
+        if not isinstance(one, Tombstone):
+            pair = SyncPair(0, record.offset, one.upstream_offset, one.downstream_offset, record.at_ms)
+            of_place = pairs.setdefault((one.key.topic, one.key.partition), [])
+            of_place.append(pair)
+            if len(of_place) > 2 * _MOST_PAIRS:
+                of_place[:] = _thinned(of_place, now_ms=now_ms)
+
+
+def _thinned(pairs: list[SyncPair], *, now_ms: int) -> list[SyncPair]:
+    return pairs if len(pairs) <= _MOST_PAIRS else thin(pairs, now_ms=now_ms, rules=_RULES)
+
+
 def _joined(kept: list[SyncPair], fresh: list[SyncPair], *, anew: bool) -> list[SyncPair]:
     """Return kept pairs, and new ones of the topic after them; all of them if the topic was re-created."""
     if not kept:
         return fresh
     era, last = kept[-1].era, kept[-1].number
-    if anew or fresh[-1].number < last:
+    if anew:
         era, last = era + 1, -1
     return [*kept, *(one._replace(era=era) for one in fresh if one.number > last)]

@@ -34,9 +34,7 @@ def print_translation(config: Configuration, *, flow: str, group: str) -> int:
     sheet = Sheet(make_console(), Redactor(config.secrets))
     sheet.heading(f"{group} on {found.flow.target}, from its committed offsets on {found.flow.source}")
     if found.source_problem:
-        sheet.say(
-            f"By the last checkpoints, because {found.flow.source} was not read: {found.source_problem}"
-        )
+        sheet.say(_by_checkpoints(found))
     rows, complete = [], True
     for facts in found.groups[0].by_place():
         translated = translate_offset(facts)
@@ -65,6 +63,8 @@ def export_offsets(config: Configuration, *, flow: str, group: str, out: Path) -
     exact = sum(one.basis is Basis.EXACT for one in file.positions)
     total = count_text(len(file.positions), "partition")
     click.echo(f"{out}: {total} of {group} on {found.flow.target}, {exact} of them exact.")
+    if found.source_problem:
+        click.echo(_by_checkpoints(found), err=True)
     if unknown:
         click.echo(f"No offset is known for {', '.join(unknown)}; see 'mirrorwatch failover'.", err=True)
     return 1 if unknown else 0
@@ -117,6 +117,10 @@ def apply_offsets(config: Configuration, *, file: Path, execute: bool) -> int:
     for place, why in failed.items():
         click.echo(f"{place[0]}-{place[1]}: not committed: {why}", err=True)
     return 1 if failed else 0
+
+
+def _by_checkpoints(found: FlowFailover) -> str:
+    return f"By the last checkpoints, because {found.flow.source} was not read: {found.source_problem}"
 
 
 def _asked(config: Configuration, flow: str, group: str) -> FlowFailover:

@@ -61,13 +61,13 @@ def _next(
         return Bounds(target_end, target_end), f"the group has read {facts.topic}-{facts.partition} whole"
     verdict = Search(mirror, place, (record.offset,), record, clusters).verdict(now_ms=now_ms)
     match verdict.status:
-        case Status.FOUND:
+        case Status.FOUND if verdict.remote_partition == facts.partition:
             offsets = verdict.offsets
             where = f"the next record, {record.offset} on the source, is {min(offsets)} on the target"
             return Bounds(min(offsets), max(offsets)), where
         case Status.NOT_YET:
             return Bounds(target_end, target_end), f"the next record, {record.offset}, is not replicated yet"
-        case _:
+        case _:  # in another partition, too: the group's offset of that one says nothing of this record
             return None, f"the next record, {record.offset}: {verdict.sentence}"
 
 

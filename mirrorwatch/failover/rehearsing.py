@@ -41,7 +41,8 @@ def rehearse(config: Configuration, *, flow: str, groups: tuple[str, ...], limit
     Raises MirrorwatchError if a cluster does not answer at first. Later on it waits until both answer again.
     """
     (order,) = orders_named(config, flow)
-    clock, rehearsed = SystemClock(), Rehearsed(order.flow.source, order.flow.target)
+    source, target = order.flow.source, order.flow.target
+    clock, rehearsed = SystemClock(), Rehearsed(source, target, settle_s=order.flow.settle_s)
     began_at, began_ns, count = clock.wall_s(), clock.monotonic_ns(), 0
     try:
         with ExitStack() as opened_readers:
@@ -114,10 +115,11 @@ def _look(found: FlowFailover, at_s: float) -> Look:
         (one.facts.topic, one.facts.partition) for group in found.groups for one in group.partitions
     }
     known = len(found.waiting) == len(partitions)
+    left = [one.left for one in waiting]
     return Look(
         at_s=at_s,
-        ends=sum(one.end for one in waiting),
-        unreplicated=sum(max(0, one.end - one.replicated) for one in waiting) if known else None,
+        ends=sum(one.end for one in waiting) if known else None,
+        unreplicated=None if None in left or not known else sum(one or 0 for one in left),
         running=tuple(sorted(found.running_on_source)),
         groups=found.groups,
         not_ready=tuple(one.group for one in found.groups if not found.is_ready(one)),

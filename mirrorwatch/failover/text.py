@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fleet.quantity import count_text
 from lagmon.failover.readiness import Status
 from lagmon.failover.sentences import WORDS, bounds_text, group_sentence
+from mirrorwatch.check.sheet import FIRST, rest
 
 if TYPE_CHECKING:
     from lagmon.failover.readiness import GroupReadiness, PartitionReadiness
@@ -37,14 +38,21 @@ def print_flow(sheet: Sheet, found: FlowFailover, *, with_partitions: bool) -> N
     reasons = [one for one in groups if not found.is_ready(one)]
     reasons += [one for one in groups if one.status is Status.NOT_APPLIED and found.is_ready(one)]
     for one in reasons[:_MOST_REASONS]:
-        sheet.fact(one.group, _reason(found, one), indent=2, width=max(14, min(len(one.group) + 2, 30)))
+        sheet.fact(one.group, _reason(found, one), indent=2, width=_width(one.group))
     if len(reasons) > _MOST_REASONS:
         sheet.say(f"and {count_text(len(reasons) - _MOST_REASONS, 'more group')}; --json has all of them")
+    for name, topics in list(found.elsewhere.items())[:_MOST_REASONS]:
+        some = f"{', '.join(topics[:FIRST])}{rest(topics, joined=True)}"
+        sheet.fact(name, f"also reads what the flow does not replicate: {some}", indent=2, width=_width(name))
     if found.excluded:
         sheet.say(f"{count_text(len(found.excluded), 'group')} excluded by the mirror's groups filter.")
     if with_partitions:
         for one in groups:
             _print_partitions(sheet, one)
+
+
+def _width(name: str) -> int:
+    return max(14, min(len(name) + 2, 30))
 
 
 def _group_row(found: FlowFailover, group: GroupReadiness) -> tuple[str, ...]:

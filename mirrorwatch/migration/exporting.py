@@ -10,6 +10,7 @@ from fleet.dialect import moment_ms_text
 from fleet.errors import RefusedError
 from fleet.quantity import count_text
 from lagmon.failover.places import runs_of
+from mirrorwatch.check.sheet import FIRST, rest
 from mirrorwatch.failover.asking import orders_named
 from mirrorwatch.migration.mirror import read_mirror, worker_group
 from mirrorwatch.migration.positions import (
@@ -46,8 +47,15 @@ def export_positions(config: Configuration, *, flow: str, out: Path) -> int:
             click.echo(f"The mirror runs ({mirror.evidence}). Stop it first; nothing was written.")
             return 1
         file = positions_of(mirror, clusters, now_ms=now_ms)
-    write_positions(out, file)
     partitions = file.places
+    if wrong := [f"{topic}-{number}" for (topic, number), one in partitions.items() if not one.fits]:
+        some = f"{', '.join(wrong[:FIRST])}{rest(wrong, joined=True)}"
+        click.echo(
+            f"The mirror's offset is after the log end on {order.flow.source}: {some}. It was re-created"
+            " or lost its end. Delete the mirror's offsets of it, or exclude it; nothing was written."
+        )
+        return 1
+    write_positions(out, file)
     held = sum(one.offset is not None for one in partitions.values())
     click.echo(
         f"{out}: {count_text(len(file.topics), 'topic')} of {order.name}, {held} of"

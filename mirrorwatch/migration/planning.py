@@ -42,7 +42,8 @@ def plan_migration(config: Configuration, *, path: Path, flow: str | None, out: 
     if out is not None and seeds:
         make_folder(out)
         write_text(out / REST_FILE, rest_document(seeds))
-        write_text(out / RECORDS_FILE, record_lines(seeds))
+        if order.flow.connector:  # its name is in the key of each record
+            write_text(out / RECORDS_FILE, record_lines(seeds))
     sheet.heading("Steps")
     steps = Steps(config, mirror, len(seeds), path, out, stale=_is_stale(checks), started=facts.has_continued)
     for number, (sentence, *commands) in enumerate(steps.left(), start=1):

@@ -64,11 +64,10 @@ class Steps:
             f"curl -X PATCH -H 'Content-Type: application/json' --data @{self._folder}/{REST_FILE}"
             f" {self._connector}/offsets"
         )
-        sentence = (
-            f"Set {count_text(self.seeds, 'offset')}. Kafka Connect before 3.6 cannot; write {RECORDS_FILE}"
-            " into its offsets topic instead, while its workers are stopped."
-        )
-        return sentence, command
+        older = f"write {RECORDS_FILE} into its offsets topic instead, while its workers are stopped"
+        if not self.mirror.topics.order.flow.connector:
+            older = "name the connector in this configuration, and plan again"
+        return f"Set {count_text(self.seeds, 'offset')}. Kafka Connect before 3.6 cannot; {older}.", command
 
     def _produce(self) -> Step:
         order = self.mirror.topics.order

@@ -119,6 +119,11 @@ class _Reading:
         there = self._target.reader.compacted({topic for topic, _ in self._target_ends})
         self._compacted = compacted | {topic for topic, name in names.items() if name in there}
 
+    @property
+    def _reads_committed(self) -> bool:
+        """Return whether the mirror leaves out aborted transactions of the source."""
+        return self._flow.isolation_level == "read_committed"
+
     def _topics_recreated(self, file: MirrorPositions) -> frozenset[str]:
         """Return the source topics that were re-created since the export, or whose old target topic was."""
         here = self._source.reader.topic_ids(
@@ -189,11 +194,13 @@ class _Reading:
         there = [(at, first, min(last, first + 2 * MOST_OFFSETS), since) for at, first, last, since in there]
         try:
             found = compare(
-                _contents(self._source, place, window.source, end),
+                _contents(self._source, place, window.source, end, committed=self._reads_committed),
                 (
                     (offset >= since, content)
                     for at, first, last, since in there
-                    for offset, content in _contents(self._target, at, first, last)
+                    for offset, content in _contents(
+                        self._target, at, first, last, committed=self._flow.exactly_once
+                    )
                 ),
                 min(passed, end),
             )
@@ -213,9 +220,11 @@ class _Reading:
         )
 
 
-def _contents(cluster: TraceCluster, place: Place, first: int, last: int) -> Iterator[tuple[int, bytes]]:
+def _contents(
+    cluster: TraceCluster, place: Place, first: int, last: int, *, committed: bool
+) -> Iterator[tuple[int, bytes]]:
     while first < last:
-        stretch = cluster.read(place, first, last)
+        stretch = cluster.read(place, first, last, committed=committed)
         for record in stretch.records:
             yield record.offset, content_hash(record)
         if stretch.last <= first:

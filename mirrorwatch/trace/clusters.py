@@ -64,17 +64,17 @@ class TraceCluster:
             )
         return starts, ends
 
-    def read(self, place: Place, first: int, last: int) -> Stretch:
+    def read(self, place: Place, first: int, last: int, *, committed: bool = False) -> Stretch:
         """Return the records of a partition between two offsets, `last` not included.
 
-        Those of aborted and open transactions too. It ends early at a limit of bytes, or if the log no longer
-        has them.
+        Those of aborted and open transactions too, unless `committed`. It ends early at a limit of bytes, or
+        if the log no longer has them.
         """
         found: list[PickedRecord] = []
         size = 0
         if first >= last:
             return Stretch(found, first)
-        with closing(self._make_picker(False)) as picker:
+        with closing(self._make_picker(committed)) as picker:
             while first < last and size < MOST_READ_BYTES:
                 picked = picker.pick({place: (first, last - first)}, longest_s=ANSWER_S)[place]
                 inside = [one for one in picked.records if one.offset < last]

@@ -62,6 +62,7 @@ _PLAIN = (
     "status_storage_topic",
     "emit_checkpoints_interval_s",
     "sync_group_offsets",
+    "offset_syncs_location",
 )
 _SYNCED = ("configs_interval_s", "acls_interval_s", "exclude", "defaults_from", "unknown")
 
@@ -188,6 +189,7 @@ def write_mirror(order: MirrorOrder) -> dict[str, Any]:
         "topics": [topics.include, topics.exclude, topics.blacklist],
         "groups": [groups.include, groups.exclude, groups.blacklist],
         "drops": list(flow.handling.drops),
+        "source_connector": flow.connector,
         "topic_sync": {name: getattr(flow.topic_sync, name) for name in _SYNCED},
         "offsets_cluster": order.offsets_cluster,
         "offsets_topic": order.offsets_topic,
@@ -209,6 +211,7 @@ def read_mirror(document: Mapping[str, Any]) -> MirrorOrder:
         topic_filter=TopicFilter(*document["topics"]),
         group_filter=GroupFilter(*document["groups"]),
         handling=Handling(drops=tuple(document["drops"])),
+        connector=document["source_connector"],
         topic_sync=TopicSync(**document["topic_sync"]),
     )
     return MirrorOrder(

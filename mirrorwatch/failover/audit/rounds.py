@@ -115,11 +115,13 @@ def _drain_s(
     """Return the time that the slowest partition takes for what waits; None if one makes no progress."""
     longest_s = 0.0 if after else None
     for place, now in after.items():
-        records = now.end - now.replicated
-        if records <= 0 or longest_s is None:
+        if now.left == 0:
             continue
-        moved = now.replicated - before[place].replicated if place in before else 0
+        earlier = before[place].replicated if place in before else None
+        if now.left is None or now.replicated is None or earlier is None or longest_s is None:
+            return None
+        moved = now.replicated - earlier
         if moved <= 0 or took_s <= 0:
             return None
-        longest_s = max(longest_s, records * took_s / moved)
+        longest_s = max(longest_s, now.left * took_s / moved)
     return longest_s

@@ -29,6 +29,13 @@ FACTS = PartitionFacts(
 )
 
 
+EQUAL = {
+    "equal_offsets": True,
+    "replicated": 240,
+    "runs": [[SyncPair(0, 0, 0, 0, -1), SyncPair(0, 1, 999, 999, -1)]],
+}
+
+
 @pytest.mark.parametrize(
     ("changes", "status", "again", "skipped"),
     [
@@ -74,6 +81,22 @@ FACTS = PartitionFacts(
         pytest.param({"committed": 200}, Status.READY, (99, 99), (0, 0), id="its checkpoint is young"),
         pytest.param({"compacted": True}, Status.READY, (0, 49), (0, 0), id="compacted"),
         pytest.param({"in_transactions": True}, Status.READY, (0, 99), (0, 0), id="transactions"),
+        pytest.param({"replicated": 261}, Status.UNKNOWN, None, None, id="the source's log is another one"),
+        pytest.param({"target_end": 200}, Status.UNKNOWN, None, None, id="the target's log is another one"),
+        pytest.param(
+            {"committed": None, "committed_least": 150}, Status.READY, (49, 139), (0, 0), id="at least so far"
+        ),
+        pytest.param(EQUAL, Status.READY, (0, 49), (0, 0), id="equal offsets, some without a record"),
+        pytest.param(
+            {**EQUAL, "target_committed": 160}, Status.UNCERTAIN, (0, 0), (0, 10), id="equal offsets, ahead"
+        ),
+        pytest.param(
+            {**EQUAL, "committed": 300, "target_committed": 230},
+            Status.READY,
+            (0, 10),
+            (0, 0),
+            id="further than a mirror of equal offsets",
+        ),
     ],
 )
 def test_rule_table(changes, status, again, skipped):

@@ -11,12 +11,14 @@ from lagmon.failover.readiness import judge_group
 from lagmon.failover.rehearsal import QUIET_S, STEPS, Look, Rehearsed, Step
 from tests.lagmon.failover.test_readiness import FACTS
 
+SETTLE_S = 5.0
+DONE = judge_group("billing", [replace(FACTS, target_committed=150)])
 READY = judge_group("billing", [FACTS])
 LOOK = Look(at_s=0.0, ends=100, unreplicated=40, running=("billing",), groups=(READY,), not_ready=())
 
 
 def rehearsed(*looks):
-    made = Rehearsed("A", "B")
+    made = Rehearsed("A", "B", settle_s=SETTLE_S)
     for look in looks:
         made.see(look)
     return made
@@ -33,14 +35,16 @@ def test_step_by_step():
     made.see(replace(LOOK, at_s=15.0, running=()))
     assert made.waits_for == "the mirror: 40 offsets left, transaction markers too"
     made.see(replace(LOOK, at_s=21.0, running=(), unreplicated=0))
+    assert made.waits_for == "the last checkpoints and synced offsets, 15 s without a change"
+    made.see(replace(LOOK, at_s=36.0, running=(), unreplicated=0))
     assert made.is_complete
     assert made.waits_for == ""
     assert [f"{one.step}: {one.sentence}" for one in made.reached] == [
         "groups ready: 1 group ready to fail over to B",
-        "writers stopped: no record was written to A for 10 s, after 10 s",
-        "groups stopped: no group has members on A, after 15 s",
-        "replicated: everything is on B, 11 s after the writers stopped",
-        "offsets final: the groups read 49 records again and miss none, after 21 s",
+        "writers stopped: no record was written to their topics on A for 10 s, after 10 s",
+        "groups stopped: none of them has members on A, after 15 s",
+        "replicated: all records of their topics are on B, 11 s after the writers stopped",
+        "offsets final: the groups read 49 records again and miss none, after 36 s",
     ]
 
 
@@ -48,9 +52,28 @@ def test_offsets_are_final_if_they_do_not_change():
     other = judge_group("billing", [replace(FACTS, target_committed=140)])
     last = replace(LOOK, running=(), unreplicated=0)
     made = rehearsed(LOOK, replace(last, at_s=10.0), replace(last, at_s=12.0, groups=(other,)))
-    assert made.waits_for == "the last checkpoints and synced offsets"
-    made.see(replace(last, at_s=22.0, groups=(other,)))
+    assert made.waits_for == "the last checkpoints and synced offsets, 15 s without a change"
+    made.see(replace(last, at_s=27.0, groups=(other,)))
     assert made.is_complete
+
+
+def test_offsets_at_the_next_record_are_final_at_once():
+    last = replace(LOOK, running=(), unreplicated=0, groups=(DONE,))
+    assert rehearsed(replace(LOOK, groups=(DONE,)), replace(last, at_s=10.0)).is_complete
+
+
+def test_offsets_that_nothing_commits_are_not_final():
+    without = judge_group("billing", [replace(FACTS, target_committed=None)])
+    last = replace(LOOK, running=(), unreplicated=0, groups=(without,))
+    made = rehearsed(last, replace(last, at_s=100.0))
+    assert [one.step for one in made.reached][-1] is Step.REPLICATED
+    assert made.waits_for.startswith("commit the offsets of these groups on B, with 'mirrorwatch offsets")
+
+
+def test_ends_that_are_not_known_are_not_quiet():
+    last = replace(LOOK, running=(), unreplicated=0, ends=None)
+    made = rehearsed(last, replace(last, at_s=100.0))
+    assert made.waits_for == "the log end offsets of A, which are not all known"
 
 
 def test_who_writes_again_leads_back():
@@ -68,7 +91,7 @@ def test_what_is_not_known_is_not_reached():
 LOOKS = st.builds(
     Look,
     at_s=st.just(0.0),
-    ends=st.integers(0, 2),
+    ends=st.none() | st.integers(0, 2),
     unreplicated=st.none() | st.integers(0, 1),
     running=st.sampled_from(((), ("billing",))),
     groups=st.just((READY,)),
@@ -78,7 +101,7 @@ LOOKS = st.builds(
 
 @given(st.lists(st.tuples(st.integers(0, 12), LOOKS), min_size=1))
 def test_steps_are_reached_in_order_and_hold_now(story):
-    made, at_s = Rehearsed("A", "B"), 0.0
+    made, at_s = Rehearsed("A", "B", settle_s=SETTLE_S), 0.0
     for step_s, look in story:
         at_s += step_s
         made.see(replace(look, at_s=at_s))

@@ -12,7 +12,7 @@ from lagmon.failover.places import runs_of
 from lagmon.failover.readiness import Checkpoint
 from lagmon.failover.translation import Basis, translate_offset
 from tests.lagmon.failover.mirror import STEPS, played
-from tests.lagmon.failover.test_readiness import FACTS
+from tests.lagmon.failover.test_readiness import EQUAL, FACTS
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from tests.lagmon.failover.test_readiness import FACTS
         pytest.param(
             {"committed": 205, "target_start": 230}, (230, Basis.SAFE, 10), id="retention on the target"
         ),
-        pytest.param({"target_start": 230}, (230, Basis.EXACT, 0), id="all of it was deleted"),
+        pytest.param({"target_start": 230}, (230, Basis.EARLIEST, 0), id="all of it was deleted"),
         pytest.param({"runs": []}, (101, Basis.CHECKPOINT, None), id="no pairs"),
         pytest.param({"runs": [FACTS.runs[0][2:]]}, (101, Basis.CHECKPOINT, None), id="before all pairs"),
         pytest.param(
@@ -33,6 +33,16 @@ from tests.lagmon.failover.test_readiness import FACTS
         pytest.param({"runs": [], "checkpoint": None}, None, id="nothing"),
         pytest.param({"committed": None}, (101, Basis.CHECKPOINT, None), id="source not known"),
         pytest.param({"target_end": None}, None, id="not replicated"),
+        pytest.param(
+            {"runs": [], "committed": 149}, None, id="set back since the checkpoint, which is after it"
+        ),
+        pytest.param({"replicated": 261}, None, id="the source log is shorter than what was replicated"),
+        pytest.param({"target_end": 200}, None, id="the target log is shorter than what was replicated"),
+        pytest.param(
+            {"committed": None, "committed_least": 150}, (150, Basis.SAFE, 90), id="at least so far"
+        ),
+        pytest.param({**EQUAL, "committed": 300}, (240, Basis.SAFE, 60), id="further than the mirror"),
+        pytest.param({**EQUAL, "committed": 240}, (240, Basis.EXACT, 0), id="as far as the mirror"),
         pytest.param({"committed": 0, "checkpoint": None}, (0, Basis.EXACT, 0), id="the first record"),
     ],
 )

@@ -17,6 +17,8 @@ from fleet.wire.records import (
 from mirrorwatch.failover.cluster import TopicRecord
 from runtime.kafka.positions import Which
 
+BATCH = 4  # records of a topic at once
+
 
 @dataclass
 class FakeCluster:
@@ -29,6 +31,7 @@ class FakeCluster:
     compact: frozenset[str] = frozenset()
     records: dict[str, list[tuple[bytes, bytes | None]]] = field(default_factory=dict)
     away: bool = False
+    breaks: bool = False  # a topic is read no further than its first batch
     cluster_id: str = ""
     silent: frozenset[tuple[str, int]] = frozenset()  # partitions whose leader does not answer
     ids: dict[str, str] = field(default_factory=dict)
@@ -66,12 +69,14 @@ class FakeCluster:
         since = followed.offsets.get(0, 0)
         if since > len(records):
             since, followed.creation = 0, followed.creation + 1
-        if len(records) > since:
+        while since < len(records):
             yield [
                 TopicRecord(*one, offset, 1000 + offset)
-                for offset, one in enumerate(records[since:], start=since)
+                for offset, one in enumerate(records[since : since + BATCH], start=since)
             ]
-        followed.offsets[0] = len(records)
+            since = followed.offsets[0] = min(since + BATCH, len(records))
+            if self.breaks:
+                raise UnavailableError("cluster: cannot read")
 
 
 def checkpoint(group, topic, partition, upstream, downstream):

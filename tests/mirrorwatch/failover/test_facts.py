@@ -9,6 +9,7 @@ import pytest
 from fleet.mm2.filters import GroupFilter, TopicFilter
 from fleet.verdicts.flow import Flow
 from lagmon.failover.readiness import Status
+from lagmon.failover.sentences import group_sentence
 from lagmon.mirrors.answers.orders import order_of
 from lagmon.syncs.pairs import SyncPair
 from mirrorwatch.failover.facts import read_flow
@@ -114,11 +115,12 @@ def test_without_the_source_checkpoints_count(source, target):
     found = read(source, target)
     assert found.source_problem == "cluster A: cannot connect to any broker"
     (group,) = found.groups
-    assert group.partitions[0].facts.committed == 150
+    assert group.partitions[0].facts.committed is None
+    assert group.partitions[0].facts.committed_least == 150
     assert group.status is Status.UNKNOWN  # the offset syncs are on the source
     kept = {ORDERS: [SyncPair(0, n, n * 100, n * 100, 0) for n in range(3)]}
     (group,) = read(source, target, kept=kept).groups
-    assert (group.status, group.read_again_records, group.at_risk_records) == (Status.READY, (49, 49), None)
+    assert (group.status, group.read_again_records, group.at_risk_records) == (Status.READY, (49, 139), None)
 
 
 def test_an_empty_source_is_no_source_that_is_away(source, target):
@@ -163,12 +165,28 @@ def test_equal_offsets_need_no_checkpoint(source, target):
     (group,) = read(source, target, lag_from="equal-offsets").groups
     assert (group.status, group.read_again_records, group.at_risk_records) == (
         Status.READY,
-        (49, 49),
+        (0, 49),
         (0, 20),
     )
     target.commits["billing"] = {REMOTE: 160}
     (group,) = read(source, target, lag_from="equal-offsets").groups
-    assert (group.status, group.skipped_records) == (Status.SKIPS, (10, 10))
+    assert (group.status, group.skipped_records) == (Status.UNCERTAIN, (0, 10))
+
+
+def test_a_source_topic_that_was_recreated_is_unknown(source, target):
+    source.ends[ORDERS], source.commits["billing"] = 50, {ORDERS: 10}
+    found = read(source, target)
+    (group,) = found.groups
+    assert (group.status, group.at_risk_records) == (Status.UNKNOWN, None)
+    assert found.waiting[ORDERS] == (None, 50)
+    assert "ends at 50, before records that were replicated" in group_sentence(group, "B")
+
+
+@pytest.mark.parametrize(("connector", "count"), [("its-name", 240), ("", 240), ("other", 201)])
+def test_a_connector_without_a_name_may_be_any(source, target, connector, count):
+    target.records["mm2-offsets.A.internal"] = [progress("orders", 0, 239, connector="its-name")]
+    (group,) = read(source, target, flow=replace(FLOW, connector=connector)).groups
+    assert group.partitions[0].facts.replicated == count
 
 
 def test_one_group_alone(source, target):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleet.errors import UnavailableError
 from fleet.verdicts.flow import Flow
 from lagmon.failover.readiness import Checkpoint
 from lagmon.mirrors.answers.orders import order_of
+from lagmon.syncs.pairs import SyncPair
 from mirrorwatch.failover.mirror_topics import MirrorTopics
 from tests.mirrorwatch.failover.cluster import FakeCluster, checkpoint, progress, sync
 
@@ -69,6 +72,23 @@ def test_a_recreated_topic_begins_again():
         (0, 1, 9),
         (1, 0, 12),
     ]
+
+
+def test_kept_pairs_hold_though_the_topic_is_read_in_batches():
+    syncs = [sync("orders", 0, 10 * step, 10 * step) for step in range(30)]
+    kept = {("orders", 0): [SyncPair(3, number, 10 * number, 10 * number, 0) for number in (5, 25)]}
+    mirror = read(MirrorTopics(ORDER, kept=kept), *clusters(syncs=syncs))
+    found = mirror.pairs["orders", 0]
+    assert [(one.era, one.number) for one in found] == [(3, 5), *((3, number) for number in range(25, 30))]
+
+
+def test_a_read_that_fails_on_its_way_goes_on_later():
+    source, target = clusters(syncs=[sync("orders", 0, 10 * step, 10 * step) for step in range(10)])
+    mirror, source.breaks = MirrorTopics(ORDER, kept={("orders", 0): [SyncPair(0, 8, 80, 80, 0)]}), True
+    with pytest.raises(UnavailableError):
+        read(mirror, source, target)
+    source.breaks = False
+    assert [one.number for one in read(mirror, source, target).pairs["orders", 0]] == [8, 9]
 
 
 def test_many_pairs_are_thinned_and_the_ends_stay():

@@ -19,7 +19,7 @@ __all__ = ["source", "target"]
 def drill(monkeypatch, source, target):
     """Return a function that watches; `story` has what happens after so many looks."""
     kept = []
-    source.ends[ORDERS] = 201  # the mirror has replicated all of it
+    source.ends[ORDERS] = 240  # the mirror has replicated all of it
 
     async def keep(_config, record):
         kept.append(record)
@@ -30,7 +30,7 @@ def drill(monkeypatch, source, target):
     monkeypatch.setattr(rehearsing, "readers_of", lambda *_: {"A": source, "B": target})
     monkeypatch.setattr(rehearsing, "_kept", keep)
 
-    def go(story=None, *, groups=(), limit_s=60.0):
+    def go(story=None, *, groups=(), limit_s=200.0):
         clock, looks, left = FakeClock(), 0, dict(story or {})
 
         def sleep(_seconds):

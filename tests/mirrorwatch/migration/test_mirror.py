@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.verdicts.flow import Flow
 from lagmon.mirrors.answers.orders import order_of
 from mirrorwatch.configuration.sections import ConnectSection
+from mirrorwatch.migration import exporting
 from mirrorwatch.migration import mirror as mirrors
 from mirrorwatch.migration.exporting import positions_of
 from mirrorwatch.migration.mirror import read_mirror
@@ -178,6 +180,30 @@ def test_what_the_new_mirror_repeats_and_skips_is_counted():
     stage.copied(80, 100, drop=(85, 90))
     one = verified(stage, file)
     assert (one.compared.missing, one.compared.first_missing, one.is_skipped) == (2, 85, True)
+
+
+@pytest.mark.parametrize(
+    ("isolation", "missing"), [("read_committed", 0), ("read_uncommitted", 2)], ids=["committed", "all"]
+)
+def test_a_mirror_of_committed_records_skips_no_aborted_ones(isolation, missing):
+    stage = Stage()
+    file = stage.exported()
+    stage.source.aborted = frozenset({60, 61})
+    stage.copied(56, 70, drop=(60, 61))
+    flow = Flow("A", "B", mirror_version="4.3", isolation_level=isolation)
+    (one,) = verified_partitions(file, stage.state(flow), stage.clusters)
+    assert one.compared.missing == missing
+
+
+def test_an_offset_after_the_end_of_its_log_is_not_exported(monkeypatch, tmp_path, capsys):
+    stage = Stage()
+    stage.source.end = 30
+    monkeypatch.setattr(exporting, "orders_named", lambda *_: [order_of(FLOW)])
+    monkeypatch.setattr(exporting, "Clusters", lambda *_: nullcontext(stage.clusters))
+    config = SimpleNamespace(path="mirrorwatch.yml", connect=None, clients={})
+    assert exporting.export_positions(config, flow="A->B", out=tmp_path / "out") == 1
+    assert "offset is after the log end on A: orders-0. It was re-created" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
 
 
 def test_records_of_a_renamed_topic_are_searched_in_both():

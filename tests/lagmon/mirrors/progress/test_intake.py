@@ -174,7 +174,23 @@ ORDERS = [
         topic="connect-offsets",
         status_topic="connect-status",
     ),
+    order_of(Flow("A", "B", offset_syncs_location="target"), lag_from="offset-syncs"),
+    order_of(Flow("A", "B", on_connect=True, connector="", exactly_once=True), topic="connect-offsets"),
 ]
+
+
+READ_BY_PROCESSES = (
+    "offset_syncs_topic",
+    "offset_syncs_location",
+    "checkpoints_topic",
+    "named_source",
+    "connector",
+    "exactly_once",
+    "isolation_level",
+    "offset_reset",
+    "emit_checkpoints_interval_s",
+    "sync_group_offsets",
+)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda one: one.name)
@@ -183,9 +199,8 @@ def test_an_order_goes_over_to_the_process_whole(order):
     assert write_mirror(found) == write_mirror(order)
     for topic in ("a1", "b", "c", "heartbeats", "B.x", "mm2-offsets.A.internal"):
         assert found.flow.decide(topic) == order.flow.decide(topic)
-    assert found.flow.offset_syncs_topic == order.flow.offset_syncs_topic
-    assert found.flow.isolation_level == order.flow.isolation_level
-    assert found.flow.offset_reset == order.flow.offset_reset
+    for name in READ_BY_PROCESSES:
+        assert getattr(found.flow, name) == getattr(order.flow, name), name
 
 
 def test_a_connector_whose_name_is_not_known_may_have_any():
