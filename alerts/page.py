@@ -33,7 +33,8 @@ _INTRODUCTION = """\
 # Alerts and dashboards
 
 `mirrorwatch render CONFIG DIR` writes everything that Prometheus, Alertmanager and Grafana need for the flows
-of your configuration. It needs the extra `render` (`pip install 'mirrorwatch[render]'`).
+of your configuration. The Debian package and the image have all that it needs. With pip, install
+`requirements-render.txt` of the [release](../how-to/install.md#pip).
 
 ```sh
 mirrorwatch render mirrorwatch.yaml monitoring
@@ -45,9 +46,11 @@ promtool test rules monitoring/prometheus/mirrorwatch.rules.test.yml
 | `prometheus/mirrorwatch.rules.yml` | name it under `rule_files` |
 | `prometheus/mirrorwatch.rules.test.yml` | run it in CI: it plays faults of your flows and lists what fires |
 | `prometheus/scrape.yml` | add it to `scrape_configs` |
-| `alertmanager/alertmanager.yml` | copy its routes and `inhibit_rules`; add addresses to the receivers |
+| `alertmanager/alertmanager.yml` | put its `routes` before yours; add its `inhibit_rules` and `receivers` |
 | `grafana/provisioning/`, `grafana/dashboards/` | mount them into Grafana 10 or later |
 | `kubernetes/prometheusrule.yaml` | with `--format kubernetes`: the rules for the Prometheus operator |
+
+Add addresses to the receivers. The route takes the alerts of Mirrorwatch and no others.
 
 DIR must be empty, or written by an earlier `render`. `render` never overwrites a file that it did not write,
 or that you changed since. Render again after each change of the configuration.

@@ -170,7 +170,8 @@ def lint(inhibitions: Iterable[Inhibition], alerts: Sequence[Alert]) -> list[str
 def alertmanager_document(alerts: Sequence[Alert], *, divisor: float = 1.0) -> dict[str, Any]:
     """Return an Alertmanager configuration: routes, inhibition, and receivers without addresses.
 
-    Omits rules about alerts that are not rendered. All times are divided by `divisor`.
+    One route has the alerts of Mirrorwatch and no others, so that it fits into another configuration. Omits
+    rules about alerts that are not rendered. All times are divided by `divisor`.
     """
 
     def lasting(**durations: str) -> dict[str, str]:
@@ -178,25 +179,27 @@ def alertmanager_document(alerts: Sequence[Alert], *, divisor: float = 1.0) -> d
 
     names = {one.name for one in alerts}
     held = [rule for rule in INHIBITIONS if rule.source in names and names & {*rule.targets}]
+    ours = {
+        "receiver": "mirrorwatch-tickets",
+        "matchers": ['alertname=~"Mirrorwatch.+"'],
+        "group_by": ["alertname", "flow"],
+        **lasting(group_wait="15s", group_interval="5m", repeat_interval="12h"),
+        "routes": [
+            {
+                "receiver": "mirrorwatch-watchdog",
+                "matchers": ['alertname="MirrorwatchWatchdog"'],
+                **lasting(group_wait="0s", group_interval="1m", repeat_interval="1m"),
+            },
+            {"receiver": "mirrorwatch-none", "matchers": ['severity="info"']},
+            {
+                "receiver": "mirrorwatch-pages",
+                "matchers": ['severity="critical"'],
+                **lasting(repeat_interval="1h"),
+            },
+        ],
+    }
     return {
-        "route": {
-            "receiver": "mirrorwatch-tickets",
-            "group_by": ["alertname", "flow"],
-            **lasting(group_wait="15s", group_interval="5m", repeat_interval="12h"),
-            "routes": [
-                {
-                    "receiver": "mirrorwatch-watchdog",
-                    "matchers": ['alertname="MirrorwatchWatchdog"'],
-                    **lasting(group_wait="0s", group_interval="1m", repeat_interval="1m"),
-                },
-                {"receiver": "mirrorwatch-none", "matchers": ['severity="info"']},
-                {
-                    "receiver": "mirrorwatch-pages",
-                    "matchers": ['severity="critical"'],
-                    **lasting(repeat_interval="1h"),
-                },
-            ],
-        },
+        "route": {"receiver": "mirrorwatch-tickets", "routes": [ours]},
         "inhibit_rules": [_inhibition(rule, names) for rule in held],
         "receivers": [{"name": f"mirrorwatch-{one}"} for one in ("pages", "tickets", "watchdog", "none")],
     }

@@ -55,7 +55,7 @@ def pyspark_folder() -> Path:
     found = _pyspark()
     if found is None:
         raise UnavailableError(
-            "PySpark is not installed; run pip install 'mirrorwatch[checksum]', or use spark-submit "
+            "PySpark is not installed; install requirements-checksum.txt of the release, or use spark-submit "
             "(mirrorwatch checksum run --print-submit prints the command)"
         )
     return found

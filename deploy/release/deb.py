@@ -1,5 +1,7 @@
 """The Debian package: a virtual environment in /opt/mirrorwatch, units, man pages, completion.
 
+/usr/share/mirrorwatch has the files of the checksum's own virtual environment, which the user makes.
+
 Its Python is Debian's own. Compiled libraries fit one minor version of it. So the package depends on that
 version, and is built on the Debian release that it is for. dpkg runs the scripts in `debian/`.
 """
@@ -22,7 +24,12 @@ if TYPE_CHECKING:
 PYTHON = Path("/usr/bin/python3")
 # Every extra but the checksum: PySpark is larger than all the rest, and requires Java.
 PARTS = ("run", "msk", "postgresql", "render")
-UNITS = ("mirrorwatch.service", "mirrorwatch-report.service", "mirrorwatch-report.timer")
+CHECKSUM_PARTS = ("checksum", "msk", "postgresql")
+UNITS = (
+    "mirrorwatch.service",
+    *(f"mirrorwatch-{job}.{kind}" for job in ("checksum", "report") for kind in ("service", "timer")),
+)
+COMMAND = "mirrorwatch-as-service"
 _SCRIPTS = Path(__file__).parent / "debian"
 _ZSH = "share/zsh/vendor-completions/_mirrorwatch"  # below /usr, Debian's zsh reads this folder
 
@@ -40,6 +47,9 @@ def build_deb(source: Path, manual: Path, scratch: Path, out: Path, *, version: 
     (tree / "etc" / "mirrorwatch").mkdir(parents=True)
     for unit in UNITS:
         _copy(source / "deploy" / "systemd" / unit, tree / "usr" / "lib" / "systemd" / "system" / unit)
+    _copy(source / "deploy" / "systemd" / COMMAND, tree / "usr" / "bin" / COMMAND)
+    for path in (*(out / f"requirements-{part}.txt" for part in CHECKSUM_PARTS), *out.glob("*.whl")):
+        _copy(path, tree / "usr" / "share" / "mirrorwatch" / path.name)
     _copy(source / "LICENSE", tree / "usr" / "share" / "doc" / "mirrorwatch" / "copyright")
     for shell, place in COMPLETION.items():
         _copy(manual / place, tree / "usr" / (_ZSH if shell == "zsh" else place))
@@ -110,7 +120,7 @@ Installed-Size: {size_kib}
 Description: Watches mirrored Kafka clusters
  Mirrorwatch monitors Kafka topics that MirrorMaker or another product replicates
  between clusters: canary records, lag, and reports against objectives.
- The checksum job is not part of this package, since it requires Spark.
+ The checksum job requires Spark, which is not part of this package.
 """
 
 

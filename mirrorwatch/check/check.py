@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from canary.site.control import TOPIC as CONTROL_TOPIC
 from mirrorwatch.check.clusters import ANSWER_S, check_clusters, print_clusters
-from mirrorwatch.check.configured import print_configured, print_warnings
+from mirrorwatch.check.configured import print_configured, print_warnings, store_warnings
 from mirrorwatch.check.cost_text import canary_costs, missing_topics, print_advice, print_canary
 from mirrorwatch.check.document import checked_document, refused_document
 from mirrorwatch.check.mirrored_text import print_mirrored
@@ -58,6 +58,7 @@ async def check(
     """Explain a configuration on the console, as text or JSON, and return the exit status."""
     # The errors repeat what the Kafka client logs about connections.
     logging.getLogger("rdkafka").addHandler(logging.NullHandler())
+    config = replace(config, warnings=(*config.warnings, *store_warnings(config)))
     sheet, redactor = Sheet(console, Redactor(config.secrets)), Redactor(config.secrets)
     bare = without_canary(config)
     if not as_json:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fleet.errors import Problem
 from fleet.mm2.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, major_version
 from fleet.quantity import duration_text
 from mirrorwatch.configuration.lag_sources import flows_kept_at
@@ -55,6 +57,22 @@ def print_warnings(sheet: Sheet, config: Configuration) -> None:
     for warning in config.warnings:
         text = str(warning) if warning.file or warning.key else warning.sentence
         sheet.say(text, hang=4)
+
+
+def store_warnings(config: Configuration) -> tuple[Problem, ...]:
+    """Return a warning if the store is a file below /etc, as it is by default next to a configuration there.
+
+    The user of `check` may be another one than the service's, so what it may write proves nothing.
+    """
+    address = config.store.database_url(config.directory)
+    file = Path(address.database or "").absolute()
+    if address.get_backend_name() != "sqlite" or not file.is_relative_to("/etc"):
+        return ()
+    sentence = (
+        f"the store would be {file}, and a systemd unit or a container cannot write into /etc; "
+        'write "sqlite:////var/lib/mirrorwatch/mirrorwatch.db"'
+    )
+    return (Problem(str(config.path), "store.url", sentence),)
 
 
 def _watched(config: Configuration, alias: str) -> str:

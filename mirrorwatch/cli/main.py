@@ -96,7 +96,7 @@ def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
     type=click.Choice(["all", "service", "checksum", "failover", "drift", "trace", "migrate"]),
     default="all",
     show_default=True,
-    help="With --acls: the part of Mirrorwatch that gets the permissions.",
+    help="With --acls: the part of Mirrorwatch that gets the permissions; all is service and checksum.",
 )
 @click.option(
     "--principal",

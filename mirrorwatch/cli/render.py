@@ -69,7 +69,7 @@ def render(
         if error.name != "grafanalib":
             raise
         raise click.ClickException(
-            "grafanalib: missing; install it with pip install 'mirrorwatch[render]'"
+            "grafanalib: missing; install requirements-render.txt of the release"
         ) from error
 
     log_if_asked(context)

@@ -252,8 +252,8 @@ class Store:
             )
         except ModuleNotFoundError as error:
             raise UnavailableError(
-                f"the store {self.where} needs the Python package {error.name}: type pip install "
-                "'mirrorwatch[postgresql]'"
+                f"the store {self.where} needs the Python package {error.name}: install "
+                "requirements-postgresql.txt of the release"
             ) from error
 
     def _migrate(self, connection: sa.Connection) -> None:

@@ -74,6 +74,14 @@ def test_every_alert_reaches_the_receiver_of_its_severity(config, alert):
     assert routed.stdout.strip() == f"mirrorwatch-{receiver}", routed.stderr
 
 
+def test_one_route_has_the_alerts_and_none_of_other_teams():
+    route = alertmanager_document(ALERTS)["route"]
+    (ours,) = route["routes"]
+    assert route == {"receiver": "mirrorwatch-tickets", "routes": [ours]}
+    assert ours["matchers"] == ['alertname=~"Mirrorwatch.+"']
+    assert [one.name for one in ALERTS if not one.name.startswith("Mirrorwatch")] == []
+
+
 def test_what_is_never_muted_exists_and_rules_of_absent_alerts_are_left_out():
     assert set(NEVER_MUTED) <= {one.name for one in ALERTS}
     few = [one for one in ALERTS if one.name in {"MirrorwatchSourceDown", "MirrorwatchLagGrowing"}]

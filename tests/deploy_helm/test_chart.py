@@ -270,8 +270,8 @@ def test_a_job_is_that_of_the_manifests(everything, component, folder):
     pods = mine.pop("template")["spec"], other.pop("template")["spec"]
     assert mine == other
     (container,), (other_container,) = (pod["containers"] for pod in pods)
-    for key in ("name", "image", "args", "resources", "securityContext"):
-        assert container[key] == other_container[key]
+    for key in ("name", "image", "command", "args", "resources", "securityContext"):
+        assert container.get(key) == other_container.get(key)
     assert pods[0].get("terminationGracePeriodSeconds") == pods[1].get("terminationGracePeriodSeconds")
     (near,) = pods[0]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert near["labelSelector"] == everything.only("StatefulSet")["spec"]["selector"]
@@ -300,7 +300,15 @@ def test_the_service_monitor_selects_one_service_and_names_the_job_as_the_alerts
     job = labels(found[0])[monitor["spec"]["jobLabel"]]
     assert f'up{{job="{job}"}}' in json.dumps(everything.only("PrometheusRule")["spec"]).replace('\\"', '"')
     assert endpoint["scheme"] == "https"
-    assert "prometheus.io/scrape" not in everything.pods()["service"]["metadata"]["annotations"]
+
+
+def test_no_annotation_has_the_service_scraped_as_another_job(objects):
+    assert list(objects.pods()["service"]["metadata"]["annotations"]) == ["checksum/configuration"]
+
+
+def test_a_service_account_is_that_of_every_pod():
+    pods = rendered(*EVERYTHING, "--set", "serviceAccountName=mw").pods()
+    assert [pod["spec"]["serviceAccountName"] for pod in pods.values()] == ["mw"] * 3
 
 
 def test_rules_and_dashboards_are_those_that_render_writes(everything, monitoring):

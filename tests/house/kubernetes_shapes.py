@@ -31,6 +31,7 @@ CONTAINER = {
     "name!": str,
     "image!": str,
     "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
+    "command": [str],
     "args": [str],
     "env": [{"name!": str, "value": str, "valueFrom": ENV_SOURCE}],
     "ports": [{"name!": str, "containerPort!": int, "protocol": ("TCP", "UDP", "SCTP")}],
@@ -49,6 +50,7 @@ CONTAINER = {
 POD = {
     "automountServiceAccountToken": bool,
     "enableServiceLinks": bool,
+    "serviceAccountName": str,
     "terminationGracePeriodSeconds": int,
     "restartPolicy": ("Always", "OnFailure", "Never"),
     "imagePullSecrets": [{"name!": str}],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import inspect
 import re
 import shutil
 import socket
@@ -18,6 +19,7 @@ import yaml
 
 from mirrorwatch.configuration.reading import read_configuration
 from runtime.config.sections import HttpConfig
+from runtime.store.store import Store
 from tests.house.containerfile import instructions
 from tests.house.kubernetes_shapes import KINDS, manifest_faults
 from tests.house.product_files import ROOT
@@ -65,7 +67,8 @@ def test_what_it_installs_from_an_index_is_pinned_with_hashes():
         for words in installs
         if words[0].endswith("/pip")
     ]
-    assert files == [["requirements/postgresql.txt", "requirements/render.txt"], ["requirements/build.txt"]]
+    extras = [f"requirements/{extra}.txt" for extra in ("msk", "postgresql", "render")]
+    assert files == [extras, ["requirements/build.txt"]]
     for words in installs:
         if words[0].endswith("/pip"):
             assert {"--require-hashes", "--only-binary=:all:"} <= set(words)
@@ -247,6 +250,45 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path, question):
     assert said.stderr == ""
 
 
+# --- a command as the service's user
+
+COMMAND_FILE = DEPLOY / "systemd" / "mirrorwatch-as-service"
+
+
+@pytest.mark.parametrize(
+    ("words", "folder"),
+    [(["report", CONFIGURATION], "mirrorwatch"), (["checksum", "run", "a b"], "mirrorwatch-checksum")],
+)
+def test_a_command_runs_as_the_unit_does(tmp_path, words, folder):
+    opt = tmp_path / "opt"
+    for name in ("mirrorwatch", "mirrorwatch-checksum"):
+        program = opt / name / "bin" / "mirrorwatch"
+        program.parent.mkdir(parents=True)
+        program.write_text("")
+        program.chmod(0o755)
+    script = tmp_path / "script"
+    script.write_text(COMMAND_FILE.read_text().replace("/opt/", f"{opt}/"))
+    (tmp_path / "systemd-run").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (tmp_path / "systemd-run").chmod(0o755)
+    said = subprocess.run(
+        ["sh", script, *words],
+        env={"PATH": f"{tmp_path}:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    ).stdout.splitlines()
+    assert said[-len(words) - 1 :] == [f"{opt}/{folder}/bin/mirrorwatch", *words]
+    given = dict(
+        one.removeprefix("--property=").split("=", 1) for one in said if one.startswith("--property=")
+    )
+    assert given.pop("User") == UNIT_FILE.stem
+    service = unit()["Service"]
+    assert {key: [value] for key, value in given.items()} == {key: service[key] for key in given}
+    assert {"DynamicUser", "StateDirectory", "StateDirectoryMode", "EnvironmentFile"} <= given.keys()
+    assert COMMAND_FILE.stat().st_mode & 0o111
+
+
 # --- the manifests
 
 REPORT = DEPLOY / "kubernetes" / "report" / "cronjob.yaml"
@@ -326,6 +368,13 @@ def test_the_pod_runs_the_image_as_it_is_built_here():
     assert container["startupProbe"]["httpGet"] == {"path": "/-/healthy", "port": "http"}
 
 
+def test_a_start_may_take_as_long_as_a_migration_of_the_store():
+    (container,) = by_kind()["Deployment"]["spec"]["template"]["spec"]["containers"]
+    probe = container["startupProbe"]
+    limit_s = inspect.signature(Store).parameters["migration_limit_s"].default
+    assert probe["periodSeconds"] * probe["failureThreshold"] > limit_s
+
+
 def test_the_manifests_name_each_other_rightly():
     kinds = by_kind()
     template = kinds["Deployment"]["spec"]["template"]
@@ -367,12 +416,14 @@ def test_the_configuration_of_the_manifests_is_one_that_the_service_takes(tmp_pa
     assert [(flow.name, flow.off) for flow in read.canary_flows] == [("A->B", "")]
     assert (str(read.http.address), read.http.address.port) == (f"0.0.0.0:{PORT}", PORT)
     assert read.store.database_url(tmp_path).database == f"{STATE}/mirrorwatch.db"
+    # The name of the pod is another one after each restart.
+    assert read.store.replica == "mirrorwatch"
 
 
 def test_the_readme_says_what_is_untried_and_names_every_file():
     text = (DEPLOY / "README.md").read_text()
     assert "untried" in text
-    for path in [*MANIFESTS, UNIT_FILE, DEPLOY / "container" / "Containerfile"]:
+    for path in [*MANIFESTS, UNIT_FILE, COMMAND_FILE, DEPLOY / "container" / "Containerfile"]:
         assert path.relative_to(DEPLOY).as_posix() in text
 
 
@@ -385,11 +436,24 @@ def test_the_report_of_the_cluster_runs_beside_the_service_with_its_image_and_vo
     service = by_kind()["Deployment"]["spec"]["template"]["spec"]
     (container,), (beside,) = pod["containers"], service["containers"]
     assert container["image"] == beside["image"]
-    assert container["args"] == ["report", CONFIGURATION, f"--out={STATE}/reports"]
+    assert f"mirrorwatch report {CONFIGURATION} --out={STATE}/reports\n" in container["args"][0]
     assert container["securityContext"].items() >= beside["securityContext"].items()
     assert pod["securityContext"] == service["securityContext"]
     volumes = {one["name"]: one for one in pod["volumes"]}
     assert volumes["store"] == next(one for one in service["volumes"] if one["name"] == "store")
+
+
+@pytest.mark.parametrize(("status", "job"), [(0, 0), (1, 0), (3, 0), (2, 2), (4, 4), (70, 70)])
+def test_the_report_of_the_cluster_succeeds_if_one_was_written(tmp_path, status, job):
+    (manifest,) = loaded(REPORT)
+    spec = manifest["spec"]["jobTemplate"]["spec"]
+    (container,) = spec["template"]["spec"]["containers"]
+    (tmp_path / "mirrorwatch").write_text(f"#!/bin/sh\nexit {status}\n")
+    (tmp_path / "mirrorwatch").chmod(0o755)
+    words = [*container["command"], *container["args"]]
+    ended = subprocess.run(words, env={"PATH": f"{tmp_path}:/bin"}, check=False, timeout=30)
+    assert ended.returncode == job
+    assert spec["podFailurePolicy"]["rules"][0]["onExitCodes"]["values"] == [2]
 
 
 def test_the_report_of_systemd_is_the_service_of_its_timer_and_hardened_as_the_service_is():

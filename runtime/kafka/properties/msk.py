@@ -86,7 +86,7 @@ def translate(
         draft.problem(
             _mechanism_key(draft),
             "requires the package aws-msk-iam-sasl-signer-python for AWS MSK IAM, which is not installed: "
-            "install the extra with pip install 'mirrorwatch[msk]'",
+            "install requirements-msk.txt of the release",
         )
     for key in (_CLIENT_HANDLER, _LOGIN_HANDLER):
         handler = draft.value(key)

@@ -33,7 +33,8 @@ be mixed. The tables show what Mirrorwatch does with each key. A key in neither 
 
 ## AWS MSK with IAM
 
-Install the extra: `pip install 'mirrorwatch[msk]'`. Then use the properties of a Java client unchanged:
+The Debian package and the image have all that it needs. With pip, install `requirements-msk.txt` of the
+[release](../how-to/install.md#pip). Use the properties of a Java client unchanged:
 
 ```properties
 security.protocol=SASL_SSL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorwatch.check.configured import principal_of
+from mirrorwatch.check.configured import principal_of, store_warnings
 from mirrorwatch.configuration.reading import read_configuration
 from runtime.kafka.properties.client_settings import ClientSettings
 
@@ -44,3 +44,23 @@ def test_the_mirror_file(tmp_path):
     )
     found = [read_configuration(path, environ={}).mm2_path for path in (mirror, ours, alone)]
     assert found == [mirror, mirror, None]
+
+
+@pytest.mark.parametrize(
+    ("url", "warned"),
+    [
+        (None, False),
+        ("sqlite:////etc/mirrorwatch/mirrorwatch.db", True),
+        ("sqlite:////etcetera/mirrorwatch.db", False),
+        ("postgresql://h/etc", False),
+    ],
+)
+def test_a_store_in_etc_is_a_warning(tmp_path, url, warned):
+    path = tmp_path / "mirrorwatch.yaml"
+    store = "" if url is None else f'store: {{url: "{url}"}}\n'
+    path.write_text(
+        'clusters: {A: {bootstrap.servers: "a:1"}, B: {bootstrap.servers: "b:1"}}\nflows: {A->B: {}}\n'
+        + store
+    )
+    found = store_warnings(read_configuration(path, environ={}))
+    assert [one.key for one in found] == ["store.url"] * warned

@@ -58,7 +58,7 @@ def test_without_pyspark_the_line_to_type_is_reported(typed, config, command, mo
     monkeypatch.setattr("checksum.spark.settings.find_spec", lambda _name: None)
     status, said = typed(command[0], config, *command[1:])
     assert status == 4
-    assert "PySpark is not installed; run pip install 'mirrorwatch[checksum]'" in said
+    assert "PySpark is not installed; install requirements-checksum.txt of the release" in said
     assert "Traceback" not in said
 
 

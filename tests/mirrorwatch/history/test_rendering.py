@@ -35,7 +35,8 @@ def test_times_are_those_of_the_page_unless_they_are_divided(tmp_path):
     assert "prometheus/mirrorwatch.rules.test.yml" in files
     assert alert(files, "MirrorwatchReplicationStalled")["for"] == "1m"
     assert files["prometheus/scrape.yml"]["scrape_configs"][0]["scrape_interval"] == "15s"
-    assert files["alertmanager/alertmanager.yml"]["route"]["group_wait"] == "15s"
+    (ours,) = files["alertmanager/alertmanager.yml"]["route"]["routes"]
+    assert ours["group_wait"] == "15s"
 
 
 def test_a_faster_clock_divides_them_all_and_writes_no_tests_of_the_usual_one(tmp_path):
@@ -43,5 +44,6 @@ def test_a_faster_clock_divides_them_all_and_writes_no_tests_of_the_usual_one(tm
     assert "prometheus/mirrorwatch.rules.test.yml" not in files
     assert alert(files, "MirrorwatchReplicationStalled")["for"] == "4s"
     assert files["prometheus/scrape.yml"]["scrape_configs"][0]["scrape_interval"] == "1s"
-    assert files["alertmanager/alertmanager.yml"]["route"]["group_wait"] == "1s"
-    assert files["alertmanager/alertmanager.yml"]["route"]["routes"][0]["group_wait"] == "0s"
+    (ours,) = files["alertmanager/alertmanager.yml"]["route"]["routes"]
+    assert ours["group_wait"] == "1s"
+    assert ours["routes"][0]["group_wait"] == "0s"

@@ -368,8 +368,8 @@ async def test_a_missing_driver_is_a_sentence_without_the_password(monkeypatch):
     with pytest.raises(UnavailableError) as refused:
         await store.open()
     assert str(refused.value) == (
-        "the store postgresql+psycopg://mw:***@db/mw needs the Python package psycopg: type pip install "
-        "'mirrorwatch[postgresql]'"
+        "the store postgresql+psycopg://mw:***@db/mw needs the Python package psycopg: install "
+        "requirements-postgresql.txt of the release"
     )
 
 

@@ -42,6 +42,9 @@ imagePullPolicy: {{ .image.pullPolicy }}
 {{- define "mirrorwatch.pod" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
+{{- with .Values.serviceAccountName }}
+serviceAccountName: {{ . }}
+{{- end }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
   {{- range . }}

@@ -103,7 +103,7 @@ def test_the_region_that_is_written_goes_first_and_that_of_the_profile_last():
 @pytest.mark.parametrize(
     ("changed", "around", "said"),
     [
-        ({}, {"installed": False}, "f: sasl.mechanism: requires the package aws-msk-iam-sasl-signer-python for AWS MSK IAM, which is not installed: install the extra with pip install 'mirrorwatch[msk]'"),
+        ({}, {"installed": False}, "f: sasl.mechanism: requires the package aws-msk-iam-sasl-signer-python for AWS MSK IAM, which is not installed: install requirements-msk.txt of the release"),
         ({"bootstrap.servers": "proxy:1"}, {}, "f: sasl.mechanism: requires the region of the MSK cluster, which neither bootstrap.servers (*.kafka.REGION.amazonaws.com) nor AWS_REGION nor the AWS profile names: write it under `clusters:` as aws_region, for example aws_region: eu-west-1"),
         ({"aws_region": "Ireland"}, {}, "f: aws_region: invalid AWS region 'Ireland'; write one such as eu-west-1"),
         ({"bootstrap.servers": f"{HOST},{HOST.replace('eu-west-1', 'eu-west-2')}"}, {}, "f: bootstrap.servers: has addresses in the regions eu-west-1, eu-west-2: name brokers of one cluster"),
