@@ -97,7 +97,9 @@ def page() -> str:
                     for window in BURN_WINDOWS
                 ),
             ),
-            "\nA burn needs at least three bad canary records, or 150 s of bad time, in its long window.\n",
+            "\nA burn needs at least three bad canary records, or 150 s of bad time, in its long window.",
+            "\nWhile Connect reports the mirror as paused, no burn of `availability`, `freshness` or",
+            "`replication_lag` pages. Tickets stay.\n",
             "## Alerts\n",
             _SEVERITIES,
             *_table(("alert", "severity", "for", "fired after", "what is wrong"), _alerts(objectives)),

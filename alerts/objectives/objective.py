@@ -53,6 +53,9 @@ class Objective:
 
     With `slice_ratio` minutes count instead of probes: a minute is good if at least this share of its probes
     is. `limit_s` is for kinds with a limit. A loss objective has target 1: each lost record breaks it.
+
+    `minutes_per_probe` is the time between two probes of the flow, with as few partitions as possible; 1 if
+    every minute has one.
     """
 
     flow: str
@@ -63,6 +66,7 @@ class Objective:
     period_s: float = DEFAULT_PERIOD_S
     limit_s: float | None = None
     slice_ratio: float | None = None
+    minutes_per_probe: float = 1.0
 
     @property
     def budget_ratio(self) -> float:

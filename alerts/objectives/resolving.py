@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol
 
 from alerts.objectives.objective import Objective, ObjectiveKind, defaults_of
+from fleet.probe_history import MINUTE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +65,11 @@ class FlowFacts:
     probes_per_s: float = 0.0  # over all partitions
     exactly_once: bool = False  # no record may arrive twice
 
+    @property
+    def minutes_per_probe(self) -> float:
+        """Return the minutes between two probes, at least 1."""
+        return max(1.0, 1 / (MINUTE_S * self.probes_per_s)) if self.probes_per_s > 0 else 1.0
+
 
 def objectives_of(
     wanted: Sequence[Wanted] | None, flows: Sequence[FlowFacts]
@@ -74,8 +80,11 @@ def objectives_of(
     that one for `*` may come first.
     """
     if wanted is None:
-        each = (defaults_of(one.name, one.source, one.target, has_canary=one.has_canary) for one in flows)
-        return tuple(objective for found in each for objective in found), []
+        return tuple(
+            replace(objective, minutes_per_probe=one.minutes_per_probe)
+            for one in flows
+            for objective in defaults_of(one.name, one.source, one.target, has_canary=one.has_canary)
+        ), []
     found: dict[tuple[str, ObjectiveKind], Objective] = {}
     problems: list[tuple[int, str, str]] = []
     for number, entry in enumerate(wanted):
@@ -105,6 +114,7 @@ def _objective(entry: Wanted, flow: FlowFacts) -> Objective:
         period_s=entry.period,
         limit_s=entry.kind.default_limit_s if entry.limit is None else entry.limit,
         slice_ratio=None if entry.good_minutes is None else round(entry.good_minutes / 100, 12),
+        minutes_per_probe=flow.minutes_per_probe,
     )
 
 

@@ -6,6 +6,9 @@
     coverage   = observed minutes / expected minutes
 
 What was not observed is neither good nor bad. `worst_sli_ratio` is the SLI if all of it had been bad.
+
+A probe may stand for more than a minute (tally.py), by the fewest partitions. If a day then has more observed
+minutes than it has minutes, there are more partitions, and a probe stands for less time on every day.
 """
 
 from __future__ import annotations
@@ -13,13 +16,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from alerts.reports.tally import Tally
 from fleet.probe_history import DAY_MINUTES, MINUTE_S, by_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from alerts.objectives.objective import Objective
-    from alerts.reports.tally import BadMinute, Tally
+    from alerts.reports.tally import BadMinute
 
 RECENT_SHARE = 0.25  # of the period, for the projected burn
 APART_MINUTES = 3  # a larger gap between bad minutes separates two stretches
@@ -44,9 +48,15 @@ class Day:
     """One day for charts: its coverage and bad share."""
 
     day: int
-    coverage_ratio: float
+    expected_minutes: int
+    observed_minutes: float
     bad: int
     valid: int
+
+    @property
+    def coverage_ratio(self) -> float:
+        """Return the observed share."""
+        return self.observed_minutes / self.expected_minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +99,9 @@ def figures_of(objective: Objective, tallies: Sequence[Tally], spans: Sequence[t
     The period lasts from the first of them to the last.
     """
     period_s = (spans[-1][1] - spans[0][0]) * MINUTE_S if spans else 0
+    days = _days(objective, tallies, spans)
     expected = sum(until - first for first, until in spans)
-    observed = sum(one.minutes for one in tallies)
+    observed = round(sum(one.observed_minutes for one in days))
     good, valid = sum(one.good for one in tallies), sum(one.valid for one in tallies)
     bad_minutes = tuple(bad for one in tallies for bad in one.bad)
     sli = good / valid if valid else None
@@ -110,7 +121,7 @@ def figures_of(objective: Objective, tallies: Sequence[Tally], spans: Sequence[t
         budget_left_ratio=left,
         exhausted_in_s=_exhausted_in_s(left, recent, period_s),
         stretches=tuple(stretches_of(objective, bad_minutes, valid)),
-        days=tuple(_days(tallies, spans)),
+        days=tuple(days),
         bad_minutes=bad_minutes,
     )
 
@@ -160,14 +171,17 @@ def _exhausted_in_s(left: float | None, recent: float | None, period_s: float) -
     return left * period_s / recent if recent > 1 else None
 
 
-def _days(tallies: Sequence[Tally], spans: Sequence[tuple[int, int]]) -> Iterable[Day]:
-    counted = {one.day: one for one in tallies}
+def _days(objective: Objective, tallies: Sequence[Tally], spans: Sequence[tuple[int, int]]) -> list[Day]:
     expected: dict[int, int] = {}
     for day, first, until in by_day(spans):
         expected[day] = expected.get(day, 0) + until - first
+    counted = {one.day: one for one in tallies if one.day in expected}
+    # A day may start just before a probe: one of them is not counted.
+    most = [(one.minutes - objective.minutes_per_probe) / expected[day] for day, one in counted.items()]
+    too_many = max([1.0, *most])
+    found = []
     for day, minutes in expected.items():
-        found = counted.get(day)
-        if found is None:
-            yield Day(day, 0.0, 0, 0)
-        else:
-            yield Day(day, min(1.0, found.minutes / minutes), found.valid - found.good, found.valid)
+        one = counted.get(day, Tally(day, 0, 0, 0, 0, ()))
+        observed = min(float(minutes), one.minutes / too_many)
+        found.append(Day(day, minutes, observed, one.valid - one.good, one.valid))
+    return found

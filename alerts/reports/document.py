@@ -20,7 +20,7 @@ def document(report: Report) -> dict[str, Any]:
         "from": _time(report.first),
         "to": _time(report.until),
         "unknown_policy": POLICY,
-        "objectives": [_objective(one) for one in report.objectives],
+        "objectives": [_objective(report, one) for one in report.objectives],
         "exclusions": [
             {
                 "number": one.number,
@@ -50,7 +50,7 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
-def _objective(one: ObjectiveReport) -> dict[str, Any]:
+def _objective(report: Report, one: ObjectiveReport) -> dict[str, Any]:
     objective = one.objective
     unit = "seconds" if objective.kind.has_limit else "probes"
     return {
@@ -62,6 +62,7 @@ def _objective(one: ObjectiveReport) -> dict[str, Any]:
         "target_ratio": objective.target_ratio,
         "limit_s": objective.limit_s,
         "slice_ratio": objective.slice_ratio,
+        "from": _time(report.first_of(one)),
         "met": one.met,
         **_figures(one.figures),
         "before": None if one.before is None else _figures(one.before),

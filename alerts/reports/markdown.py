@@ -11,7 +11,6 @@ from alerts.reports.wording import (
     budget_text,
     burn_text,
     coverage_text,
-    objective_text,
     outlook_text,
     share_text,
     stretch_text,
@@ -67,7 +66,7 @@ def _row(one: ObjectiveReport) -> tuple[str, ...]:
     figures = one.figures
     return (
         one.objective.flow,
-        objective_text(one.objective),
+        one.name,
         {True: "met", False: "MISSED", None: "no data"}[one.met],
         share_text(one.objective.target_ratio),
         share_text(figures.sli_ratio),
@@ -84,7 +83,7 @@ def _stretches(report: Report) -> Iterator[str]:
     rows = [
         (
             one.objective.flow,
-            objective_text(one.objective),
+            one.name,
             stretch_text(stretch),
             bad_text(one.objective, stretch.bad),
             budget_text(stretch.budget_ratio),

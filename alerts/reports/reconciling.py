@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from alerts.objectives.counters import AGES, COUNTERS
-from alerts.reports.wording import objective_text, share_text
+from alerts.reports.wording import share_text
 from alerts.rules.rule import number, quoted, selector
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def reconciled_of(one: ObjectiveReport, values: Mapping[str, float | None]) -> R
 
 def difference_text(one: ObjectiveReport, found: Reconciled) -> str:
     """Write the difference between the report and Prometheus for an objective."""
-    name = f"{one.objective.flow} {objective_text(one.objective)}"
+    name = f"{one.objective.flow} {one.name}"
     if found.why_not:
         return f"{name}: not compared with Prometheus: {found.why_not}."
     if found.sli_ratio is None or one.figures.sli_ratio is None:

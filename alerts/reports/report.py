@@ -15,7 +15,7 @@ from alerts.reports.wording import (
     time_text,
 )
 from fleet.probe_history import MINUTE_S
-from fleet.quantity import count_text
+from fleet.quantity import count_text, duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,12 +34,22 @@ MAX_STRETCHES = 10
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveReport:
-    """One objective with its figures, and those of the period before."""
+    """One objective with its figures, and those of the period before.
+
+    `first` is the first minute of its own period, None if that is the report's.
+    """
 
     objective: Objective
     figures: Figures
     before: Figures | None = None
     causes: dict[int, str] = field(default_factory=dict)  # by the first minute of a stretch
+    first: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Name the objective and what is good in it, with its period unless that is the report's."""
+        period = "" if self.first is None else f" over {duration_text(self.objective.period_s)}"
+        return objective_text(self.objective) + period
 
     @property
     def met(self) -> bool | None:
@@ -62,7 +72,7 @@ class ObjectiveReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All objectives between two minutes, without the second."""
+    """All objectives between two minutes, without the second; some may start later."""
 
     first: int
     until: int
@@ -70,6 +80,10 @@ class Report:
     exclusions: tuple[Exclusion, ...] = ()
     notes: tuple[str, ...] = ()
     rehearsals: tuple[Rehearsal, ...] = ()
+
+    def first_of(self, one: ObjectiveReport) -> int:
+        """Return the first minute of an objective's period."""
+        return self.first if one.first is None else one.first
 
     @property
     def period(self) -> str:
@@ -86,7 +100,7 @@ class Report:
             return f"No data: the store holds nothing of this period for {_all_of(count)}."
         if empty or partly:
             least = min(self.objectives, key=lambda one: one.figures.coverage_ratio)
-            where = f"{least.objective.flow} {objective_text(least.objective)}"
+            where = f"{least.objective.flow} {least.name}"
             share = share_text(least.figures.coverage_ratio)
             return (
                 f"Partly covered: {len(empty) + len(partly)} of {count_text(count, 'objective')} lack data,"
@@ -104,7 +118,7 @@ class Report:
         worst = min(missed, key=lambda one: one.figures.budget_left_ratio or 0.0)
         left = worst.figures.budget_left_ratio
         budget = "" if left is None else f", budget left {budget_text(left)}"
-        named = f"{worst.objective.flow} {objective_text(worst.objective)}"
+        named = f"{worst.objective.flow} {worst.name}"
         return f"Missed: {len(missed)} of {count_text(len(judged), 'objective')}, worst {named}{budget}."
 
     def worst_stretches(self) -> list[tuple[ObjectiveReport, Stretch]]:

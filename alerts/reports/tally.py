@@ -26,7 +26,10 @@ class BadMinute(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """A day, or a part of it. `minutes` are the observed ones; `unknown` counts probes."""
+    """A day, or a part of it. `minutes` are the observed ones; `unknown` counts probes.
+
+    If the canary sends less than one probe a minute, a minute with one stands for those up to the next.
+    """
 
     day: int
     minutes: int
@@ -55,7 +58,8 @@ def probe_tally(objective: Objective, day: ProbeDay) -> Tally:
         valid += valid_here
         if good_here < valid_here:
             bad.append(BadMinute(one[0], valid_here - good_here, _what(one)))
-    return Tally(day.day, minutes, good, valid, unknown, tuple(bad))
+    observed = round(minutes * objective.minutes_per_probe)
+    return Tally(day.day, observed, good, valid, unknown, tuple(bad))
 
 
 def value_tally(objective: Objective, day: int, runs: Iterable[ValueRun]) -> Tally:

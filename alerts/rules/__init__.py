@@ -41,13 +41,15 @@ __all__ = [
 ]
 
 
-def all_groups(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -> tuple[Group, ...]:
-    """Return all rules for flows and their objectives."""
+def all_groups(
+    objectives: Sequence[Objective], flows: Sequence[FlowFacts], *, audits_failover: bool = True
+) -> tuple[Group, ...]:
+    """Return all rules for flows and their objectives; `audits_failover` as in the configuration."""
     return (
-        *budget_groups(objectives),
-        symptom_group(objectives),
+        *budget_groups(objectives, flows),
+        symptom_group(objectives, flows),
         lag_group(),
-        ticket_group(objectives),
+        ticket_group(objectives, flows, audits_failover=audits_failover),
         watching_group(flows),
         trust_group(flows),
     )

@@ -32,12 +32,14 @@ from alerts.rules.rule import (
     quoted,
     selector,
 )
+from fleet.series import catalogue as series
 from fleet.series import checksum as series_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from alerts.objectives.burn import BurnWindow
+    from alerts.objectives.resolving import FlowFacts
 
 BAD = "mirrorwatch:objective_bad:increase"  # followed by the window, as the next two
 VALID = "mirrorwatch:objective_valid:increase"
@@ -50,17 +52,18 @@ LONG_S = 7200.0  # windows from here on read sparse counts
 KEEP_TICKET_S = 600.0
 LEAST_BAD_PROBES = 2.5  # minimum of bad ones in the long window
 LEAST_BAD_STEPS = 0.5  # of bad time: 150 s
+SPENT_BY_PAUSES = (ObjectiveKind.AVAILABILITY, ObjectiveKind.FRESHNESS, ObjectiveKind.REPLICATION_LAG)
 _AGES = {kind: ("max", one) for kind, one in AGES.items()} | {
     ObjectiveKind.AUDIT_AGE: ("min", series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS)
 }
 
 
-def budget_groups(objectives: Sequence[Objective]) -> tuple[Group, ...]:
+def budget_groups(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -> tuple[Group, ...]:
     """Return the recorded ratios and the burn-rate alerts; loss has none, because each loss pages."""
     budgeted = [one for one in objectives if one.kind is not ObjectiveKind.LOSS]
     if not budgeted:
         return ()
-    every = {one.flow for one in objectives}
+    every = {one.name for one in flows}
     lengths = sorted({each for window in BURN_WINDOWS for each in (window.short_s, window.long_s)})
     events = [record for kind in ObjectiveKind for record in _events(kind, budgeted, every)]
     dense = [record for length in lengths if length < LONG_S for record in _window(length)]
@@ -162,8 +165,13 @@ def _burning(window: BurnWindow, above: float, objective: Objective, matcher: st
     counts = objective.kind.counts_probes and objective.slice_ratio is None
     least = number(LEAST_BAD_PROBES if counts else LEAST_BAD_STEPS)
     long, short = promql_duration(window.long_s), promql_duration(window.short_s)
-    return (
+    burning = (
         f"{selector(ERROR + long, which, matcher)} > {number(above)}"
         f" and {selector(ERROR + short, which, matcher)} > {number(above)}"
         f" and {selector(BAD + long, which, matcher)} >= {least}"
     )
+    if window.severity != CRITICAL or objective.kind not in SPENT_BY_PAUSES:
+        return burning
+    # Someone paused the mirror on purpose. The short window still has the pause when it is over.
+    paused = selector(series.FLOW_CAUSE.full_name, 'cause="paused"')
+    return f"{burning} unless on ({FLOW}) max_over_time({paused}[{short}]) == 1"

@@ -16,12 +16,17 @@ from alerts.rules.watching import JOB
 from fleet.series import catalogue as series
 from fleet.series import failover as series_failover
 from fleet.series import lag as series_lag
-from fleet.series.checksum import CHECKSUM_RECORDS
+from fleet.series.checksum import (
+    CHECKSUM_DIFFERING_RECORDS,
+    CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS,
+    CHECKSUM_RECORDS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from alerts.objectives.objective import Objective
+    from alerts.objectives.resolving import FlowFacts
     from alerts.rules.rule import Group
     from fleet.series.kinds import Series
 
@@ -48,10 +53,12 @@ class Story:
         )
         self._count = minutes * _MINUTE
         self._values: dict[str, str] = {f"up{{job={quoted(JOB)}}}": f"1x{self._count}"}
-        for flow in others:
-            labels = dict(zip(FLOW.split(", "), flow, strict=True))
+        for labels in (self._labels, *(dict(zip(FLOW.split(", "), one, strict=True)) for one in others)):
             self._values[_selector(series.FLOW_INFO, labels)] = f"1x{self._count}"
-        self.play(series.FLOW_INFO, f"1x{self._count}")
+            now = f"0+{STEP_S}x{self._count}"
+            self._values[_selector(series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS, labels)] = now
+            compared = _selector(CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS, labels | {"topic": "orders"})
+            self._values[compared] = now
         self.play(series.CANARY_THRESHOLD_SECONDS, f"5x{self._count}")
         self.play(series.CANARY_INTERVAL_SECONDS, f"1x{self._count}")
         self.play(series.FLOW_RECOVERY_POINT_AGE_SECONDS, f"1x{self._count}")
@@ -94,16 +101,22 @@ _COUNTERS = (
 )
 
 
-def cases_of(objectives: Sequence[Objective]) -> Iterator[Case]:
-    """Yield the cases of the first flow with a canary; the rules of all flows are equal."""
+def cases_of(
+    objectives: Sequence[Objective], flows: Sequence[FlowFacts], *, audits_failover: bool = True
+) -> Iterator[Case]:
+    """Yield the cases of the first flow with a canary; the rules of all flows are equal.
+
+    `audits_failover`: as for the rules.
+    """
     probed = [one for one in objectives if one.kind is ObjectiveKind.FRESHNESS and one.slice_ratio is None]
     if not probed:
         return
     flow = probed[0]
-    others = sorted({(one.flow, one.source, one.target) for one in objectives if one.flow != flow.flow})
+    others = sorted((one.name, one.source, one.target) for one in flows if one.name != flow.flow)
     for make in (
         _healthy,
         _silence,
+        _pause,
         _one_lost,
         _lost_while_stalled,
         _nothing_due,
@@ -117,6 +130,7 @@ def cases_of(objectives: Sequence[Objective]) -> Iterator[Case]:
         _collector,
         _group,
         _failover,
+        *((_no_failover_audit,) if audits_failover else ()),
     ):
         yield make(flow, others)
 
@@ -133,6 +147,22 @@ def _silence(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
     )
     silent = story.fires("MirrorwatchNoRecordsArrive", CRITICAL)
     return story.case("records stop to arrive", ("5m", ()), ("5m35s", (silent,)))
+
+
+def _pause(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
+    """Play a connector that an operator pauses after five minutes, which is known half a minute later."""
+    story = Story(flow, others, 30)
+    story.play(
+        series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, f"0+{STEP_S}x{5 * _MINUTE} {5 * 60}x{25 * _MINUTE}"
+    )
+    story.play(series.FLOW_CONDITION, f"0x{5 * _MINUTE} 1x{25 * _MINUTE}", condition="stalled")
+    known = 5 * _MINUTE + 2
+    story.play(series.FLOW_CAUSE, f"0x{known} 1x{30 * _MINUTE - known}", cause="paused")
+    silent = story.fires("MirrorwatchNoRecordsArrive", CRITICAL)
+    paused = story.fires("MirrorwatchMirrorPaused", WARNING)
+    return story.case(
+        "the mirror is paused", ("5m", ()), ("5m30s", (silent,)), ("7m30s", ()), ("22m", (paused,))
+    )
 
 
 def _one_lost(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
@@ -163,10 +193,12 @@ def _nothing_due(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Cas
 
 def _audit(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
     story = Story(flow, others, 30)
-    story.play(CHECKSUM_RECORDS, f"0x{5 * _MINUTE} 3x{25 * _MINUTE}", topic="orders", verdict="lost")
-    story.play(CHECKSUM_RECORDS, f"0x{30 * _MINUTE}", topic="orders", verdict="extra")
+    story.play(CHECKSUM_DIFFERING_RECORDS, f"0x{5 * _MINUTE} 3x{25 * _MINUTE}", topic="orders")
+    # Such as offsets that were not read again, and extra records of aborted transactions.
+    for verdict in ("unverifiable", "extra"):
+        story.play(CHECKSUM_RECORDS, f"5x{30 * _MINUTE}", topic="orders", verdict=verdict)
     found = story.fires("MirrorwatchAuditFoundLoss", CRITICAL)
-    return story.case("an audit finds lost records", ("5m", ()), ("6m", (found,)))
+    return story.case("a checksum finds a difference", ("5m", ()), ("6m", (found,)))
 
 
 def _race(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
@@ -274,21 +306,26 @@ def _failover(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
     for status in ("skips", "no_checkpoint", "stale"):
         story.play(groups, f"0x{5 * _MINUTE} 1x{55 * _MINUTE}", status=status)
     story.play(groups, f"1x{steps}", status="ready")
-    last = f"0+{STEP_S}x{5 * _MINUTE} 300x{55 * _MINUTE}"
-    story.play(series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS, last)
     story.play(series_failover.DRIFT_DIFFERENCES, f"0x{5 * _MINUTE} 2x{55 * _MINUTE}", kind="config")
     drift = story.fires("MirrorwatchDrift", WARNING, kind="config")
-    skips, stale, not_ready, old = (
+    skips, stale, not_ready = (
         story.fires(f"Mirrorwatch{name}", WARNING)
-        for name in ("FailoverSkipsRecords", "CheckpointsStale", "FailoverNotReady", "FailoverAuditOld")
+        for name in ("FailoverSkipsRecords", "CheckpointsStale", "FailoverNotReady")
     )
     return story.case(
         "groups are not ready to fail over",
         ("5m", ()),
         ("18m", (skips, stale)),
-        ("30m", (skips, stale, old)),
-        ("40m", (skips, stale, old, not_ready, drift)),
+        ("40m", (skips, stale, not_ready, drift)),
     )
+
+
+def _no_failover_audit(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
+    story = Story(flow, others, 40)
+    last = f"0+{STEP_S}x{5 * _MINUTE} 300x{35 * _MINUTE}"
+    story.play(series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS, last)
+    old = story.fires("MirrorwatchFailoverAuditOld", WARNING)
+    return story.case("the failover audit stops", ("24m", ()), ("27m30s", (old,)))
 
 
 def cases_document(cases: Sequence[Case], groups: Sequence[Group], rule_file: str) -> dict[str, Any]:

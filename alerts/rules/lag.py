@@ -24,7 +24,8 @@ def lag_group() -> Group:
     retention_s = f"({lag_s} + {headroom_s} > {number(LEAST_RETENTION_S)})"
     used = f"max by ({FLOW}, topic) ({lag_s} / {retention_s})"
     rules = (
-        Record(name=WAITING, expression=f"sum by ({FLOW}) ({records})"),
+        # Each of several independent replicas has all topics of a flow.
+        Record(name=WAITING, expression=f"max by ({FLOW}) (sum by ({FLOW}, instance) ({records}))"),
         Record(name=USED, expression=f"{used} > {number(RACE_WARNING)}"),
         Alert(
             name="MirrorwatchLagGrowing",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from alerts.objectives.objective import Objective
+    from alerts.objectives.resolving import FlowFacts
 
 SILENCE_S = (
     8.0  # beyond threshold and interval: a restarted mirror is silent for 9 s, a killed broker for 13 s
@@ -23,19 +24,21 @@ LOSS_WINDOW = "5m"
 KEEP_FOUND_S = 600.0  # how long a finding keeps firing
 
 
-def symptom_group(objectives: Sequence[Objective]) -> Group:
+def symptom_group(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -> Group:
     """Return the alerts that page."""
     arrival = series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS.full_name
     threshold_s = series.CANARY_THRESHOLD_SECONDS.full_name
     interval_s, cause = series.CANARY_INTERVAL_SECONDS.full_name, series.FLOW_CAUSE.full_name
     probes, flags = series.CANARY_PROBES_TOTAL.full_name, series.CANARY_PROBE_FLAGS_TOTAL.full_name
     condition = series.FLOW_CONDITION.full_name
-    audited = series_checksum.CHECKSUM_RECORDS.full_name
+    differing = series_checksum.CHECKSUM_DIFFERING_RECORDS.full_name
     lost = f'sum by ({FLOW}) (increase({probes}{{outcome="lost"}}[{LOSS_WINDOW}]))'
     confirmed = f'sum by ({FLOW}) (increase({flags}{{flag="confirmed"}}[{LOSS_WINDOW}]))'
     # An altered probe counts as lost; a loss besides it shows as the condition.
     altered = f'max_over_time({condition}{{condition="altered"}}[{LOSS_WINDOW}]) == 1'
     unless_altered = f" unless on ({FLOW}) {altered}"
+    # Someone paused the mirror on purpose: a ticket is enough, and the recovery point pages in time.
+    unless_paused = f' unless on ({FLOW}) {cause}{{cause="paused"}} == 1'
     rules = (
         Alert(
             name="MirrorwatchNoRecordsArrive",
@@ -46,6 +49,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
                 f" + {number(SILENCE_S)})"
                 # Probes that the source refused cannot arrive: the flow is unknown, which is a ticket.
                 f' unless on ({FLOW}) sum by ({FLOW}) (increase({probes}{{outcome=~"produce_.*"}}[1m])) > 0'
+                f"{unless_paused}"
             ),
             severity=CRITICAL,
             keep_s=KEEP_S,
@@ -55,11 +59,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
         ),
         Alert(
             name="MirrorwatchReplicationStalled",
-            # Someone paused the mirror on purpose: a ticket is enough, and the recovery point pages in time.
-            expression=(
-                f'max by ({FLOW}) ({condition}{{condition="stalled"}}) == 1'
-                f' unless on ({FLOW}) {cause}{{cause="paused"}} == 1'
-            ),
+            expression=f'max by ({FLOW}) ({condition}{{condition="stalled"}}) == 1{unless_paused}',
             severity=CRITICAL,
             for_s=STALL_FOR_S,
             keep_s=KEEP_S,
@@ -101,23 +101,23 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
         ),
         Alert(
             name="MirrorwatchAuditFoundLoss",
-            expression=f'sum by ({FLOW}) ({audited}{{verdict=~"lost|altered|misrouted"}}) > 0',
+            expression=f"max by ({FLOW}) (sum by ({FLOW}, instance) ({differing})) > 0",
             severity=CRITICAL,
             summary="The checksum found damage on {{ $labels.flow }}",
-            description="{{ $value | humanize }} records are lost, altered or in another topic by the last"
-            " checksum run.",
+            description="At least {{ $value | humanize }} records of {{ $labels.source_cluster }} and"
+            " {{ $labels.target_cluster }} differ, by the last run over each topic.",
         ),
-        *_recovery_point(objectives),
+        *_recovery_point(objectives, flows),
     )
     return Group(name="mirrorwatch-symptoms", interval_s=5, rules=rules)
 
 
-def _recovery_point(objectives: Sequence[Objective]) -> list[Alert]:
+def _recovery_point(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -> list[Alert]:
     """Return the alert on old recovery points; none without objectives."""
     age = series.FLOW_RECOVERY_POINT_AGE_SECONDS.full_name
     expressions = [
         f"max by ({FLOW}) ({selector(age, matcher)}) > {number(limit_s)}"
-        for limit_s, matcher in limits(objectives, ObjectiveKind.RECOVERY_POINT)
+        for limit_s, matcher in limits(objectives, ObjectiveKind.RECOVERY_POINT, flows)
     ]
     if not expressions:
         return []
@@ -134,9 +134,11 @@ def _recovery_point(objectives: Sequence[Objective]) -> list[Alert]:
     ]
 
 
-def limits(objectives: Sequence[Objective], kind: ObjectiveKind) -> Iterator[tuple[float, str]]:
-    """Yield each limit (seconds) of objectives of this kind, with a matcher of its flows."""
+def limits(
+    objectives: Sequence[Objective], kind: ObjectiveKind, flows: Sequence[FlowFacts]
+) -> Iterator[tuple[float, str]]:
+    """Yield each limit (seconds) of objectives of this kind, with a matcher of its flows among all."""
     wanted = [one for one in objectives if one.kind is kind]
-    every = {one.flow for one in objectives}
+    every = {one.name for one in flows}
     for limit_s in sorted({one.limit_s or 0.0 for one in wanted}):
         yield limit_s, flow_matcher({one.flow for one in wanted if one.limit_s == limit_s}, every)

@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alerts.objectives.objective import Objective
+    from alerts.objectives.resolving import FlowFacts
 
 
-AUDIT_OLD_S = 900  # three of the longest intervals
+AUDIT_OLD_S, AUDIT_OLD_FOR_S = 300, 900  # the longest interval, and three of them
 
 
-def ticket_group(objectives: Sequence[Objective]) -> Group:
+def ticket_group(
+    objectives: Sequence[Objective], flows: Sequence[FlowFacts], *, audits_failover: bool
+) -> Group:
     """Return the alerts that open tickets."""
     cause, condition = series.FLOW_CAUSE.full_name, series.FLOW_CONDITION.full_name
     left = series.OBJECTIVE_ERROR_BUDGET_REMAINING_RATIO.full_name
@@ -84,14 +87,14 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
             " include the quota.",
         ),
         *_failover(),
-        *_overdue(objectives),
+        *((_audit_old(),) if audits_failover else ()),
+        *_overdue(objectives, flows),
     )
     return Group(name="mirrorwatch-tickets", interval_s=60, rules=rules)
 
 
 def _failover() -> tuple[Alert, ...]:
     groups = series_failover.FAILOVER_GROUPS.full_name
-    last = series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS.full_name
 
     def counted(status: str) -> str:
         return f'max by ({FLOW}) (sum by ({FLOW}, instance) ({groups}{{status=~"{status}"}})) > 0'
@@ -133,23 +136,29 @@ def _failover() -> tuple[Alert, ...]:
             " ({{ $labels.kind }})",
             description="{{ $value }} differences that would surprise clients after a failover.",
         ),
-        Alert(
-            name="MirrorwatchFailoverAuditOld",
-            expression=f"time() - max by ({FLOW}) ({last}) > {number(AUDIT_OLD_S)}",
-            severity=WARNING,
-            for_s=300,
-            summary="No failover audit of {{ $labels.flow }} lately",
-            description="The last successful audit is {{ $value | humanizeDuration }} old.",
-        ),
     )
 
 
-def _overdue(objectives: Sequence[Objective]) -> list[Alert]:
+def _audit_old() -> Alert:
+    last = series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS.full_name
+    old = f"time() - max by ({FLOW}) ({last}) > {number(AUDIT_OLD_S)}"
+    none = f"max by ({FLOW}) ({series.FLOW_INFO.full_name}) unless on ({FLOW}) {last}"
+    return Alert(
+        name="MirrorwatchFailoverAuditOld",
+        expression=either((old, none)),
+        severity=WARNING,
+        for_s=AUDIT_OLD_FOR_S,
+        summary="No failover audit of {{ $labels.flow }} lately",
+        description="No audit has succeeded for 15 minutes.",
+    )
+
+
+def _overdue(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -> list[Alert]:
     last = series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS.full_name
     info = series.FLOW_INFO.full_name
     expressions = [
         expression
-        for limit_s, matcher in limits(objectives, ObjectiveKind.AUDIT_AGE)
+        for limit_s, matcher in limits(objectives, ObjectiveKind.AUDIT_AGE, flows)
         for expression in (
             f"time() - min by ({FLOW}) ({selector(last, matcher)}) > {number(limit_s)}",
             # No run has ended yet.

@@ -66,7 +66,9 @@ def trust_group(flows: Sequence[FlowFacts]) -> Group:
         Alert(
             name="MirrorwatchCollectorStalled",
             expression=(
-                f"time() - max by (kafka_cluster, collector) ({last}) > {number(STALLED_S)}"
+                # Of the replica in which it stalled: another one may read the same cluster.
+                f"time() - min by (kafka_cluster, collector)"
+                f" (max by (kafka_cluster, collector, instance) ({last})) > {number(STALLED_S)}"
                 f" unless on (kafka_cluster) max by (kafka_cluster) ({reached}) == 0"
             ),
             severity=WARNING,

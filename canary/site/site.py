@@ -179,16 +179,23 @@ class Site:
         finally:
             await self.admin.close()
 
-    async def _reach(self) -> None:
+    async def read_brokers(self) -> None:
+        """Describe the cluster; raises MirrorwatchError."""
         try:
             self.description = await self.admin.describe_cluster()
-        except MirrorwatchError as error:
+        except MirrorwatchError:
             self.counts.errors["cluster"] += 1
+            raise
+        self.counts.last_success_at["cluster"] = self._clock.wall_s()
+
+    async def _reach(self) -> None:
+        try:
+            await self.read_brokers()
+        except MirrorwatchError as error:
             control = Control.FAILING if isinstance(error, UnavailableError) else Control.UNKNOWN
             self.control.become(control, str(error), self._clock.wall_s())
             raise
         self.reached = True
-        self.counts.last_success_at["cluster"] = self._clock.wall_s()
 
     async def _watch_topics(self, listener: SiteListener, stopping: asyncio.Event) -> None:
         where = f"{self.alias}: topics"

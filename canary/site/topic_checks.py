@@ -130,7 +130,7 @@ class TopicChecks:
         try:
             if due_ns <= now_ns:
                 self._brokers_ns[site.alias] = now_ns + int(BROKERS_S * 1e9)
-                site.description = await site.admin.describe_cluster()
+                await site.read_brokers()
             if self._roster.config.mode is not CanaryMode.OFF and self._due(
                 site.alias, control.TOPIC, now_ns
             ):

@@ -29,11 +29,15 @@ MOST_TOPICS = 10_000
 
 
 def run_document(
-    audit: Audit, verified: Mapping[Place, VerifiedTo] | None = None, *, nothing_new: Sequence[str] = ()
+    audit: Audit,
+    verified: Mapping[Place, VerifiedTo] | None = None,
+    *,
+    nothing_new: Sequence[str] = (),
+    whole: bool = False,
 ) -> dict[str, Any]:
     """Return one flow's result; `verified` are the stored positions, where the next run starts.
 
-    `nothing_new` are requested topics without new records.
+    `nothing_new` are requested topics without new records. `whole`: all topics of the flow were requested.
     """
     plan, found = audit.plan, audit.result
     marks = verified or {}
@@ -61,6 +65,7 @@ def run_document(
             found.partitions,
         ),
         "nothing_new": list(nothing_new[:MOST_TOPICS]),
+        "whole": whole,
     }
 
 

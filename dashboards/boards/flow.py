@@ -69,8 +69,13 @@ _OFFSETS = (
         description="Records per second written to source and target, all topics.",
         unit="cps",
         queries=(
-            Query(f"sum ({rate(series_lag.REPLICATION_SOURCE_END_OFFSET, FLOW)})", "source"),
-            Query(f"sum ({rate(series_lag.REPLICATION_TARGET_END_OFFSET, FLOW)})", "target"),
+            # Each of several independent replicas has all topics of a flow.
+            Query(
+                f"max (sum by (instance) ({rate(series_lag.REPLICATION_SOURCE_END_OFFSET, FLOW)}))", "source"
+            ),
+            Query(
+                f"max (sum by (instance) ({rate(series_lag.REPLICATION_TARGET_END_OFFSET, FLOW)}))", "target"
+            ),
         ),
     ),
     Panel(
@@ -87,7 +92,7 @@ _FAILOVER = (
         title="Groups by readiness",
         description="How many groups would start how on the target. Only ready and not_applied miss nothing.",
         width=24,
-        queries=(Query(f"sum by (status) ({of(series_failover.FAILOVER_GROUPS, FLOW)}) > 0", "{{status}}"),),
+        queries=(Query(f"max by (status) ({of(series_failover.FAILOVER_GROUPS, FLOW)}) > 0", "{{status}}"),),
         may_be_empty=True,
     ),
     Panel(

@@ -68,10 +68,13 @@ _PROCESS = (
     ),
     Panel(
         title="Commits read",
-        description="Commits of consumer groups read per second, by cluster.",
+        description="Commits of consumer groups read per second, by cluster and instance.",
         unit="cps",
         queries=(
-            Query(f"sum by (kafka_cluster) ({rate(series_lag.COMMITS_CONSUMED_TOTAL)})", "{{kafka_cluster}}"),
+            Query(
+                f"sum by (kafka_cluster, instance) ({rate(series_lag.COMMITS_CONSUMED_TOTAL)})",
+                "{{kafka_cluster}} {{instance}}",
+            ),
         ),
     ),
 )

@@ -291,8 +291,8 @@ OBJECTIVE_ERROR_BUDGET_REMAINING_RATIO = Series(
     unit=Unit.SHARE_LEFT,
     group=Group.FLOW,
     help="Remaining share of the error budget of the objective's period.",
-    notes="Below 0 once the objective is missed. Absent without data, and for the objective `loss`, "
-    "which has no error budget.",
+    notes="Below 0 once the objective is missed. Time that was not observed spends nothing. Absent without "
+    "data, and for the objective `loss`, which has no error budget.",
     labels=_OBJECTIVE_LABELS,
 )
 FLOW_RECOVERY_POINT_AGE_SECONDS = Series(

@@ -50,5 +50,15 @@ CHECKSUM_RECORDS = Series(
         Label("verdict", "The verdict on the record.", RECORD_VERDICTS),
     ),
 )
+CHECKSUM_DIFFERING_RECORDS = Series(
+    name="checksum_differing_records",
+    kind=Kind.GAUGE,
+    unit=Unit.RECORDS,
+    group=Group.CHECKSUM,
+    help="Least number of records that make the exit status of the last run 1.",
+    notes="It also counts offsets that differ and that the run did not resolve to records. It counts neither "
+    "duplicates nor, with at-least-once delivery, extra records of aborted transactions.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL),
+)
 
 CHECKSUM_CATALOGUE = tuple(bound for bound in tuple(vars().values()) if isinstance(bound, Series))

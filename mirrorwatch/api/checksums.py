@@ -117,6 +117,7 @@ _RUN = {
     "unsettled": _some(closed(_FINDING, optional=_FINDING), "What may still be on its way."),
     "partitions": _some(closed(_PARTITION, optional=_PARTITION)),
     "nothing_new": listed(text(), "Topics of which all was verified before."),
+    "whole": flag("All topics that the flow replicated were to be compared."),
     "counts": mapped({}, "Records by bucket of time, as the page draws them."),
 }
 _ALWAYS = {

@@ -1,7 +1,10 @@
 """The state of a flow by its checksum runs: newest run, last run of each topic, evidence. Pure.
 
 A topic has the state of the last run that was to compare it. Its records are those of the last run that had
-any to compare. `verified_at` is the last time that a run verified every offset that it was to compare.
+any to compare. `verified_at` is the last time that a run verified every offset that it was to compare. A run
+that finds nothing new verifies nothing: after an incomplete run the topic stays incomplete.
+
+A topic is dropped if the flow does not replicate it, or if a later run over all topics does not have it.
 
 Only a later run with the same plan, which compares the same records again, clears a finding
 (`fleet/verdicts/checksum.py` says for how long it holds).
@@ -15,12 +18,13 @@ from typing import TYPE_CHECKING
 
 from checksum.compare.findings import RecordVerdict
 from checksum.compare.verdicts import FINDING
+from checksum.report.result_document import MOST_TOPICS
 from fleet.verdicts.checksum_evidence import ChecksumEvidence, ChecksumFound
 from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 from fleet.verdicts.words import MAX_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from checksum.history.entries import RunRow
     from mirrorwatch.audits.run_document import DocumentBlock, DocumentFinding, RunDocument
@@ -34,14 +38,21 @@ _MEANS = {
     RecordVerdict.EXTRA: Verdict.ALTERED,
     RecordVerdict.DUPLICATED: Verdict.REPEATING,
 }
+_ALWAYS_WRONG = (
+    RecordVerdict.LOST,
+    RecordVerdict.ALTERED,
+    RecordVerdict.MISROUTED,
+    RecordVerdict.REORDERED,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicAudit:
     """A topic by the last run that was to compare it, which ended at `at`.
 
-    `records` are of the last run that compared records of it: of this run if `compared`. `verified_at` is the
-    end of the last run that verified all of it; None if none did.
+    `records` are of the last run that compared records of it: of this run if `compared`. `differing` of them
+    at least make its exit status 1; duplicates, which have an alert of their own, are not counted.
+    `verified_at` is the end of the last run that verified all of it; None if none did.
     """
 
     at: float
@@ -49,13 +60,15 @@ class TopicAudit:
     records: Mapping[RecordVerdict, int]
     verified_at: float | None
     compared: bool = True
+    differing: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
     """What the service keeps in memory of a run; `unresolved_blocks` counts blocks of offsets that differ.
 
-    `told_at`: when a service received a run that ended elsewhere.
+    `told_at`: when a service received a run that ended elsewhere. `whole`: `topics` are all that the flow
+    replicated.
     """
 
     run: str
@@ -74,6 +87,7 @@ class RunSummary:
     topics: Mapping[str, TopicAudit]
     told_at: float | None = None
     not_due: int = 0
+    whole: bool = False
 
     @property
     def undecided_records(self) -> int:
@@ -122,21 +136,28 @@ def run_summary(
         found=tuple(
             replace(one, known_at=told_at) for one in _found(told, ended_at, exactly_once=exactly_once)
         ),
-        topics=_topics(told, ended_at),
+        topics=_topics(told, ended_at, exactly_once=exactly_once),
         told_at=told_at,
         not_due=told.not_due,
+        whole=told.whole and _known_until(told) is None and len(told.nothing_new) < MOST_TOPICS,
     )
 
 
-def flow_audit(summaries: Iterable[RunSummary]) -> FlowAudit | None:
-    """Return the state of a flow by these runs; None if there is none."""
+def flow_audit(
+    summaries: Iterable[RunSummary], *, replicates: Callable[[str], bool] = lambda _topic: True
+) -> FlowAudit | None:
+    """Return the state of a flow by these runs, without topics that it no longer replicates.
+
+    None if there is no run.
+    """
     runs = tuple(sorted(summaries, key=lambda one: (one.ended_at, one.run), reverse=True))
     if not runs:
         return None
     topics: dict[str, TopicAudit] = {}
     for run in reversed(runs):
-        topics |= {name: _after(topics.get(name), now) for name, now in run.topics.items()}
-    return FlowAudit(runs, topics, _evidence(runs))
+        kept = {} if run.whole else topics
+        topics = kept | {name: _after(topics.get(name), now) for name, now in run.topics.items()}
+    return FlowAudit(runs, {name: one for name, one in topics.items() if replicates(name)}, _evidence(runs))
 
 
 def newest_finding(runs: Iterable[RunRow]) -> RunRow | None:
@@ -152,10 +173,13 @@ def newest_finding(runs: Iterable[RunRow]) -> RunRow | None:
 def _after(before: TopicAudit | None, now: TopicAudit) -> TopicAudit:
     if before is None:
         return now
+    incomplete = not now.compared and before.coverage < 1
     return replace(
         now,
+        coverage=min(now.coverage, before.coverage) if incomplete else now.coverage,
         records=now.records if now.compared else before.records,
-        verified_at=before.verified_at if now.verified_at is None else now.verified_at,
+        differing=now.differing if now.compared else before.differing,
+        verified_at=before.verified_at if incomplete or now.verified_at is None else now.verified_at,
     )
 
 
@@ -216,7 +240,7 @@ def _of_verdict(
         by_topic[one.topic] += one.records
         causes[one.cause] += one.records
     for block in blocks:
-        by_topic[block.topic] += block.lacking or block.surplus or 1
+        by_topic[block.topic] += _least_records(block)
     causes.pop(Cause.UNEXPLAINED, None)
     most = sorted(by_topic.items(), key=lambda item: (-item[1], item[0]))
     return ChecksumFound(
@@ -247,7 +271,7 @@ def _row(one: DocumentFinding | DocumentBlock, at: float) -> Evidence:
     )
 
 
-def _topics(told: RunDocument, at: float) -> dict[str, TopicAudit]:
+def _topics(told: RunDocument, at: float, *, exactly_once: bool) -> dict[str, TopicAudit]:
     verified: Counter[str] = Counter()
     offsets: Counter[str] = Counter()
     records: dict[str, Counter[RecordVerdict]] = {}
@@ -261,6 +285,7 @@ def _topics(told: RunDocument, at: float) -> dict[str, TopicAudit]:
             offsets[left.topic] += left.records
             records.setdefault(left.topic, Counter())
     until = _known_until(told)
+    differing = _differing(told, exactly_once=exactly_once)
     return {name: TopicAudit(at, 1.0, {}, at, compared=False) for name in told.nothing_new} | {
         name: TopicAudit(
             at,
@@ -268,10 +293,29 @@ def _topics(told: RunDocument, at: float) -> dict[str, TopicAudit]:
             dict(counts),
             at if verified[name] >= offsets[name] else None,
             compared=name in compared,
+            differing=differing[name],
         )
         for name, counts in records.items()
         if until is None or name < until
     }
+
+
+def _differing(told: RunDocument, *, exactly_once: bool) -> Counter[str]:
+    """Return by topic how many records at least make the exit status 1, without duplicates."""
+    found: Counter[str] = Counter()
+    for one in told.partitions:
+        found[one.topic] += sum(one.records.get(verdict, 0) for verdict in _ALWAYS_WRONG)
+    for finding in told.findings:  # extra records may be normal: those of a partition do not show it
+        if finding.verdict is RecordVerdict.EXTRA:
+            found[finding.topic] += finding.records
+    for block in told.blocks:
+        if _meaning(block, exactly_once=exactly_once) is not None:
+            found[block.topic] += _least_records(block)
+    return found
+
+
+def _least_records(block: DocumentBlock) -> int:
+    return block.lacking or block.surplus or 1
 
 
 def _known_until(told: RunDocument) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from checksum.compare.verdicts import FINDING
 from fleet.errors import MalformedError, UnavailableError
 from fleet.verdicts.checksum import HOLD_FOUND_S
 from mirrorwatch.audits.flow_audit import flow_audit, run_summary
@@ -16,7 +17,7 @@ from mirrorwatch.audits.run_document import read_run
 from mirrorwatch.audits.series import MOST_SERIES, ChecksumSeries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from canary.report import Reporter
     from checksum.history.entries import PackedRun
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 30.0
 FORGET_S = 3600.0
-KEPT_RUNS = 30  # of a flow: a month of nights; and those that were told so late that they hold still
+KEPT_RUNS = 30  # of a flow: a month of nights; and those whose findings still hold
 WHERE, WHERE_RUNS, WHERE_SERIES = "store: checksums", "the checksum: runs", "the checksum: /metrics"
 
 
@@ -65,9 +66,11 @@ class ChecksumFollowing:
     def use(self, flows: Iterable[Flow]) -> None:
         """Follow these flows from now on.
 
-        If the delivery of a flow changed, the next poll reads its runs again; until then they stay.
+        If the delivery of a flow changed, the next poll reads its runs again; until then they stay. It also
+        drops topics that a changed flow no longer replicates.
         """
         before, self._flows = self._flows, {flow.name: flow for flow in flows}
+        self._unsettled |= {name for name, flow in self._flows.items() if before.get(name, flow) != flow}
         for name in before.keys() - self._flows.keys():
             self._gists.pop(name, None)
             self._stand(name, None)
@@ -162,7 +165,7 @@ class ChecksumFollowing:
     async def _look_at(self, flow: str) -> dict[str, str]:
         """Read a flow's newest runs; return the reasons of unreadable ones by run."""
         rows = await self._history.runs(
-            flow, limit=KEPT_RUNS, taken_since_ms=int(self._holding_since_at() * 1000)
+            flow, limit=KEPT_RUNS, holding_since_ms=int(self._holding_since_at() * 1000)
         )
         exactly_once = self._exactly_once(flow)
         before = self._gists.get(flow, {})
@@ -210,7 +213,7 @@ class ChecksumFollowing:
         """Compute a flow's state from its runs, in a thread because the canary needs the event loop."""
         summaries = self._gists.get(flow, {})
         kept = self._kept(summaries)
-        standing = await asyncio.to_thread(flow_audit, kept)
+        standing = await asyncio.to_thread(flow_audit, kept, replicates=self._replicates(flow))
         if self._gists.get(flow) is summaries:  # else it is followed otherwise since
             self._gists[flow] = {one.run: one for one in kept}
             self._stand(flow, standing)
@@ -225,11 +228,14 @@ class ChecksumFollowing:
                 self._tell(series)
 
     def _kept(self, summaries: Mapping[str, RunSummary]) -> list[RunSummary]:
-        """Return the newest runs and those received late, as the store does."""
+        """Return the newest runs, those received late and those whose findings hold, as the store does."""
         since_at = self._holding_since_at()
         runs = sorted(summaries.values(), key=lambda one: (one.ended_at, one.run), reverse=True)
-        late = [one for one in runs[KEPT_RUNS:] if one.told_at is not None and one.told_at >= since_at]
-        return runs[:KEPT_RUNS] + late
+        recent = [one for one in runs if one.ended_at >= since_at]
+        plans = {one.plan for one in recent if one.findings or one.status == FINDING}
+        held = {one.run for one in recent if one.plan in plans}
+        late = {one.run for one in runs if one.told_at is not None and one.told_at >= since_at}
+        return runs[:KEPT_RUNS] + [one for one in runs[KEPT_RUNS:] if one.run in held | late]
 
     def _holding_since_at(self) -> float:
         return self._clock.wall_s() - HOLD_FOUND_S
@@ -257,6 +263,10 @@ class ChecksumFollowing:
             self._reporter.problem(WHERE_SERIES, sentence)
         else:
             self._reporter.settled(WHERE_SERIES)
+
+    def _replicates(self, flow: str) -> Callable[[str], bool]:
+        found = self._flows.get(flow)
+        return lambda topic: found is None or found.decide(topic).replicated
 
     def _exactly_once(self, flow: str) -> bool:
         found = self._flows.get(flow)

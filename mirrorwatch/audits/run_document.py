@@ -52,6 +52,7 @@ FIELDS = frozenset(
         "unsettled",
         "partitions",
         "nothing_new",
+        "whole",
         "counts",
     }
 )
@@ -138,6 +139,7 @@ class RunDocument:
     left_out_count: int
     nothing_new: tuple[str, ...]  # requested topics that were verified completely before
     not_due: int = 0
+    whole: bool = False  # all topics that the flow replicated were requested
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +251,7 @@ def _run(top: JsonValue, *, counts_only: bool) -> RunDocument:
         left_out_count=left_out_count,
         not_due=top.get("not_due").whole(),
         nothing_new=tuple(one.topic() for one in top.get("nothing_new").items(MOST_PARTITIONS)),
+        whole=top.get("whole").flag(),
     )
 
 

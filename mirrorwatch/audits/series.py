@@ -53,10 +53,12 @@ class ChecksumSeries:
             for labels, one in self._told
             for verdict in RecordVerdict
         ]
+        differing = [(labels, one.differing) for labels, one in self._told]
         return b"".join(
             (
                 written(series.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS, success, form),
                 written(series.CHECKSUM_COVERAGE_RATIO, coverage, form),
                 written(series.CHECKSUM_RECORDS, records, form),
+                written(series.CHECKSUM_DIFFERING_RECORDS, differing, form),
             )
         )

@@ -58,6 +58,11 @@ class Planned:
     resumed: bool = False
     nothing_new: tuple[str, ...] = ()  # topics
 
+    @property
+    def whole(self) -> bool:
+        """Return whether the plan has every topic that the flow replicates now."""
+        return not self.resumed and "topics" in self.asked and self.asked["topics"] is None
+
 
 def make_plans(session: Session, chosen: Chosen, *, out: Path | None, json_file: Path | None) -> int:
     """Plan each flow, print the plans, and return the exit status."""

@@ -101,7 +101,7 @@ def _run(
     verified = verified_to(
         audit.plan, audit.result, run.before.verified, at_ms=state.now_ms(), most_offsets=MOST_OFFSETS
     )
-    told = run_document(audit, verified, nothing_new=one.nothing_new)
+    told = run_document(audit, verified, nothing_new=one.nothing_new, whole=one.whole)
     bucket_rows = rows_document(outcome.bucket_rows, bucket_ms=audit.plan.bucket_ms)
     document = run.document(told | {"counts": bucket_rows})
     last = state.last_finding(one.flow) if not plan.topics else None

@@ -2,6 +2,9 @@
 
 Reads the whole period at the start, once an hour and at the end of each day; each minute adds what is final.
 The period starts with a day (UTC), so that whole days are one row.
+
+The budget is that of the whole period: time that was not observed spends nothing, as for burn-rate alerts. So
+a flow that is watched for half an hour has not missed an objective of 28 days by one bad minute.
 """
 
 from __future__ import annotations
@@ -18,11 +21,12 @@ from mirrorwatch.history.tallying import tallies_of
 from mirrorwatch.service.view import ObjectiveView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from alerts.objectives import Objective
     from alerts.reports import Tally
     from canary.report import Reporter
+    from mirrorwatch.history.tallying import Span
     from mirrorwatch.service.view import FlowView
     from runtime.process.clock import WaitingClock
     from runtime.store.store import Store
@@ -36,17 +40,23 @@ WHOLE_MINUTES = 60
 class _Sums:
     """Counts of an objective from the start of its period up to a minute."""
 
-    good: int
-    valid: int
     until: int
     read_at: int  # the minute in which the whole period was read
+    good: int = 0
+    valid: int = 0
+    observed_minutes: int = 0
+    expected_minutes: int = 0
 
-    def and_then(self, tallies: Iterable[Tally], until: int) -> _Sums:
-        """Return the sums with new counts added."""
-        good, valid = self.good, self.valid
-        for one in tallies:
-            good, valid = good + one.good, valid + one.valid
-        return _Sums(good, valid, until, self.read_at)
+    def and_then(self, tallies: Sequence[Tally], spans: Sequence[Span], until: int) -> _Sums:
+        """Return the sums with new counts added, of these spans of minutes."""
+        return _Sums(
+            until,
+            self.read_at,
+            self.good + sum(one.good for one in tallies),
+            self.valid + sum(one.valid for one in tallies),
+            self.observed_minutes + sum(one.minutes for one in tallies),
+            self.expected_minutes + sum(last - first for first, last in spans),
+        )
 
 
 class BudgetKeeping:
@@ -90,10 +100,11 @@ class BudgetKeeping:
         try:
             left_out = await self._store.read(exclusions)
             for (flow, since), wanted in self._due(until).items():
-                spans = [(each.first, each.until) for each in left_out if each.flow == flow]
-                tallies = await tallies_of(self._store, wanted, without((since, until), spans))
+                excluded = [(each.first, each.until) for each in left_out if each.flow == flow]
+                spans = without((since, until), excluded)
+                tallies = await tallies_of(self._store, wanted, spans)
                 for one, each in zip(wanted, tallies, strict=True):
-                    self._sums[one] = self._held(one, until).and_then(each, until)
+                    self._sums[one] = self._held(one, until).and_then(each, spans, until)
         except UnavailableError as error:
             self._reporter.problem(WHERE, str(error))
         else:
@@ -113,7 +124,7 @@ class BudgetKeeping:
         new_day = held is not None and held.until // DAY_MINUTES != until // DAY_MINUTES
         if held is None or new_day or not held.until <= until < held.read_at + WHOLE_MINUTES:
             first = (until - int(objective.period_s // MINUTE_S)) // DAY_MINUTES * DAY_MINUTES
-            return _Sums(0, 0, first, until)
+            return _Sums(first, until)
         return held
 
     def shown(self, flow: FlowView) -> FlowView:
@@ -129,4 +140,7 @@ class BudgetKeeping:
 
 def _view(objective: Objective, sums: _Sums | None) -> ObjectiveView:
     burn = None if sums is None else burn_of(objective, sums.valid - sums.good, sums.valid)
-    return ObjectiveView(objective, None if burn is None else 1.0 - burn)
+    if sums is None or burn is None:
+        return ObjectiveView(objective, None)
+    observed_ratio = min(1.0, sums.observed_minutes / sums.expected_minutes)
+    return ObjectiveView(objective, 1.0 - burn * observed_ratio)

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from dashboards.panel import Board
     from mirrorwatch.configuration.configuration import Configuration
 
+_EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - compared, not listened on
+_PASSWORD_FILE = "/etc/prometheus/mirrorwatch-password"  # noqa: S105 - a path
 _BY = "Written by `mirrorwatch render`; change the configuration and render again."
 
 
 def render(
     config: Configuration, folder: Path, *, kubernetes: bool, divisor: float = 1.0
 ) -> tuple[list[str], list[str]]:
-    """Write the files; return changed paths and warnings about objectives.
+    """Write the files; return changed paths and warnings about addresses and objectives.
 
     All times of rules, routes and scrapes are divided by `divisor`.
 
@@ -40,7 +42,7 @@ def render(
     changed = write_owned(folder, files_of(config, kubernetes=kubernetes, divisor=divisor))
     rates = {one.name: one.probes_per_s for one in config.flow_facts}
     advice = [rate_advice(one, rates[one.flow]) for one in objectives]
-    return changed, [one for one in advice if one is not None]
+    return changed, [one for one in (_address_advice(config), *advice) if one is not None]
 
 
 def files_of(config: Configuration, *, kubernetes: bool, divisor: float = 1.0) -> dict[str, str]:
@@ -53,16 +55,17 @@ def files_of(config: Configuration, *, kubernetes: bool, divisor: float = 1.0) -
     rules = rules_document(groups, links_of(config))
     files = {
         "prometheus/mirrorwatch.rules.yml": rules,
-        "prometheus/scrape.yml": _scrape(config, STEP_S / divisor),
         "alertmanager/alertmanager.yml": alertmanager_document(found, divisor=divisor),
         "grafana/provisioning/dashboards/mirrorwatch.yml": _provider(),
     }
     if divisor == 1:
-        tests = cases_document(list(cases_of(config.objectives)), groups, "mirrorwatch.rules.yml")
+        cases = cases_of(config.objectives, config.flow_facts, audits_failover=config.audits_failover)
+        tests = cases_document(list(cases), groups, "mirrorwatch.rules.yml")
         files["prometheus/mirrorwatch.rules.test.yml"] = tests
     if kubernetes:
         files["kubernetes/prometheusrule.yaml"] = _resource(rules)
     texts = {path: yaml_text(document, comment=_BY) for path, document in files.items()}
+    texts["prometheus/scrape.yml"] = _scrape(config, STEP_S / divisor)
     return texts | {
         f"grafana/dashboards/{board.uid}.json": _dashboard(board, links_of(config).service)
         for board in BOARDS
@@ -75,25 +78,44 @@ def _dashboard(board: Board, service: str) -> str:
 
 def groups_of(config: Configuration) -> tuple[Group, ...]:
     """Return all rules for the flows of a configuration."""
-    return all_groups(config.objectives, config.flow_facts)
+    return all_groups(config.objectives, config.flow_facts, audits_failover=config.audits_failover)
 
 
 def links_of(config: Configuration) -> Links:
     """Return the addresses that alerts link to."""
-    service = config.http.external_url or f"http://{config.http.address}"
+    service = config.http.external_url or f"{_scheme(config)}://{config.http.address}"
     return Links(service=service, runbooks=config.links.runbooks, grafana=config.links.grafana)
 
 
-def _scrape(config: Configuration, interval_s: float) -> dict[str, Any]:
-    return {
-        "scrape_configs": [
-            {
-                "job_name": JOB,
-                "scrape_interval": promql_duration(interval_s),
-                "static_configs": [{"targets": [str(config.http.address)]}],
-            }
-        ]
-    }
+def _scheme(config: Configuration) -> str:
+    return "http" if config.web_config.tls is None else "https"
+
+
+def _address_advice(config: Configuration) -> str | None:
+    """Return a warning if links would lead to an address that is none."""
+    if config.http.external_url is not None or config.http.address.host not in _EVERY_INTERFACE:
+        return None
+    return (
+        f"http.external_url: missing; links of alerts and dashboards lead to {config.http.address}, set it to"
+        " the address at which people open the pages"
+    )
+
+
+def _scrape(config: Configuration, interval_s: float) -> str:
+    job: dict[str, Any] = {"job_name": JOB, "scrape_interval": promql_duration(interval_s)}
+    comment = _BY
+    if config.web_config.tls is not None:
+        job["scheme"] = "https"
+        comment += (
+            "\nAdd a tls_config if Prometheus does not know the CA, or if a client certificate is required."
+        )
+    if config.web_config.users:
+        job["basic_auth"] = {"username": min(config.web_config.users), "password_file": _PASSWORD_FILE}
+        comment += f"\nWrite the password of the user to {_PASSWORD_FILE}, or name another file."
+    if config.http.address.host in _EVERY_INTERFACE:
+        comment += "\nReplace the target by the address at which Prometheus reaches the service."
+    job["static_configs"] = [{"targets": [str(config.http.address)]}]
+    return yaml_text({"scrape_configs": [job]}, comment=comment)
 
 
 def _provider() -> dict[str, Any]:

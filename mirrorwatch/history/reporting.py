@@ -42,19 +42,23 @@ LIMIT_S = 120.0  # of reading one flow
 
 
 async def make_report(config: Configuration, *, period_s: float | None, now_at: float) -> Report:
-    """Return the report over a period (s) that ends now; by default over that of the objectives.
+    """Return the report over a period (s) that ends now; by default over that of each objective.
 
     Raises ConfigurationError without objectives, UnavailableError if the store cannot be read.
     """
     objectives = config.objectives_to("report")
     until = last_final_minute(config, now_at)
     first = first_minute_of(until, period_s or period_of(objectives))
-    found = []
+    found: dict[Objective, ObjectiveReport] = {}
     async with reading(config) as store:
         excluded = await store.read(exclusions) if store is not None else []
         for flow, wanted in flows_of(config).items():
             left_out = [(one.first, one.until) for one in excluded if one.flow == flow]
-            found += await _flow(store, wanted, (first, until), left_out)
+            starts = [first_minute_of(until, period_s or one.period_s) for one in wanted]
+            for start in dict.fromkeys(starts):
+                some = [one for one, begins in zip(wanted, starts, strict=True) if begins == start]
+                for made in await _flow(store, some, (start, until), left_out):
+                    found[made.objective] = made if start == first else replace(made, first=start)
         wanted_rehearsals = partial(
             rehearsals_between,
             flows=list(flows_of(config)),
@@ -64,7 +68,8 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
         rehearsals = await store.read(wanted_rehearsals) if store is not None else []
         notes = () if store is not None else ("The store is not made yet; start the service first.",)
     shown = tuple(one for one in excluded if one.first < until and one.until > first)
-    return Report(first, until, tuple(found), shown, notes, tuple(rehearsals))
+    reports = tuple(found[one] for wanted in flows_of(config).values() for one in wanted)
+    return Report(first, until, reports, shown, notes, tuple(rehearsals))
 
 
 def reading(config: Configuration) -> AbstractAsyncContextManager[Store | None]:
@@ -132,9 +137,9 @@ async def figures_by_flow(
 
 async def reconciled(report: Report, address: str) -> Report:
     """Return the report with notes about differences from Prometheus, or about a failed query."""
-    period_s = (report.until - report.first) * MINUTE_S
     notes: list[str] = []
     for one in report.objectives:
+        period_s = (report.until - report.first_of(one)) * MINUTE_S
         values: dict[str, float | None] = {}
         try:
             for name, query in queries_of(one.objective, period_s).items():

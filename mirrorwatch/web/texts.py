@@ -257,7 +257,7 @@ def part_text(ratio: float) -> str:
     """Write a share that may exceed 1: `about 3 %`, `less than 0.1 %`."""
     if 0 < ratio < 0.001:
         return "less than 0.1 %"
-    return f"about {100 * ratio:.2g} %" if ratio < 1 else f"about {100 * ratio:,.0f} %"
+    return f"about {_two_digits(100 * ratio)} %"
 
 
 def budget_left_text(ratio: float) -> str:
@@ -266,10 +266,15 @@ def budget_left_text(ratio: float) -> str:
         return (
             "its error budget is spent"
             if ratio > -0.05
-            else f"{1 - ratio:.2g} times its error budget is spent"
+            else f"{_two_digits(1 - ratio)} times its error budget is spent"
         )
     percent = math.floor(1000 * ratio) / 10
     return f"{f'{percent:g}' if percent else 'less than 0.1'} % of its error budget is left"
+
+
+def _two_digits(number: float) -> str:
+    """Write a positive number with two digits, or all digits before the point."""
+    return f"{number:.2g}" if number < 9.95 else f"{number:,.0f}"
 
 
 def times_text(from_at: float, until_at: float, now_at: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +45,15 @@ def test_without_entries_each_flow_has_the_defaults_of_what_can_be_measured():
         ("A->B", "recovery_point"),
         ("A->C", "replication_lag"),
     }
+
+
+@pytest.mark.parametrize(
+    ("probes_per_s", "minutes"), [(1.0, 1), (1 / 60, 1), (1 / 300, 5), (1 / 90, 1.5), (0, 1)]
+)
+@pytest.mark.parametrize("wanted", [None, entries({"kind": "availability"})])
+def test_an_objective_knows_how_far_apart_the_probes_of_its_flow_are(wanted, probes_per_s, minutes):
+    found, _ = objectives_of(wanted, [replace(FLOWS[0], probes_per_s=probes_per_s)])
+    assert [one.minutes_per_probe for one in found] == pytest.approx([minutes] * len(found))
 
 
 def test_of_several_entries_for_a_flow_the_last_counts():

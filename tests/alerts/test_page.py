@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from alerts.page import page
+from alerts.routing import INHIBITIONS
+from fleet.series.catalogue import CATALOGUE
+from fleet.series.kinds import Kind
 from fleet.verdicts.vocabulary import Cause
 from tests.alerts.test_rules import MIXED, alerts_of
 
@@ -41,3 +44,35 @@ def test_links_of_a_runbook_lead_to_runbooks(name):
     assert {target for target in re.findall(r"\]\(([^)]+)\)", text) if not target.startswith("http")} <= {
         f"{other}.md" for other in NAMES
     }
+
+
+@pytest.mark.parametrize("name", sorted({one.name for one in alerts_of(MIXED)}))
+def test_a_runbook_says_what_mutes_its_alert_as_the_routes_have_it(name):
+    meaning = (RUNBOOKS / f"{name}.md").read_text().split("## Impact")[0]
+    by, muted = set(), set()
+    for sentence in re.split(r"(?<=\.)\s+", meaning):
+        if "mute" in sentence:
+            found = muted if sentence.startswith("It mutes") else by
+            found |= set(re.findall(r"Mirrorwatch[A-Z]\w+", sentence)) - {name}
+    assert by == {rule.source for rule in INHIBITIONS if name in rule.targets} - {name}
+    if muted:
+        assert muted == {one for rule in INHIBITIONS if rule.source == name for one in rule.targets} - {name}
+    if re.search(r"[Nn]o (other )?alert mutes", meaning):
+        assert by == set()
+
+
+SERIES = {
+    one.full_name + suffix: {label.name: label.values for label in one.labels}
+    for one in CATALOGUE
+    for suffix in (("_bucket", "_sum", "_count") if one.kind is Kind.HISTOGRAM else ("",))
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_queries_of_a_runbook_name_series_labels_and_values_that_exist(name):
+    queries = "".join(re.findall(r"```promql\n(.*?)```", (RUNBOOKS / f"{name}.md").read_text(), re.DOTALL))
+    for series, matchers in re.findall(r"\b(mirrorwatch_\w+)(?:\{([^}]*)\})?", queries):
+        assert series in SERIES
+        for label, values in re.findall(r'(\w+)[=!]~?"([^"]*)"', matchers):
+            known = SERIES[series][label]
+            assert not known or set(values.split("|")) <= set(known), f"{series}{{{matchers}}}"

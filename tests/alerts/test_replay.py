@@ -8,6 +8,7 @@ import random
 import pytest
 
 from alerts.objectives.objective import Objective, ObjectiveKind
+from alerts.objectives.resolving import FlowFacts
 from alerts.reports.arithmetic import Stretch
 from alerts.reports.replay import (
     Counts,
@@ -24,6 +25,7 @@ from fleet.series import catalogue as series
 from tests.alerts.test_rules import promtool
 
 START = 20_000 * 1440
+FLOWS = (FlowFacts("A->B", "A", "B", has_canary=True),)
 LABELS = 'flow="A->B", source_cluster="A", target_cluster="B"'
 NEAR_MINUTES = (
     6  # a transition may be so far from where promtool has it: a rule that runs each 5 min, and one
@@ -80,7 +82,7 @@ def test_burn_alerts_fire_where_promtool_has_them(tmp_path):
     assert {len(one["exp_samples"]) for one in tests} >= {0, 1, 2}
     assert sum(1 for one in alerts if one.firings) == 4
     (tmp_path / "rules.yml").write_text(
-        json.dumps(rules_document(budget_groups([wanted]), Links(service="https://mw.example.org")))
+        json.dumps(rules_document(budget_groups([wanted], FLOWS), Links(service="https://mw.example.org")))
     )
     series_of = {
         series.CANARY_DELIVERED_TOTAL: increments(bad),

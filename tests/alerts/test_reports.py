@@ -182,6 +182,40 @@ def test_an_sli_is_never_rounded_up_to_its_target_or_to_all():
     assert share_text(0.98999999) == "98.9999 %"
 
 
+@pytest.mark.parametrize(
+    ("every", "assumed", "days", "coverage"),
+    [
+        (5, 5.0, [1440], 1.0),
+        (5, 5.0, [720], 0.5),
+        (1, 1.0, [720], 0.5),
+        (5, 5.0, [1440, 720, 0], 0.5),
+        (1, 5.0, [1440, 720, 0], 0.5),  # more partitions than were assumed
+        (2, 5.0, [1440, 720, 0], 0.5),
+        (5, 5.0, [12], 15 / 1440),  # a probe at minutes 0, 5 and 10
+    ],
+)
+def test_a_probe_stands_for_the_time_up_to_the_next(every, assumed, days, coverage):
+    wanted = objective(minutes_per_probe=assumed)
+    tallies = [
+        probe_tally(wanted, ProbeDay(DAY + n, len(range(0, seen, every)), len(range(0, seen, every)), ()))
+        for n, seen in enumerate(days)
+    ]
+    figures = figures_of(wanted, tallies, [(START, START + len(days) * DAY_MINUTES)])
+    assert figures.coverage_ratio == pytest.approx(coverage, abs=0.004)
+    assert [one.coverage_ratio for one in figures.days] == pytest.approx(
+        [min(1.0, -(-seen // every) * every / 1440) for seen in days], abs=0.004
+    )
+
+
+def test_an_objective_with_a_period_of_its_own_says_so():
+    found = report_of(objective(period_s=6 * 3600.0), [lossy(1, lost=60)], first=START + 1080)
+    (one,) = found.objectives
+    assert (one.name, found.first_of(one)) == ("availability over 6 h", START + 1080)
+    assert "| availability over 6 h |" in markdown(found)
+    assert "worst A->B availability over 6 h" in found.result
+    assert document(found)["objectives"][0]["from"] == "2024-10-04T18:00:00Z"
+
+
 def test_the_budget_is_projected_from_the_newest_quarter():
     wanted = objective()
     days = [

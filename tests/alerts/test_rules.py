@@ -18,6 +18,8 @@ from alerts.rules.document import Links, rules_document
 from alerts.rules.rule import CRITICAL, WARNING, flow_matcher, promql_duration, quoted
 from fleet.series import catalogue as series
 from fleet.series import checksum as series_checksum
+from fleet.series import failover as series_failover
+from fleet.series import lag as series_lag
 from fleet.series.catalogue import CATALOGUE
 
 LINKS = Links(service="https://mw.example.org")
@@ -30,8 +32,8 @@ def facts_of(objectives):
     return [FlowFacts(*flow, has_canary=True, exactly_once=flow[2] == "B") for flow in flows]
 
 
-def groups_of(objectives=OBJECTIVES):
-    return all_groups(objectives, facts_of(objectives))
+def groups_of(objectives=OBJECTIVES, flows=None):
+    return all_groups(objectives, facts_of(objectives) if flows is None else flows)
 
 
 def alerts_of(objectives=OBJECTIVES):
@@ -46,17 +48,18 @@ def promtool(*arguments, folder):
     )
 
 
-def check(folder, objectives, cases=()):
+def check(folder, objectives, cases=(), flows=None):
+    groups = groups_of(objectives, flows)
     # JSON is YAML.
-    (folder / "rules.yml").write_text(json.dumps(rules_document(groups_of(objectives), LINKS)))
+    (folder / "rules.yml").write_text(json.dumps(rules_document(groups, LINKS)))
     checked = promtool("check", "rules", "--lint-fatal", "rules.yml", folder=folder)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     if cases:
-        check_document(folder, objectives, cases_document(list(cases), groups_of(objectives), "rules.yml"))
+        check_document(folder, objectives, cases_document(list(cases), groups, "rules.yml"), flows)
 
 
-def check_document(folder, objectives, document):
-    (folder / "rules.yml").write_text(json.dumps(rules_document(groups_of(objectives), LINKS)))
+def check_document(folder, objectives, document, flows=None):
+    (folder / "rules.yml").write_text(json.dumps(rules_document(groups_of(objectives, flows), LINKS)))
     (folder / "rules_test.yml").write_text(json.dumps(document))
     tested = promtool("test", "rules", "rules_test.yml", folder=folder)
     assert tested.returncode == 0, tested.stdout + tested.stderr
@@ -91,15 +94,24 @@ MIXED = (
 )
 
 
+AUDITED = replace(MIXED[-1], flow="A->B", source="A", target="B")
+
+
 @pytest.mark.parametrize("objectives", [OBJECTIVES, MIXED, OBJECTIVES[:1]], ids=["same", "mixed", "one"])
 def test_promtool_finds_nothing_wrong(tmp_path, objectives):
     check(tmp_path, objectives)
 
 
 def test_the_cases_that_are_rendered_for_users_pass(tmp_path):
-    cases = list(cases_of(OBJECTIVES))
+    cases = list(cases_of(OBJECTIVES, facts_of(OBJECTIVES)))
     assert len(cases) >= 8
     check(tmp_path, OBJECTIVES, cases)
+
+
+def test_they_pass_with_every_kind_of_objective_and_a_flow_without_any(tmp_path):
+    objectives, flows = (*OBJECTIVES[:4], AUDITED), facts_of(OBJECTIVES)
+    (healthy, *_) = cases_of(objectives, flows)
+    check(tmp_path, objectives, [healthy], flows)
 
 
 def test_every_alert_has_what_someone_who_is_woken_needs():
@@ -321,6 +333,74 @@ def test_latencies_of_nothing_and_a_refused_configuration_are_tickets(tmp_path):
     zero = story.fires("MirrorwatchZeroNotCredible", WARNING)
     moments = (("9m", ()), ("11m", (refused,)), ("27m", (refused, zero)))
     check(tmp_path, OBJECTIVES, [story.case("zeros", *moments)])
+
+
+def test_a_flow_without_objectives_is_not_judged_by_those_of_others(tmp_path):
+    objectives, flows = (*OBJECTIVES[:4], AUDITED), facts_of(OBJECTIVES)
+    story = Story(replace(OBJECTIVES[1], flow="A->C", target="C"), [FLOWS[0]], 60)
+    story.play(series.FLOW_RECOVERY_POINT_AGE_SECONDS, "1x20 4000x220")
+    for one in (series.CANARY_GOOD_TOTAL, series.CANARY_DELIVERED_TOTAL):
+        story.play(one, "0+30x20 600x220")
+    last = series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS
+    story.play(last, f"{-2 * AUDITED.limit_s:.0f}x240", topic="orders")
+    check(tmp_path, objectives, [story.case("no objective", ("10m", ()), ("59m", ()))], flows)
+    # The same flow with objectives, so that the case shows something.
+    every = tuple(replace(one, flow=flow, target=flow[-1]) for one in objectives for flow in ("A->B", "A->C"))
+    old = story.fires("MirrorwatchRecoveryPointOld", CRITICAL)
+    overdue = story.fires("MirrorwatchAuditOverdue", WARNING)
+    burns = [
+        *(burn(story, kind, window, CRITICAL) for kind in BURNT for window in ("1h", "6h")),
+        *(burn(story, kind, window, WARNING) for kind in BURNT for window in ("1d", "3d")),
+    ]
+    check(tmp_path, every, [story.case("objectives", ("59m", (old, overdue, *burns)))], flows)
+
+
+BURNT = ("availability", "freshness", "recovery_point", "audit_age")
+
+
+@pytest.mark.parametrize("paused", [True, False])
+def test_a_pause_spends_the_budget_and_pages_no_one_for_it(tmp_path, paused):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 40)
+    # Paused from minute 5 to 15; canary records arrive again at once.
+    for one in (series.CANARY_GOOD_TOTAL, series.CANARY_DELIVERED_TOTAL):
+        story.play(one, "0+30x20 600x40 630+30x100")
+    story.play(series.FLOW_CAUSE, f"0x20 {int(paused)}x39 0x100", cause="paused")
+    pages = tuple(burn(story, "availability", window, CRITICAL) for window in ("1h", "6h"))
+    firing = tickets(story) if paused else (*pages, *tickets(story))
+    after = [("16m30s", firing)] if paused else []  # the short window still has the pause
+    check(tmp_path, OBJECTIVES, [story.case("a pause", ("5m", ()), ("14m", firing), *after)])
+
+
+def test_numbers_of_independent_replicas_are_not_added_up(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 60)
+    for replica in ("left", "right"):
+        # Together they are above the limit of 10,000 waiting records.
+        story.play(series_lag.REPLICATION_TOPIC_LAG_RECORDS, "0+41x240", topic="orders", instance=replica)
+    twice = story.case("two replicas", ("59m", ()))
+    story.play(series_lag.REPLICATION_TOPIC_LAG_RECORDS, "0+41x240", topic="payments", instance="left")
+    growing = story.fires("MirrorwatchLagGrowing", WARNING)
+    check(tmp_path, OBJECTIVES, [twice, story.case("two topics", ("59m", (growing,)))])
+
+
+def test_a_collector_that_stalls_in_one_replica_is_seen_beside_another_that_reads(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 30)
+    last = series.COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS
+    of = {"kafka_cluster": "A", "collector": "positions"}
+    story.play_alone(last, "0+15x120", instance="left", **of)
+    story.play_alone(last, "0+15x20 300x100", instance="right", **of)
+    stalled = story.fires_alone("MirrorwatchCollectorStalled", WARNING, **of)
+    one_of_two = story.case("one of two", ("9m", ()), ("13m", (stalled,)))
+    story.play_alone(last, "0+15x20 stale", instance="right", **of)
+    check(tmp_path, OBJECTIVES, [one_of_two, story.case("a replica that ended", ("29m", ()))])
+
+
+def test_a_failover_audit_that_never_succeeded_is_old_unless_there_is_none(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 30)
+    story.play(series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS, "_x120")
+    old = story.fires("MirrorwatchFailoverAuditOld", WARNING)
+    check(tmp_path, OBJECTIVES, [story.case("never", ("14m", ()), ("17m", (old,)))])
+    without = all_groups(OBJECTIVES, facts_of(OBJECTIVES), audits_failover=False)
+    assert "MirrorwatchFailoverAuditOld" not in {one.name for group in without for one in group.rules}
 
 
 def test_durations_and_names_are_written_as_promql_reads_them():

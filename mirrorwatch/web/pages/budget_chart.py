@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from alerts.reports.wording import budget_text, coverage_text, day_text, objective_text
+from alerts.reports.wording import budget_text, coverage_text, day_text
 from fleet.probe_history import DAY_MINUTES
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def budget_chart(report: Report, one: ObjectiveReport) -> BudgetChart | None:
     figures = one.figures
     if figures.budget_left_ratio is None:
         return None
-    left = _left(report, one)
+    first = report.first_of(one)
+    left = _left(report, one, first)
     lowest = min(0.0, *left)
     room = HEIGHT - 2 * _MARGIN
 
@@ -75,23 +76,23 @@ def budget_chart(report: Report, one: ObjectiveReport) -> BudgetChart | None:
         line="M" + "L".join(points),
         zero_y=place(0.0),
         ticks=tuple(_ticks(lowest, place)),
-        cells=tuple(_cells(report, one)),
-        first_day=day_text(report.first // DAY_MINUTES),
+        cells=tuple(_cells(report, one, first)),
+        first_day=day_text(first // DAY_MINUTES),
         last_day=day_text((report.until - 1) // DAY_MINUTES),
         summary=(
-            f"Error budget of {one.objective.flow} {objective_text(one.objective)}:"
+            f"Error budget of {one.objective.flow} {one.name}:"
             f" {budget_text(figures.budget_left_ratio)} left at the end; coverage {coverage_text(figures)}."
         ),
     )
 
 
-def _left(report: Report, one: ObjectiveReport) -> list[float]:
+def _left(report: Report, one: ObjectiveReport, first: int) -> list[float]:
     """Return the remaining share after each column, 1 before the first."""
     figures = one.figures
     budget = one.objective.budget_ratio * figures.valid
     spent = [0] * (_COLUMNS + 1)
     for bad in figures.bad_minutes:
-        column = 1 + (bad.minute - report.first) * _COLUMNS // (report.until - report.first)
+        column = 1 + (bad.minute - first) * _COLUMNS // (report.until - first)
         spent[min(column, _COLUMNS)] += bad.bad
     total, left = 0, []
     for each in spent:
@@ -109,15 +110,15 @@ def _ticks(lowest: float, place: Callable[[float], float]) -> Iterator[Tick]:
             yield Tick(y, "spent" if ratio == 0 else f"{100 * ratio:,.0f} %")
 
 
-def _cells(report: Report, one: ObjectiveReport) -> Iterator[Cell]:
-    scale = WIDTH / (report.until - report.first)
+def _cells(report: Report, one: ObjectiveReport, first: int) -> Iterator[Cell]:
+    scale = WIDTH / (report.until - first)
     for day in one.figures.days:
-        first = max(report.first, day.day * DAY_MINUTES)
+        begins = max(first, day.day * DAY_MINUTES)
         until = min(report.until, (day.day + 1) * DAY_MINUTES)
         bad = f", {day.bad:,} of {day.valid:,} bad" if day.valid else ""
         yield Cell(
-            round((first - report.first) * scale, 2),
-            round((until - first) * scale, 2),
+            round((begins - first) * scale, 2),
+            round((until - begins) * scale, 2),
             day.coverage_ratio,
             f"{day_text(day.day)}: {100 * day.coverage_ratio:.0f} % observed{bad}",
         )

@@ -284,6 +284,22 @@ async def test_brokers_that_lead_nothing_are_shown_and_looked_at_again():
     assert {one.side for one in scene.prober.unreached("A->B")} == {Side.SOURCE}
 
 
+async def test_each_read_of_the_brokers_counts_as_a_success_or_an_error_of_its_collector():
+    scene = Scene()
+    await scene.look()
+    await scene.look(BROKERS_S)
+    assert scene.a.counts.last_success_at["cluster"] == scene.clock.wall_s()
+    succeeded_at = scene.clock.wall_s()
+
+    async def away():
+        raise UnavailableError("A: no answer")
+
+    scene.a.admin.describe_cluster = away
+    await scene.look(BROKERS_S)
+    assert (scene.a.counts.last_success_at["cluster"], scene.a.counts.errors["cluster"]) == (succeeded_at, 1)
+    assert scene.problems == {}
+
+
 async def test_nothing_is_said_of_a_flow_without_a_canary():
     scene = Scene()
     held = scene.prober.flows["A->B"]

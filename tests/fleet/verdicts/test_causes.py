@@ -33,7 +33,7 @@ def test_why_records_are_lost_names_no_other_place_than_the_two_clusters(one):
 
 
 def test_each_ticket_of_a_cause_is_an_alert_on_it():
-    alerts = {one.name: one for one in ticket_group(()).rules}
+    alerts = {one.name: one for one in ticket_group((), (), audits_failover=True).rules}
     tickets = [one for one in Cause if one.ticket is not None]
     assert len(tickets) == 5
     for one in tickets:

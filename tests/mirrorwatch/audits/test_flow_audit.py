@@ -193,6 +193,19 @@ def test_a_run_that_had_none_of_its_records_to_compare_leaves_their_numbers(said
     assert told.verified_at == ENDED_AT + nights_verified * NIGHT_S
 
 
+def test_a_run_that_finds_nothing_new_verifies_nothing_that_an_earlier_one_could_not():
+    nights = [
+        gist("whole"),
+        gist("unread", ended_at=ENDED_AT + NIGHT_S, partitions=[partition(hidden=25)]),
+        gist("quiet", ended_at=ENDED_AT + 2 * NIGHT_S, partitions=[], nothing_new=["orders"]),
+        gist("still", ended_at=ENDED_AT + 3 * NIGHT_S, partitions=[], nothing_new=["orders"]),
+    ]
+    told = topics(*nights)["orders"]
+    assert (told.at, told.coverage, told.verified_at) == (ENDED_AT + 3 * NIGHT_S, 0.75, ENDED_AT)
+    told = topics(*nights, gist("new", ended_at=ENDED_AT + 4 * NIGHT_S))["orders"]
+    assert (told.coverage, told.verified_at) == (1.0, ENDED_AT + 4 * NIGHT_S)
+
+
 def test_a_topic_stands_as_the_last_run_that_compared_it_left_it():
     told = topics(
         gist("first", partitions=[partition(lost=3), partition("payments")]),
@@ -206,6 +219,56 @@ def test_a_topic_stands_as_the_last_run_that_compared_it_left_it():
     )
     assert told["orders"].verified_at == ENDED_AT
     assert (told["payments"].at, told["payments"].verified_at) == (ENDED_AT + 2, ENDED_AT)
+
+
+@pytest.mark.parametrize(
+    ("said", "differing"),
+    [
+        ({"partitions": [partition(lost=1, altered=2, misrouted=3, reordered=4)]}, 10),
+        ({"partitions": [partition(duplicated=5)], "expected": [finding(R.DUPLICATED, records=5)]}, 0),
+        ({"partitions": [partition(extra=2)], "expected": [finding(R.EXTRA, aborted=True, records=2)]}, 0),
+        ({"partitions": [partition(extra=2)], "findings": [finding(R.EXTRA, records=2)]}, 2),
+        ({"blocks": [block(lacking=90_000), block(lacking=7, certain=False)]}, 90_000),
+        ({"blocks": [block()]}, 1),  # only moved
+        ({"blocks": [block(surplus=5)]}, 0),
+    ],
+)
+def test_a_topic_counts_what_makes_the_exit_status_1(said, differing):
+    assert topics(gist(**said))["orders"].differing == differing
+
+
+def test_under_exactly_once_a_surplus_counts_too():
+    assert topics(gist(exactly_once=True, blocks=[block(surplus=5)]))["orders"].differing == 5
+
+
+def test_a_run_without_records_of_a_topic_clears_nothing_and_one_with_records_does():
+    first, later = gist("first", blocks=[block(lacking=3)]), {"ended_at": ENDED_AT + NIGHT_S}
+    assert (
+        topics(first, gist("quiet", partitions=[], nothing_new=["orders"], **later))["orders"].differing == 3
+    )
+    assert topics(first, gist("busy", **later))["orders"].differing == 0
+
+
+def test_a_later_run_over_all_topics_drops_those_that_it_does_not_have():
+    first = gist("first", partitions=[partition("deleted", lost=1), partition("kept"), partition("quiet")])
+    later = {"ended_at": ENDED_AT + NIGHT_S, "partitions": [partition("kept")], "nothing_new": ["quiet"]}
+    assert set(topics(first, gist("some", **later))) == {"deleted", "kept", "quiet"}
+    assert set(topics(first, gist("all", whole=True, **later))) == {"kept", "quiet"}
+
+
+def test_of_a_run_whose_lists_are_cut_nothing_is_dropped():
+    first = gist("first", partitions=[partition("deleted")])
+    document = run("all", whole=True, partitions=[partition("a"), partition("b")], ended_at=ENDED_AT + 1)
+    document["partitions"]["count"] = 3
+    second = run_summary(read_run(document), ended_at=ENDED_AT + 1, exactly_once=False)
+    assert set(topics(first, second)) == {"deleted", "a"}
+
+
+def test_a_topic_that_is_no_longer_replicated_is_dropped():
+    found = flow_audit(
+        [gist(partitions=[partition("a"), partition("b")])], replicates=lambda topic: topic == "a"
+    )
+    assert set(found.topics) == {"a"}
 
 
 @pytest.mark.parametrize(("shown", "known"), [(3, {"a", "b", "c"}), (2, {"a"}), (1, set()), (0, set())])

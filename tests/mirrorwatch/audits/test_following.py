@@ -6,13 +6,17 @@ from threading import get_ident
 from types import SimpleNamespace
 
 import pytest
+import sqlalchemy as sa
 
 from checksum.history.documents import packed_run
 from checksum.history.history import ChecksumHistory, Counted
+from checksum.history.tables import TAKEN
 from fleet.errors import UnavailableError
+from fleet.mm2.filters import TopicFilter
 from fleet.verdicts.checksum import HOLD_FOUND_S, is_quiet
 from fleet.verdicts.flow import Flow
 from fleet.verdicts.vocabulary import Verdict
+from lagmon.exposition.format import Form
 from mirrorwatch.audits import following as checksum_following
 from mirrorwatch.audits.following import (
     KEPT_RUNS,
@@ -218,6 +222,31 @@ async def test_a_finding_that_is_reported_late_holds_behind_however_many_newer_r
     assert len(scene.runs()) == KEPT_RUNS
 
 
+@pytest.mark.parametrize("told", [False, True])
+async def test_a_finding_holds_however_many_runs_follow_it(scene, told):
+    lossy = run("lossy", findings=[finding()], planned_at=ENDED_AT)
+    cleared = run("cleared", ended_at=ENDED_AT + 1, findings=[finding()], planned_at=ENDED_AT + 1)
+    clean = run("clean", ended_at=ENDED_AT + 2, planned_at=ENDED_AT + 1)
+    later = [run(f"r{number:02}", ended_at=ENDED_AT + 3 + number) for number in range(KEPT_RUNS + 5)]
+    for document in (lossy, cleared, clean, *later):
+        if told:
+            await scene.tell(document)
+        else:
+            await scene.keep(document)
+    # So that none of them was received while the finding holds, as of runs on the service's own store.
+    await scene.store.write(lambda held: held.execute(sa.delete(TAKEN)))
+    scene.following = scene.made()
+    for _ in range(2):
+        await scene.following.look()
+        assert scene.runs()[KEPT_RUNS:] == ["clean", "cleared", "lossy"]
+        (held,) = scene.following.evidence("A->B").found
+        assert held.at == ENDED_AT
+        await scene.tell(run("newest", ended_at=ENDED_AT + 55))
+    scene.clock.began_wall_s = ENDED_AT + HOLD_FOUND_S + 2
+    await scene.following.look()
+    assert (len(scene.runs()), scene.following.evidence("A->B").found) == (KEPT_RUNS, ())
+
+
 async def test_runs_of_a_file_are_settled_once_and_made_ready_with_the_event_loop(scene, monkeypatch):
     threads = {"run_summary": [], "flow_audit": [], "ChecksumSeries": []}
     for name, came in threads.items():
@@ -241,9 +270,9 @@ async def test_a_flow_that_changes_while_it_is_settled_is_read_again(scene, monk
     await scene.tell(run("r1", blocks=[block(surplus=5)]), run("other", flow="B->A"))
     flow_audit, changed = checksum_following.flow_audit, [Flow("A", "B", exactly_once=True), FLOWS[1]]
 
-    def changing(runs):
+    def changing(runs, **how):
         scene.following.use(changed)
-        return flow_audit(runs)
+        return flow_audit(runs, **how)
 
     with monkeypatch.context() as patch:
         patch.setattr(checksum_following, "flow_audit", changing)
@@ -333,8 +362,8 @@ async def test_flows_that_go_are_forgotten_and_those_that_change_stand_until_the
     await scene.keep(run("r1", blocks=[block(surplus=5)], findings=[finding()]))
     await scene.following.look()
     assert scene.following.knows("A->B")
-    before, series = scene.following.audits["A->B"], scene.following.series
     for flow in (FLOWS[0], Flow("A", "B", offset_reset="latest"), Flow("A", "B", exactly_once=True)):
+        before, series = scene.following.audits["A->B"], scene.following.series
         scene.following.use([flow])
         assert scene.following.audits["A->B"] is before
         assert scene.following.series is series
@@ -347,6 +376,15 @@ async def test_flows_that_go_are_forgotten_and_those_that_change_stand_until_the
     assert scene.following.audits == {}
     assert not scene.following.knows("A->B")
     assert await scene.following.document("r1") is None
+
+
+async def test_a_topic_that_a_changed_flow_no_longer_replicates_is_dropped_by_the_next_look(scene):
+    await scene.tell(run("r1", partitions=[partition("orders", lost=1), partition("payments")]))
+    assert set(scene.following.audits["A->B"].topics) == {"orders", "payments"}
+    scene.following.use([Flow("A", "B", topic_filter=TopicFilter("pay.*"))])
+    await scene.following.look()
+    assert set(scene.following.audits["A->B"].topics) == {"payments"}
+    assert b'topic="orders"' not in scene.following.series.text(Form.PLAIN)
 
 
 async def test_counts_are_those_of_the_store(scene):

@@ -86,6 +86,13 @@ def test_records_that_no_one_could_look_up_are_reported_and_a_document_without_t
     assert read_run(document) == told
 
 
+def test_a_document_without_whole_is_of_some_topics():
+    document = copied(run(whole=True))
+    assert read_run(document).whole is True
+    del document["whole"]  # a run of an older release
+    assert read_run(document).whole is False
+
+
 def test_a_pass_over_counts_is_read_for_what_it_is():
     told = read_run(counted())
     assert (told.run, told.counts_only, told.findings, told.partitions) == ("c1", True, (), ())

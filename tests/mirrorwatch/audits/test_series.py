@@ -39,6 +39,7 @@ def test_every_verdict_of_a_topic_is_reported_those_of_no_record_too():
     told = samples(ChecksumSeries([(LABELS, {"orders": topic(match=7, lost=1)})]))
     assert told.pop(("last_success_timestamp_seconds", "orders")) == 1_790_000_000.25
     assert told.pop(("coverage_ratio", "orders")) == 1
+    assert told.pop(("differing_records", "orders")) == 0
     assert {key[2]: value for key, value in told.items()} == dict.fromkeys(RecordVerdict, 0) | {
         RecordVerdict.MATCH: 7,
         RecordVerdict.LOST: 1,

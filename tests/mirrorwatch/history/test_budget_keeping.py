@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -67,12 +68,45 @@ async def test_each_round_adds_what_is_new_and_a_new_hour_reads_all_again(store)
     until = NOON + 10
     await play(store, range(NOON, NOON + 10), lost=1)
     await keeping.go_round()
-    assert keeping.objectives[0].budget_left_ratio == pytest.approx(0.5)
+    # Half of the budget of what was observed: 20 minutes of four days and the started one.
+    spent = 0.5 * 20 / (4 * DAY_MINUTES + 730)
+    assert keeping.objectives[0].budget_left_ratio == pytest.approx(1 - spent)
     excluded = Exclusion(0, "A->B", NOON, NOON + 10, "a", "b")
     await store.write(partial(minute_tables.exclude, one=excluded, made_at=0.0))
     until = NOON + 61
     await keeping.go_round()
     assert keeping.objectives[0].budget_left_ratio == 1.0
+
+
+async def test_a_bad_minute_of_a_new_flow_does_not_spend_the_budget_of_its_period(store):
+    strict = replace(OBJECTIVE, target_ratio=0.999)
+    keeping = BudgetKeeping(
+        store, objectives=[strict], until=lambda _now: NOON, clock=FakeClock(), reporter=Reporter()
+    )
+    await play(store, range(NOON - 30, NOON - 1))
+    await play(store, [NOON - 1], lost=10)
+    await keeping.go_round()
+    # A minute of the 6.5 that four and a half days may have.
+    assert keeping.objectives[0].budget_left_ratio == pytest.approx(1 - 1 / (0.001 * (4 * DAY_MINUTES + 720)))
+
+
+async def test_all_of_the_period_observed_is_the_budget_of_what_was_observed(store):
+    keeping = BudgetKeeping(
+        store, objectives=[OBJECTIVE], until=lambda _now: NOON, clock=FakeClock(), reporter=Reporter()
+    )
+    await play(store, range(NOON - 4 * DAY_MINUTES - 720, NOON), lost=2)
+    await keeping.go_round()
+    assert keeping.objectives[0].budget_left_ratio == pytest.approx(-1.0)
+
+
+async def test_a_canary_that_sends_less_than_a_probe_a_minute_observes_all_the_time(store):
+    rare = replace(OBJECTIVE, minutes_per_probe=5.0)
+    keeping = BudgetKeeping(
+        store, objectives=[rare], until=lambda _now: NOON, clock=FakeClock(), reporter=Reporter()
+    )
+    await play(store, range(NOON - 4 * DAY_MINUTES - 720, NOON, 5), lost=2)
+    await keeping.go_round()
+    assert keeping.objectives[0].budget_left_ratio == pytest.approx(-1.0)
 
 
 async def test_a_store_that_does_not_answer_leaves_what_is_known(store):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import yaml
 from click.testing import CliRunner
 
 from mirrorwatch.cli.main import cli
+from tests.runtime.certificates import write_pair
 
 CONFIG = """\
 clusters: {A: {bootstrap.servers: "a:9092"}, B: {bootstrap.servers: "b:9092"}}
@@ -14,12 +16,18 @@ mirror_version: "4.3"
 """
 
 
-def rendered(tmp_path, *options):
+def command(tmp_path, *options, more=""):
     config = tmp_path / "mirrorwatch.yaml"
-    config.write_text(CONFIG)
-    folder = tmp_path / "monitoring"
-    ended = CliRunner().invoke(cli, ["render", str(config), str(folder), *options], standalone_mode=False)
+    config.write_text(CONFIG + more)
+    arguments = ["render", str(config), str(tmp_path / "monitoring"), *options]
+    ended = CliRunner().invoke(cli, arguments, standalone_mode=False)
     assert ended.return_value == 0, (ended.output, ended.exception)
+    return ended.output
+
+
+def rendered(tmp_path, *options, more=""):
+    command(tmp_path, *options, more=more)
+    folder = tmp_path / "monitoring"
     paths = (path for path in folder.rglob("*.yml") if path.is_file())
     return {str(path.relative_to(folder)): yaml.safe_load(path.read_text()) for path in paths}
 
@@ -47,3 +55,48 @@ def test_a_faster_clock_divides_them_all_and_writes_no_tests_of_the_usual_one(tm
     (ours,) = files["alertmanager/alertmanager.yml"]["route"]["routes"]
     assert ours["group_wait"] == "1s"
     assert ours["routes"][0]["group_wait"] == "0s"
+
+
+def job(files):
+    (found,) = files["prometheus/scrape.yml"]["scrape_configs"]
+    return found
+
+
+def test_prometheus_is_told_of_tls_and_users(tmp_path):
+    assert {"scheme", "basic_auth"}.isdisjoint(job(rendered(tmp_path)))
+    write_pair(tmp_path, "server")
+    (tmp_path / "web.yml").write_text(
+        "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
+        f'basic_auth_users: {{zoe: "$2b$04${"e" * 53}", ann: "$2b$04${"e" * 53}"}}\n'
+    )
+    files = rendered(tmp_path, more='http: {listen: "10.0.0.5:9699", web_config_file: web.yml}\n')
+    assert job(files)["scheme"] == "https"
+    assert job(files)["basic_auth"] == {
+        "username": "ann",
+        "password_file": "/etc/prometheus/mirrorwatch-password",
+    }
+    links = alert(files, "MirrorwatchClusterDown")["annotations"]
+    assert links["runbook_url"] == "https://10.0.0.5:9699/runbooks/MirrorwatchClusterDown"
+
+
+@pytest.mark.parametrize(
+    ("http", "warned"),
+    [
+        ('{listen: "0.0.0.0:9699", insecure: true}', True),
+        ('{listen: ":9699", insecure: true}', True),
+        ('{listen: "[::]:9699", insecure: true}', True),
+        ('{listen: "0.0.0.0:9699", insecure: true, external_url: "https://mw.example.org"}', False),
+        ('{listen: "10.0.0.5:9699", insecure: true}', False),
+        ('{listen: "127.0.0.1:9699"}', False),
+    ],
+)
+def test_links_to_an_address_that_is_none_are_warned_about(tmp_path, http, warned):
+    said = command(tmp_path, more=f"http: {http}\n")
+    assert ("warning: http.external_url: missing" in said) is warned
+
+
+def test_the_audit_of_failover_has_an_alert_only_if_there_is_an_audit(tmp_path):
+    assert alert(rendered(tmp_path), "MirrorwatchFailoverAuditOld")["for"] == "15m"
+    files = rendered(tmp_path, more="failover: {audit: false}\n")
+    with pytest.raises(ValueError, match="not enough values"):
+        alert(files, "MirrorwatchFailoverAuditOld")

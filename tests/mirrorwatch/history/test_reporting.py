@@ -21,6 +21,7 @@ from mirrorwatch.cli.main import cli
 from mirrorwatch.configuration.reading import read_configuration
 from mirrorwatch.history.reporting import make_report
 from mirrorwatch.service.store_parts import MIGRATIONS
+from mirrorwatch.web.pages.page import Page
 from runtime.store.store import Store
 from tests.databases import DATABASES, address_of
 from tests.mirrorwatch.markup import Markup
@@ -171,6 +172,25 @@ def test_a_store_that_cannot_be_read_is_unavailable(tmp_path):
     (tmp_path / "mirrorwatch.db").write_text("no database, but long enough to be looked at as one" * 9)
     with pytest.raises(UnavailableError):
         made(written(tmp_path, CLUSTERS))
+
+
+def test_each_objective_is_judged_over_its_own_period_unless_one_is_given(tmp_path):
+    config = written(
+        tmp_path,
+        CLUSTERS + "objectives: [{flow: '*', kind: availability, target: 99, period: 30d},"
+        " {flow: '*', kind: freshness, target: 99, period: 4d}]\n",
+    )
+    days = 10 * 1440
+    fill(config, {30: good()} | {days: good() | {"good": 0, "overdue": 60}})
+    report_made = made(config, None)
+    long, short = report_made.objectives
+    assert (long.objective.kind, long.met, long.first, long.name) == (
+        "availability", False, None, "availability",
+    )  # fmt: skip
+    assert (short.objective.kind, short.met, short.name) == ("freshness", True, "freshness over 4 d")
+    assert short.figures.expected_minutes == 4 * 1440 == report_made.until - short.first
+    assert "4 d" in Page().report(report_made)
+    assert [(one.first, one.met) for one in made(config, 20 * 86_400.0).objectives] == [(None, False)] * 2
 
 
 def exclude(*arguments):
