@@ -2,6 +2,7 @@
 
 Rows, coverages and findings of one instant are written in one transaction, together with this process's
 lease. After a kill at any moment the store holds a consistent state, and the next process takes over.
+Transactions of their own delete old rows: a failure there does not hold up changes.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 KEEP_S = 1.0
 AGAIN_S = 5.0  # after the store has failed
 TIDY_S = 3600.0
+TIDYING = "store: old rows"
 POLL_S = 0.5
 # After this the source has no probes of a process any more: the topic that Mirrorwatch creates keeps them for
 # a day and six hours (plan.PROBES_SETTINGS); older probes in a precreated topic are not counted.
@@ -69,6 +71,7 @@ class Bookkeeper:
         self._unfinished: dict[str, set[str]] = {}  # of each, the flows that have not finished with it
         self._waiting = Waiting()
         self._tidied_ns: int | None = None
+        self._tidied_to = ""  # the last flow whose old rows are deleted, "" between two rounds
         self._never = asyncio.Event()  # never set: for waits that only end by time
 
     @property
@@ -86,14 +89,15 @@ class Bookkeeper:
         Processes that are `alive` are not waited for. `others` are flows of other shards.
         """
         wanted = set(flows)
-        silent = await self._wait_for_others(dead, frozenset(alive))
+        left = frozenset(others)
+        silent = await self._wait_for_others(dead, frozenset(alive), left)
         start = partial(
             saving.start,
             incarnation=self.incarnation,
             replica=self._replica,
             flows=sorted(wanted),
             silent=silent,
-            others=frozenset(others),
+            others=left,
             now_at=self._clock.wall_s(),
         )
         self._taken = {one.incarnation: one for one in await self._store.write(start)}
@@ -160,6 +164,8 @@ class Bookkeeper:
             for watched in flows.values():
                 self.take(watched)
             took = await self._write()
+            if took and self._tidy_due():
+                await self._tidy()
             await self._clock.wait(self._never, timeout_s=KEEP_S if took else AGAIN_S)
 
     def take(self, watched: WatchedFlow) -> None:
@@ -216,9 +222,6 @@ class Bookkeeper:
 
     async def _write(self, *, ended: bool = False) -> bool:
         """Write the waiting changes; if that fails they wait, unless newer ones replace them."""
-        now_at, tidy = self._clock.wall_s(), self._tidy_due()
-        if tidy:
-            self._give_up_unwatched()
         waiting, self._waiting = self._waiting, Waiting()
         save = partial(
             saving.save,
@@ -226,9 +229,8 @@ class Bookkeeper:
             incarnation=self.incarnation,
             replica=self._replica,
             flows=sorted(self._watched),
-            now_at=now_at,
+            now_at=self._clock.wall_s(),
             ended=ended,
-            kept=(self._minutes_s, self._findings_s) if tidy else None,
         )
         try:
             await self._store.write(save)
@@ -239,10 +241,30 @@ class Bookkeeper:
                 raise
             self._reporter.problem("store", str(error))
             return False
-        if tidy:
-            self._tidied_ns = self._clock.monotonic_ns()
         self._reporter.settled("store")
         return True
+
+    async def _tidy(self) -> None:
+        """Delete old rows of one flow, so that each transaction is short; after a failure again in TIDY_S."""
+        if not self._tidied_to:
+            self._give_up_unwatched()
+        tidy = partial(
+            saving.tidy,
+            after=self._tidied_to,
+            minutes_s=self._minutes_s,
+            findings_s=self._findings_s,
+            now_at=self._clock.wall_s(),
+        )
+        try:
+            after = await self._store.write(tidy)
+        except UnavailableError as error:
+            after = None
+            self._reporter.problem(TIDYING, str(error))
+        else:
+            self._reporter.settled(TIDYING)
+        self._tidied_to = after or ""
+        if after is None:
+            self._tidied_ns = self._clock.monotonic_ns()
 
     def _tidy_due(self) -> bool:
         return self._tidied_ns is None or self._clock.monotonic_ns() - self._tidied_ns > TIDY_S * 1e9
@@ -263,10 +285,13 @@ class Bookkeeper:
                 "store", f"the store cannot be written for a long time: {' and '.join(given_up)}"
             )
 
-    async def _wait_for_others(self, dead: str, alive: Collection[str]) -> dict[str, float]:
+    async def _wait_for_others(
+        self, dead: str, alive: Collection[str], others: frozenset[str]
+    ) -> dict[str, float]:
         """Wait until every other process is known to be alive or dead; return the silent ones.
 
-        A process of another host or container counts as dead if it does not renew its lease for LEASE_S.
+        A process of another host or container counts as dead if it does not renew its lease for LEASE_S. One
+        with flows of `others` only is not waited for, as nothing is taken over from it.
         """
         seen: dict[str, float] = {}
         began_ns, told = self._clock.monotonic_ns(), False
@@ -279,6 +304,7 @@ class Bookkeeper:
                 for row in rows
                 if row.incarnation != dead
                 and row.incarnation not in alive
+                and not row.left_to(others)
                 and not row.gone(now_at)
                 and not row.at_work()
                 and row.renewed_at <= seen.setdefault(row.incarnation, row.renewed_at)

@@ -66,6 +66,10 @@ class Incarnation:
             return self.ended or seen is True
         return now_at - self.renewed_at > lease_s(self.process, LEASE_S)
 
+    def left_to(self, others: Collection[str]) -> bool:
+        """Return whether it watched only flows of `others`, to whom its probes are left."""
+        return bool(self.flows) and self.flows <= set(others)
+
     def at_work(self) -> bool:
         """Return whether its process runs on this host."""
         return not self.ended and is_gone(self.process) is False
@@ -137,7 +141,7 @@ def take_over(
     } | {incarnation}
     taken = []
     for row in rows:
-        if row.flows and row.flows <= set(others):
+        if row.left_to(others):
             continue
         if row.incarnation in living or (row.taken_over_by in living and row.taken_over_by != incarnation):
             continue

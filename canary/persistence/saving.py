@@ -1,4 +1,4 @@
-"""The two transactions of the canary's memory: when a process begins, and whenever something has changed."""
+"""The transactions of the canary's memory: when a process begins, for changes, and to delete old rows."""
 
 from __future__ import annotations
 
@@ -83,12 +83,8 @@ def save(
     flows: Collection[str],
     now_at: float,
     ended: bool,
-    kept: tuple[float, float] | None,
 ) -> None:
-    """Renew the lease and write the waiting changes; writes nothing if it raises TakenOverError.
-
-    `kept` is the retention (s) of minutes and findings, if old ones are to be deleted now.
-    """
+    """Renew the lease and write the waiting changes; writes nothing if it raises TakenOverError."""
     if not leases.renew(connection, incarnation, flows=flows, now_at=now_at, ended=ended):
         raise TakenOverError(
             "another process on this store took over the probes of this one, because its lease was not"
@@ -102,11 +98,20 @@ def save(
         tables.forget_loops(connection, waiting.unlooped, now_at=now_at)
     tables.keep_findings(connection, waiting.findings.values())
     leases.leave_open(connection, waiting.flows_of)
-    if kept is not None:
-        minutes_s, findings_s = kept
+
+
+def tidy(
+    connection: sa.Connection, *, after: str, minutes_s: float, findings_s: float, now_at: float
+) -> str | None:
+    """Delete rows of one flow past their retention (s), the first after `after`; "" to begin.
+
+    Return after which to continue, None at the end.
+    """
+    if not after:
         leases.delete_old(connection, closed_before=now_at - CLOSED_S, ended_before=now_at - minutes_s)
-        tables.delete_old(
-            connection,
-            minutes_before=int((now_at - minutes_s) // 60),
-            findings_before=now_at - findings_s,
-        )
+    return tables.delete_old(
+        connection,
+        after=after,
+        minutes_before=int((now_at - minutes_s) // 60),
+        findings_before=now_at - findings_s,
+    )

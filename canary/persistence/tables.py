@@ -17,7 +17,7 @@ from canary.tracker.minutes import COLUMNS
 from canary.watch.findings import LOOPS, number_of
 from fleet.probe_history import DAY_MINUTES
 from fleet.verdicts.evidence import Finding, FindingKind
-from runtime.store.days import DayRows, days_table
+from runtime.store.days import DayRows, days_table, next_flow
 from runtime.store.migrations import Migration, create
 from runtime.store.rows import replace_rows
 
@@ -254,7 +254,17 @@ def _findings(connection: sa.Connection, wanted: sa.Select[Any]) -> dict[str, li
     return found
 
 
-def delete_old(connection: sa.Connection, *, minutes_before: int, findings_before: float) -> None:
-    """Delete minutes and findings past their retention."""
-    DAY_ROWS.delete_old(connection, before=minutes_before)
-    connection.execute(sa.delete(FINDINGS).where(FINDINGS.c.last_found_at < findings_before))
+def delete_old(
+    connection: sa.Connection, *, after: str, minutes_before: int, findings_before: float
+) -> str | None:
+    """Delete minutes and findings past their retention of the next flow after this one.
+
+    A day of minutes at most is deleted. Return after which flow to continue, None at the end.
+    """
+    flow = next_flow(connection, (MINUTES, DAYS, FINDINGS), after)
+    if flow is None:
+        return None
+    more = DAY_ROWS.delete_oldest(connection, flow, before=minutes_before)
+    old = FINDINGS.c.found_at < findings_before, FINDINGS.c.last_found_at < findings_before  # the key has one
+    connection.execute(sa.delete(FINDINGS).where(FINDINGS.c.flow == flow, *old))
+    return after if more else flow

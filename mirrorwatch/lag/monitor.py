@@ -116,25 +116,29 @@ class LagMonitor:
 
     async def keep(self, stopping: asyncio.Event) -> None:
         """Run the process with the newest settings, until told to stop."""
-        following = asyncio.create_task(self._follow(stopping))
         try:
-            while not stopping.is_set():
-                self._changed.clear()
-                orders, over = self._orders, asyncio.Event()
-                watching = asyncio.create_task(_set_by_either(over, stopping, self._changed))
-                try:
-                    if orders is None:
-                        for where in (WHAT, f"{WHAT}: flows", KEEPING):
-                            self._reporter.settled(where)
-                        await over.wait()
-                    else:
-                        await self._work(orders, over)
-                finally:
-                    watching.cancel()
+            async with asyncio.TaskGroup() as group:
+                following = group.create_task(self._follow(stopping))
+                await self._run(stopping)
+                following.cancel()
         finally:
-            following.cancel()
             self._worker.close()
             self._keeping.close()
+
+    async def _run(self, stopping: asyncio.Event) -> None:
+        while not stopping.is_set():
+            self._changed.clear()
+            orders, over = self._orders, asyncio.Event()
+            watching = asyncio.create_task(_set_by_either(over, stopping, self._changed))
+            try:
+                if orders is None:
+                    for where in (WHAT, f"{WHAT}: flows", KEEPING):
+                        self._reporter.settled(where)
+                    await over.wait()
+                else:
+                    await self._work(orders, over)
+            finally:
+                watching.cancel()
 
     async def _work(self, orders: LagOrders, stopping: asyncio.Event) -> None:
         """Run a process with these settings until told to stop."""

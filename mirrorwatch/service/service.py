@@ -45,6 +45,7 @@ from mirrorwatch.service.store_parts import MIGRATIONS
 from mirrorwatch.service.viewing import service_view
 from mirrorwatch.web.linking import PageLinks
 from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.replicas.certificate import OwnCertificate, presented_files
 from mirrorwatch.web.replicas.peers import Alone
 from mirrorwatch.web.routes.about import about_routes
 from mirrorwatch.web.routes.checksums import checksum_routes
@@ -67,7 +68,8 @@ from runtime.process.limits import allow_many_files, use_enough_threads
 from runtime.store.store import Store, installation_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from aiohttp import web
 
@@ -118,11 +120,15 @@ class Service:
             on_error=self._note_store_error,
             clock=self._clock,
         )
-        # A connection of its own: a slow write must not delay the lease.
+        # A connection of its own: the lease waits for one write at most, and for no queue of operations.
         self._lease_store = Store(
-            config.store.database_url(config.directory), migrations=MIGRATIONS, clock=self._clock
+            config.store.database_url(config.directory),
+            migrations=MIGRATIONS,
+            on_error=self._note_store_error,
+            clock=self._clock,
         )
         self._works = False
+        self._next_config: Configuration | None = None  # valid on standby, and used after it
         self._bookkeeper = Bookkeeper(
             self._store,
             replica=config.store.replica,
@@ -194,7 +200,9 @@ class Service:
         self._server = HttpServer(self._clock, problem=self.problem, settled=self.settled)
         self._leading = self._make_leading()
         peers = self._leading or Alone(config.store.replica)
-        self._replicas = Replicas(peers, clock=self._clock, works=lambda: self._works)
+        self._replicas = Replicas(
+            peers, clock=self._clock, works=lambda: self._works, tls=OwnCertificate(self._certificate_files)
+        )
         self._prober: Prober | None = None
         self._reloading: Reloading | None = None
         self._never = asyncio.Event()  # for waits that end only by timeout
@@ -208,13 +216,22 @@ class Service:
         await self._server.bind(self._config.http)
         try:
             await self._store.open()
-            if self._leading is None or await self._stand_by(self._leading, shutdown):
+            if self._leading is None:
                 await self._work(shutdown)
+            elif await self._stand_by(self._leading, shutdown):
+                await self._lead(self._leading, shutdown)
         finally:
             await self._server.stop()
             await self._store.close()
             await self._lease_store.close()
         self._log.info("mirrorwatch has stopped")
+
+    async def _lead(self, leading: Leading, shutdown: Shutdown) -> None:
+        """Work the shard; the lease is renewed from now until it is released."""
+        async with asyncio.TaskGroup() as group:
+            keeping = group.create_task(leading.keep(self._never))
+            await self._work(shutdown)
+            keeping.cancel()
 
     async def _work(self, shutdown: Shutdown) -> None:
         """Take over what the store has, and watch until the first signal."""
@@ -266,16 +283,17 @@ class Service:
                 leading,
                 self._replicas.forwarder,
                 works=lambda: self._works,
+                sees=lambda: leading.sees,
                 samples=self._standby_samples,
             )
         )
         await self._serve(app)
-        checking = asyncio.create_task(self._check_reloads(shutdown.reload))
-        try:
-            if not await leading.stand_by(shutdown.stopping):
-                return False
-        finally:
+        async with asyncio.TaskGroup() as group:
+            checking = group.create_task(self._check_reloads(shutdown.reload))
+            leads = await leading.stand_by(shutdown.stopping)
             checking.cancel()
+        if not leads:
+            return False
         self._store.guard = leading.guard
         assert leading.shard is not None
         self._use(self._config.of_shard(leading.shard))
@@ -297,6 +315,7 @@ class Service:
             else:
                 self._learn(found.secrets)
                 self._note_reload(ok=True)
+                self._next_config = found
                 self._log.info("the configuration is valid; it is used when this replica leads")
 
     def _make_leading(self) -> Leading | None:
@@ -310,7 +329,10 @@ class Service:
             holder=self._bookkeeper.incarnation,
             replica=config.store.replica,
             facts=lambda: facts_of(
-                self._config, url=config.http.url_for_replicas(self._server.url), version=self._version
+                self._next_config or self._config,
+                running=self._config.canary,
+                url=config.http.url_for_replicas(self._server.url),
+                version=self._version,
             ),
             flow_shards=lambda: self._config.flow_shards,
             clock=self._clock,
@@ -320,17 +342,20 @@ class Service:
     async def _watch(self, prober: Prober, reloads: Reloading, shutdown: Shutdown) -> None:
         async with asyncio.TaskGroup() as group:
             judging = group.create_task(self._keep_judging(prober))
-            endless = [
-                group.create_task(prober.pump()),
-                group.create_task(prober.self_check.watch()),
+            writing = [
                 group.create_task(self._bookkeeper.keep(prober.flows)),
                 group.create_task(self._latching.keep(prober)),
                 group.create_task(self._minutes.keep()),
+                group.create_task(self._incidents.keep()),
+            ]
+            endless = [
+                *writing,
+                group.create_task(prober.pump()),
+                group.create_task(prober.self_check.watch()),
                 group.create_task(self._budgets.keep()),
                 group.create_task(self._keep_syncs()),
                 group.create_task(self._connect.keep()),
                 group.create_task(self._checksums.keep()),
-                group.create_task(self._incidents.keep()),
             ]
             for site in prober.sites.values():
                 self._keeper.begin(site, prober, group)
@@ -338,8 +363,6 @@ class Service:
             group.create_task(self._lagging.keep(shutdown.stopping))
             group.create_task(self._audit.keep(shutdown.stopping))
             sending = group.create_task(prober.send(shutdown.stopping))
-            if self._leading is not None:
-                group.create_task(self._leading.keep(shutdown.stopping))
             await shutdown.stopping.wait()
             await reloads.end()
             rest = "waiting for those in flight" if self._leading is None else "the next leader takes over"
@@ -350,8 +373,10 @@ class Service:
             if self._leading is None:
                 await prober.drain_flights()
             else:
+                await _ended(writing)  # a write after the last one would undo it
                 await self._write_last(prober)
                 await self._leading.release()
+                self._works = False  # the next leader has the flows
             await prober.close()
             await self._keeper.end_all()
             for task in (*endless, reloading):
@@ -412,6 +437,10 @@ class Service:
                 self.settled(where)
             self._judge(prober)
 
+        def note(ok: bool) -> None:
+            self._next_config = None
+            self._note_reload(ok)
+
         return Reloading(
             asked,
             read=read,
@@ -419,7 +448,7 @@ class Service:
             load=self._bookkeeper.load,
             use=use,
             removed=self._forget,
-            note=self._note_reload,
+            note=note,
             keeper=self._keeper,
             reporter=self,
         )
@@ -552,6 +581,12 @@ class Service:
         app.on_cleanup.append(replicas.close)
         return app
 
+    def _certificate_files(self) -> tuple[Path, Path] | None:
+        """Return the certificate and the key that requests to other replicas present, if any."""
+        config = self._config
+        path = config.http.web_config_path(config.directory)
+        return None if path is None else presented_files(config.web_config.tls_settings, path.parent)
+
     def _now_of(self, flow: str) -> FlowState | None:
         verdict = self._judging.verdicts.get(flow)
         return None if verdict is None else flow_status(verdict).now
@@ -617,3 +652,10 @@ class Service:
             objectives=self._budgets.objectives,
             leading=self._leading,
         )
+
+
+async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel tasks, and wait until they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)

@@ -252,7 +252,7 @@ class StoreConfig(Section):
     group: str | None = Field(
         default=None,
         min_length=1,
-        max_length=200,
+        max_length=190,  # the store has GROUP/NUMBER/COUNT in 200 characters
         description="replicas of the same group: one works, the others are standbys",
         json_schema_extra=declared(Reload.NEXT_START, default="none: each replica works by itself"),
     )

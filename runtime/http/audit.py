@@ -21,16 +21,20 @@ if TYPE_CHECKING:
     from runtime.process.logs import Logger
 
 FORWARDED = "Mirrorwatch-Forwarded-By"  # the replica that has passed a request on
-UNKNOWN_PER_MINUTE = 60  # lines about clients without user and token, who could fill the disk
+UNKNOWN_PER_MINUTE = 60  # lines about clients that did not sign in, who could fill the disk
 _READS = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
 _LONGEST = 200
 
 
 class Who(NamedTuple):
-    """The user of a request, and the roles of its token; empty if it has none that is known."""
+    """The user of a request, and the roles of its token; empty if it has none that is known.
+
+    A request that has not `signed_in` may name a user without the password.
+    """
 
     user: str = ""
     role: str = ""
+    signed_in: bool = False
 
 
 WHO = web.RequestKey("who", Who)  # set by sign-in
@@ -47,7 +51,7 @@ def audited(log: Logger, clock: Clock) -> Middleware:
         who = request.get(WHO, Who())
         names = client_names(request)
         refused = status >= HTTPStatus.BAD_REQUEST
-        if refused and not (any(who) or names) and unknown.take(clock.monotonic_ns()):
+        if refused and not (who.signed_in or names) and unknown.take(clock.monotonic_ns()):
             not_logged += 1
             return
         facts = {

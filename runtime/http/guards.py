@@ -145,12 +145,15 @@ def sign_in(users: Callable[[], Users | None], tokens: Callable[[], Mapping[str,
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
         known, role = users(), roles_of(request, tokens())
-        request[WHO] = Who("" if known is None else known.named(request), role)
-        if known is not None and not role and not await known.accept(request):
-            raise web.HTTPUnauthorized(
-                text="Sign in with a user of the web configuration.\n",
-                headers={hdrs.WWW_AUTHENTICATE: 'Basic realm="mirrorwatch", charset="UTF-8"'},
-            )
+        who = Who("" if known is None else known.named(request), role, signed_in=bool(role))
+        request[WHO] = who  # also if it is refused
+        if known is not None and not role:
+            if not await known.accept(request):
+                raise web.HTTPUnauthorized(
+                    text="Sign in with a user of the web configuration.\n",
+                    headers={hdrs.WWW_AUTHENTICATE: 'Basic realm="mirrorwatch", charset="UTF-8"'},
+                )
+            request[WHO] = who._replace(signed_in=True)
         return await handler(request)
 
     return middleware

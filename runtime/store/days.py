@@ -112,5 +112,28 @@ class DayRows:
 
     def delete_old(self, connection: sa.Connection, *, before: int) -> None:
         """Delete minutes before this one, and days that had any of them."""
-        connection.execute(sa.delete(self.minutes).where(self.minutes.c.minute < before))
-        connection.execute(sa.delete(self.days).where(self.days.c.day * DAY_MINUTES < before))
+        tables = self.minutes, self.days
+        flow = next_flow(connection, tables, "")
+        while flow is not None:
+            if not self.delete_oldest(connection, flow, before=before):
+                flow = next_flow(connection, tables, flow)
+
+    def delete_oldest(self, connection: sa.Connection, flow: str, *, before: int) -> bool:
+        """Delete minutes of a flow before this one, a day of them at most, and days that had any of them.
+
+        Return whether there may be more.
+        """
+        first, minutes, days = self.first_minute(connection, flow), self.minutes.c, self.days.c
+        until = before if first is None else min(before, first + DAY_MINUTES)
+        connection.execute(sa.delete(self.minutes).where(minutes.flow == flow, minutes.minute < until))
+        last = (until - 1) // DAY_MINUTES
+        connection.execute(sa.delete(self.days).where(days.flow == flow, days.day <= last))
+        return until < before
+
+
+def next_flow(connection: sa.Connection, tables: Iterable[sa.Table], after: str) -> str | None:
+    """Return the first flow in tables after this one, None at the end; fast if keys start with the flow."""
+    each = (sa.select(sa.func.min(one.c.flow).label("flow")).where(one.c.flow > after) for one in tables)
+    found = sa.union_all(*each).subquery()
+    flow: str | None = connection.execute(sa.select(sa.func.min(found.c.flow))).scalar_one()
+    return flow

@@ -1,9 +1,9 @@
 """Leases in the store: of several processes, one holds a name at a time.
 
 A lease does not depend on clocks: its holder raises `beat` at intervals, and others time by their own clocks
-how long the beat has stayed the same. Each step compares and sets in one statement, so of two processes only
-one succeeds. A write that only the holder may do is fenced: its transaction checks the holder (Kleppmann, How
-to do distributed locking, 2016).
+how long the beat has stayed the same. Each step compares and sets in one transaction, and writers wait for
+each other, so of two processes only one succeeds. A write that only the holder may do is fenced: its
+transaction checks the holder (Kleppmann, How to do distributed locking, 2016).
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from runtime.store.migrations import Migration, create
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 _METADATA = sa.MetaData()
 
@@ -59,25 +58,37 @@ def take_lease(
     name: str,
     holder: str,
     *,
-    seen: Lease | None,
+    group: str,
+    seen: Mapping[str, Lease],
+    alive: Collection[str],
     facts: Mapping[str, str],
     now_at: float,
 ) -> bool:
-    """Take a lease that is as it was `seen`; return whether it was."""
-    values = {
-        "holder": holder,
-        "beat": 0 if seen is None else seen.beat + 1,
-        "released": False,
-        "facts": dict(facts),
-        "renewed_at": now_at,
-    }
-    if seen is None:
-        # Two processes may insert the same name at once: one succeeds, and it is no error for the other.
-        insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-        adding = insert(LEASES).values(name=name, **values).on_conflict_do_nothing().returning(LEASES.c.name)
-        return connection.execute(adding).first() is not None
-    as_seen = LEASES.c.name == name, LEASES.c.holder == seen.holder, LEASES.c.beat == seen.beat
-    return connection.execute(sa.update(LEASES).where(*as_seen).values(**values)).rowcount == 1
+    """Take a lease if all of its group are as they were `seen`; return whether they were.
+
+    Those `alive`, of the same COUNT, may have been renewed. Leases of another COUNT are deleted, so that
+    their holders cannot renew them.
+    """
+    found = read_leases(connection, group)
+    for one in found.values():
+        before = seen.get(one.name)
+        renewed = before is not None and one.name in alive and one.holder == before.holder
+        if one != before and not renewed:
+            return False
+    before, count = found.get(name), name.rsplit("/", 1)[-1]
+    gone = [one for one in found if one == name or one.rsplit("/", 1)[-1] != count]
+    connection.execute(sa.delete(LEASES).where(LEASES.c.name.in_(gone)))
+    connection.execute(
+        sa.insert(LEASES).values(
+            name=name,
+            holder=holder,
+            beat=0 if before is None else before.beat + 1,
+            released=False,
+            facts=dict(facts),
+            renewed_at=now_at,
+        )
+    )
+    return True
 
 
 def renew_lease(

@@ -146,10 +146,13 @@ class Desk:
             held.watch.advance(self.now)
 
     async def keep(self) -> bool:
-        """Write once what has changed; tell whether the store took it."""
+        """Write once what has changed, and tidy if due; tell whether the store took it."""
         for held in self.flows.values():
             self.bookkeeper.take(held)
-        return await self.bookkeeper._write()
+        took = await self.bookkeeper._write()
+        if took and self.bookkeeper._tidy_due():
+            await self.bookkeeper._tidy()
+        return took
 
     # --- what stands in the store
 

@@ -71,24 +71,30 @@ class FailoverAudit:
 
     async def keep(self, stopping: asyncio.Event) -> None:
         """Run the process with the newest settings, until told to stop."""
-        following = asyncio.create_task(self._follow(stopping))
+        try:
+            async with asyncio.TaskGroup() as group:
+                following = group.create_task(self._follow(stopping))
+                await self._run(stopping)
+                following.cancel()
+        finally:
+            self._worker.close()
+
+    async def _run(self, stopping: asyncio.Event) -> None:
         stop = asyncio.create_task(stopping.wait())
         try:
             while not stopping.is_set():
                 self._changed.clear()
                 over = asyncio.Event()
-                working = asyncio.create_task(self._work(over))
                 change = asyncio.create_task(self._changed.wait())
                 try:
-                    await asyncio.wait((stop, change), return_when=asyncio.FIRST_COMPLETED)
+                    async with asyncio.TaskGroup() as group:
+                        group.create_task(self._work(over))
+                        await asyncio.wait((stop, change), return_when=asyncio.FIRST_COMPLETED)
+                        over.set()
                 finally:
-                    over.set()
                     change.cancel()
-                    await working
         finally:
-            following.cancel()
             stop.cancel()
-            self._worker.close()
 
     async def _work(self, over: asyncio.Event) -> None:
         """Run a process with the present settings until `over`; nothing if it is off."""

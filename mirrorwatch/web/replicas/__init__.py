@@ -2,6 +2,7 @@
 
 peers          what a replica knows of the others
 forwarding     requests to other replicas
+certificate    the own certificate in such requests
 gathering      asks all replicas with the credentials of a client
 whole_view     the view of all shards
 questions      questions to the lag monitor and the failover audit of all shards

@@ -18,7 +18,8 @@ from runtime.http.audit import FORWARDED
 from runtime.http.guards import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from ssl import SSLContext
 
 PART = "Mirrorwatch-Part"  # a request of another replica: the shard that alone is to answer, `2/3`
 FORWARD_S = 25.0  # less than the limit of a whole request
@@ -59,10 +60,11 @@ class Fetched:
 
 
 class Forwarder:
-    """Sends requests to other replicas; `replica` is the name of this one."""
+    """Sends requests to other replicas; `replica` is the name of this one, `tls` returns its TLS context."""
 
-    def __init__(self, replica: str) -> None:
+    def __init__(self, replica: str, *, tls: Callable[[], SSLContext | bool] = lambda: True) -> None:
         self._replica = replica
+        self._tls = tls
         self._opened: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -73,10 +75,9 @@ class Forwarder:
     async def forward(self, request: web.Request, url: str, *, part: str = "") -> web.StreamResponse:
         """Answer a request as the replica at this address does; `part` is the shard that alone is to answer.
 
-        Raises UnavailableError if it does not answer.
+        That replica bounds the body, which passes in pieces. Raises UnavailableError if it does not answer.
         """
         _require_path(request.raw_path)
-        body = await request.read() if request.body_exists else None
         response: web.StreamResponse | None = None
         try:
             async with self._session.request(
@@ -84,7 +85,8 @@ class Forwarder:
                 URL(url + request.raw_path, encoded=True),
                 headers=self._headers(request.headers, part),
                 skip_auto_headers=_AUTOMATIC,
-                data=body,
+                data=request.content if request.body_exists else None,
+                ssl=self._tls(),
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=FORWARD_S, sock_connect=CONNECT_S),
             ) as answer:
@@ -97,6 +99,9 @@ class Forwarder:
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             if response is not None and response.prepared:  # a part of an answer must not look complete
                 cut(request)
+            invalid = request.content.exception()
+            if invalid is not None:  # the client's fault, or it has left
+                raise invalid from error
             raise _silent(url, error) from error
 
     async def fetch(
@@ -120,6 +125,7 @@ class Forwarder:
                 URL(url + path, encoded=True),
                 headers=self._headers(headers, part),
                 skip_auto_headers=_AUTOMATIC,
+                ssl=self._tls(),
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=within_s, sock_connect=min(CONNECT_S, within_s)),
             ) as answer:
@@ -167,6 +173,20 @@ def _kept(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _silent(url: str, error: Exception) -> UnavailableError:
-    sentence = f"its replica at {url} does not answer"
-    not_sent = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-    return NotReachedError(sentence) if not_sent else UnavailableError(sentence)
+    replica = f"its replica at {url}"
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return UnavailableError(
+                f"{replica} presents an untrusted certificate: set SSL_CERT_FILE to the file of its CA"
+            )
+        case aiohttp.ClientConnectorSSLError():
+            return UnavailableError(f"{replica} does not speak TLS, or no common TLS version")
+        case aiohttp.ServerDisconnectedError() if url.startswith("https:"):
+            # With TLS 1.3, a refused certificate of the client looks like this too.
+            return UnavailableError(
+                f"{replica} ends the connection without an answer; if it requires client certificates,"
+                " it must accept cert_file of this one"
+            )
+        case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+            return NotReachedError(f"{replica} does not answer")
+    return UnavailableError(f"{replica} does not answer")

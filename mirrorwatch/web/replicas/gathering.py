@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 WITHIN_S = 2.0
 _MOST_SAID = 500  # bytes of a reason
-_REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+_REFUSED = {
+    HTTPStatus.UNAUTHORIZED: "give all replicas the same users and tokens",
+    HTTPStatus.FORBIDDEN: (
+        "give all replicas the same tokens, and client_allowed_sans a name of each replica's certificate"
+    ),
+}
 _Found = TypeVar("_Found")
 
 
@@ -101,7 +106,7 @@ class Gathering:
         if found.status in _REFUSED and headers is None:
             raise UnavailableError(
                 f"its replica at {url} refuses the request (HTTP status {found.status});"
-                " give all replicas the same users and tokens"
+                f" {_REFUSED[HTTPStatus(found.status)]}"
             )
         return found
 

@@ -55,6 +55,7 @@ class _Everywhere:
         self._gathering = gathering
         self._own = own
         self._of = of
+        self._turn = asyncio.Lock()  # a long list takes seconds of a processor
 
     @property
     def on(self) -> bool:
@@ -129,11 +130,12 @@ class LagEverywhere(_Everywhere):
             document = merged_groups(parts, reasons, first=first, most=most)
             if "address" in details:
                 form = {"address": details["address"], "fields": details.get("fields")}
-                document = groups_document(with_reasons(document), **form)
+                document = _without_next_beyond(groups_document(with_reasons(document), **form), rows + most)
             return document
 
         status = 200 if "address" in details else min(head["status"] for head, _ in answers)
-        return {"status": status}, await _merged(answers, merged)
+        async with self._turn:
+            return {"status": status}, await _merged(answers, merged)
 
     async def _counts(self) -> Answer:
         answers, missing = await self._ask_each("group_counts", {}, within_s=COUNTS_WITHIN_S)
@@ -187,9 +189,11 @@ class FailoverEverywhere(_Everywhere):
 
         def merged(parts: list[Any]) -> dict[str, Any]:
             form = {"address": details["address"], "fields": details["fields"]}
-            return merged_failover(parts, missing, first=first, most=most, **form)
+            document = merged_failover(parts, missing, first=first, most=most, **form)
+            return _without_next_beyond(document, rows + most)
 
-        return {"status": 200}, await _merged(answers, merged)
+        async with self._turn:
+            return {"status": 200}, await _merged(answers, merged)
 
 
 def written_answer(answer: Answer) -> bytes:
@@ -225,6 +229,11 @@ def _of_groups(shard: MissingShard) -> str:
 
 def _within_s(rows: int) -> float:
     return min(WITHIN_S + rows / ROWS_PER_S, MOST_WITHIN_S)
+
+
+def _without_next_beyond(document: dict[str, Any], rows: int) -> dict[str, Any]:
+    """Return a page that is the last one if the next one, which ends at `rows`, would be refused."""
+    return {**document, "next": None} if rows > MOST_ROWS else document
 
 
 def _too_many_rows() -> Answer:

@@ -32,6 +32,7 @@ from runtime.process import logs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from ssl import SSLContext
 
     from aiohttp.typedefs import Handler, Middleware
 
@@ -69,15 +70,22 @@ _DETAILS: Mapping[tuple[str, str], tuple[str, ...]] = {
 class Replicas:
     """The other replicas of the group, for the routes; `peers` has one shard if there are none.
 
-    `works`: this replica watches its shard.
+    `works`: this replica watches its shard. `tls` returns the TLS context of requests to others.
     """
 
-    def __init__(self, peers: Peers, *, clock: Clock, works: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self,
+        peers: Peers,
+        *,
+        clock: Clock,
+        works: Callable[[], bool] = lambda: True,
+        tls: Callable[[], SSLContext | bool] = lambda: True,
+    ) -> None:
         self._peers = peers
         self._clock = clock
         self._works = works
         self._log = logs.get("replicas")
-        self.forwarder = Forwarder(peers.replica)
+        self.forwarder = Forwarder(peers.replica, tls=tls)
         self._gathering = Gathering(peers, self.forwarder, clock=clock)
         self._view = whole_view.WholeView(self._gathering, clock=clock)
 

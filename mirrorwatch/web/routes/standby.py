@@ -33,9 +33,13 @@ def standby_answers(
     forwarder: Forwarder,
     *,
     works: Callable[[], bool],
+    sees: Callable[[], bool],
     samples: Callable[[], ServiceSamples],
 ) -> Middleware:
-    """Return a middleware that answers while this replica does not work; `works`: it does."""
+    """Return a middleware that answers while this replica does not work; `works`: it does.
+
+    `sees`: the store answers it.
+    """
 
     @web.middleware
     async def middleware(
@@ -48,7 +52,7 @@ def standby_answers(
             return web.Response(body=body, headers={"Content-Type": content_type})
         urls = _urls(holders)
         if request.path == _READY:
-            return _ready(seen=bool(urls) or holders.shard is not None)
+            return _ready(sees=sees(), leader=bool(urls) or holders.shard is not None)
         return await _forwarded(request, urls, forwarder)
 
     return middleware
@@ -62,11 +66,12 @@ def _urls(holders: Holders) -> list[str]:
     return [url for url in found if url]
 
 
-def _ready(*, seen: bool) -> web.Response:
-    """Answer whether this replica could take over: it has seen the store."""
-    if not seen:
-        return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text="not ready: it sees no leader yet\n")
-    return web.Response(text="ready: on standby\n")
+def _ready(*, sees: bool, leader: bool) -> web.Response:
+    """Answer whether this replica could take over: it sees the leases."""
+    if sees and leader:
+        return web.Response(text="ready: on standby\n")
+    why = "it sees no leader yet" if sees else "the store does not answer"
+    return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text=f"not ready: {why}\n")
 
 
 async def _forwarded(request: web.Request, urls: list[str], forwarder: Forwarder) -> web.StreamResponse:
@@ -74,14 +79,14 @@ async def _forwarded(request: web.Request, urls: list[str], forwarder: Forwarder
     if PART in request.headers:
         raise _unavailable("this replica is on standby; it watches no shard")
     if not urls or FORWARDED in request.headers:
-        raise _unavailable("this replica is about to lead; try again")
+        raise _unavailable("this replica does not lead at the moment; try again")
     for url in urls:
         try:
             return await forwarder.forward(request, url)
         except NotReachedError:
             continue
         except UnavailableError as error:
-            raise _unavailable(f"the replica at {url} does not answer; try again") from error
+            raise _unavailable(f"no leader answers: {error}; try again") from error
     raise _unavailable(f"the leader at {', '.join(urls)} does not answer; this replica takes over soon")
 
 

@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from canary.persistence import bookkeeper
-from canary.persistence.bookkeeper import AGAIN_S, KEEP_S, TIDY_S, UNWATCHED_S
+from canary.persistence import bookkeeper, saving
+from canary.persistence.bookkeeper import AGAIN_S, KEEP_S, TIDY_S, TIDYING, UNWATCHED_S
 from canary.persistence.saving import TakenOverError
 from canary.tracker.events import TargetRead, TopicReplaced
 from canary.watch.findings import MAX_LOSSES
+from fleet.errors import UnavailableError
 from tests.canary.desk import DAY_S, DEAD_HERE
 from tests.canary.pretend_link import TOPIC_ID
 from tests.eventually import eventually_async
@@ -310,6 +311,58 @@ async def test_old_minutes_and_findings_are_deleted_and_nothing_else(desks):
     assert len(await one.leases()) == 2
 
 
+async def test_old_rows_are_deleted_flow_by_flow_and_a_day_at_a_time(desks):
+    one = await desks(minutes_s=DAY_S, findings_s=DAY_S)
+    await one.begin("A->B", "A->C")
+    await one.keep()
+    for sequence in range(4):
+        for flow in one.flows:
+            one.send(sequence, flow)
+            one.arrive(sequence, flow)
+            one.arrive(sequence, flow)
+            one.bookkeeper.take(one.flows[flow])
+        await one.bookkeeper._write()
+        desks.clock.advance(DAY_S)
+
+    async def left():
+        rows = await one.rows("flow", f"minute - {MINUTE}")
+        return [[minute // 1440 for flow, minute in rows if flow == name] for name in ("A->B", "A->C")]
+
+    assert await left() == [[0, 1, 2, 3], [0, 1, 2, 3]]
+    found = []
+    while one.bookkeeper._tidy_due():
+        await one.keep()
+        found.append(await left())
+    assert found[:3] == [[list(range(first, 4)), [0, 1, 2, 3]] for first in (1, 2, 3)]
+    assert found[-1] == [[3], [3]]
+    assert await one.select("select flow, count(*) from canary_findings group by flow order by flow") == [
+        ("A->B", 1),
+        ("A->C", 1),
+    ]
+    assert not one.bookkeeper._tidied_to
+
+
+async def test_a_clean_up_that_fails_holds_up_no_changes_and_is_tried_again_later(desks, monkeypatch):
+    one = await desks()
+    await one.begin()
+
+    def fail(_connection, **_):
+        raise UnavailableError("it takes too long")
+
+    tidy = saving.tidy
+    monkeypatch.setattr(saving, "tidy", fail)
+    one.send(0)
+    one.arrive(0)
+    assert await one.keep()
+    assert one.problems == {TIDYING: "it takes too long"}
+    assert await one.rows("expected", "good") == [(1, 1)]
+    assert not one.bookkeeper._tidy_due()
+    monkeypatch.setattr(saving, "tidy", tidy)
+    desks.clock.advance(TIDY_S + 1)
+    assert await one.keep()
+    assert one.problems == {}
+
+
 async def test_what_was_taken_over_is_closed_once_every_flow_has_finished_with_it(desks):
     one = await desks()
     await one.begin("A->B", "A->C")
@@ -388,6 +441,7 @@ async def test_a_process_that_watched_no_flow_is_closed_by_the_next(desks):
     await one.bookkeeper.end(one.flows)
     two = await desks()
     await two.begin("A->B")
+    await two.keep()
     await two.keep()
     assert set(await two.leases()) == {two.bookkeeper.incarnation}
 

@@ -210,3 +210,11 @@ async def test_a_process_that_is_known_to_live_is_not_waited_for(desks):
     await one.change_lease(name(one), process=OTHER_MACHINE)
     await two.bookkeeper.begin(("A->C",), alive={name(one)})
     assert desks.clock.waits_s == []
+
+
+async def test_a_process_with_flows_of_other_shards_alone_is_not_waited_for(desks):
+    one, two = await desks(), await desks()
+    await one.begin()
+    await one.change_lease(name(one), process=OTHER_MACHINE)
+    await two.bookkeeper.begin(("A->C",), others=("A->B",))
+    assert desks.clock.waits_s == []

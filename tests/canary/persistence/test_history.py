@@ -138,8 +138,37 @@ async def test_a_part_of_a_day_is_read_by_the_minute(store):
 
 async def test_old_days_go_with_their_minutes(store):
     await written(store, lambda c: write(c, START, good(1)), lambda c: roll_up(c, DAY))
-    await written(store, lambda c: tables.delete_old(c, minutes_before=START + 1, findings_before=0.0))
+    await written(store, lambda c: tables.DAY_ROWS.delete_old(c, before=START + 1))
     assert await store.read(days) == [ProbeDay(DAY, 0, 0, ())]
+
+
+async def test_old_minutes_are_deleted_a_day_at_a_time_and_of_all_flows(store):
+    flows = ("A->B", "B->A", "a->b")
+    minutes = [START + day * DAY_MINUTES + 7 for day in range(3)]
+
+    def add(connection):
+        for flow in flows:
+            rows = {(flow, "a1", minute): row(good=1) for minute in minutes}
+            tables.keep_minutes(connection, rows, replica="r", incarnation="a1")
+            history.tidy(connection, [flow], before=DAY + 4, at_most=9)
+
+    def left(connection):
+        columns = tables.MINUTES.c.flow, tables.MINUTES.c.minute
+        found = connection.execute(sa.select(*columns)).all()
+        days = connection.execute(sa.select(tables.DAYS.c.day)).scalars().all()
+        return {flow: [minute for one, minute in found if one == flow] for flow in flows}, sorted(set(days))
+
+    await written(store, add)
+    delete = partial(tables.DAY_ROWS.delete_oldest, flow="A->B", before=minutes[2])
+    assert [await store.write(delete), await store.write(delete)] == [True, False]
+    found, _ = await store.read(left)
+    assert found == {"A->B": minutes[2:], "B->A": minutes, "a->b": minutes}
+    await store.write(partial(tables.DAY_ROWS.delete_old, before=minutes[2]))
+    assert await store.read(left) == (dict.fromkeys(flows, minutes[2:]), [DAY + 3])
+    await store.write(partial(tables.DAY_ROWS.delete_old, before=minutes[2] + 1))
+    assert await store.read(left) == ({flow: [] for flow in flows}, [DAY + 3])
+    await store.write(partial(tables.DAY_ROWS.delete_old, before=minutes[2] + DAY_MINUTES))
+    assert await store.read(left) == ({flow: [] for flow in flows}, [])
 
 
 REPLICAS = {"a1": "r1", "a2": "r1", "b1": "r2"}

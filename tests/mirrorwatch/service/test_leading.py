@@ -10,7 +10,7 @@ import pytest
 from fleet.errors import ConfigurationError, UnavailableError
 from fleet.shards import Shard
 from mirrorwatch.service.leading import EXPIRES_S, POLL_S, RENEW_S, WHERE, LeadershipLostError, Leading
-from runtime.store.leases import MIGRATIONS, read_leases, renew_lease
+from runtime.store.leases import MIGRATIONS, read_leases, renew_lease, take_lease
 from runtime.store.store import Store
 from tests.runtime.fake_clock import FakeClock
 
@@ -239,6 +239,84 @@ async def test_another_configuration_and_another_clock_are_said(stage, store):
     assert ("another replica has another version", version) in reporter.events
 
 
+async def test_a_problem_with_another_replica_is_over_once_the_own_configuration_fits(stage, store):
+    clock, reporter, make = stage
+    await make("left").stand_by(asyncio.Event())
+    clock.then.append(beating(store, clock, "left"))
+    mine = FACTS | {"configuration": "other"}
+    right = make("right", facts=mine)
+    await right.stand_by(stopping_after(clock, 10))
+    assert set(reporter.problems) == {f"{WHERE}: configuration of left"}
+    mine["configuration"] = "same"
+    await right.stand_by(stopping_after(clock, 1))
+    assert reporter.problems == {}
+
+
+@pytest.mark.parametrize("released", [True, False])
+async def test_a_problem_with_another_replica_is_over_once_that_one_leads_no_more(stage, store, released):
+    clock, reporter, make = stage
+    left = make("left", count=2)
+    await left.stand_by(asyncio.Event())
+    clock.then.append(beating(store, clock, "left", ahead_s=60, shard="1/2"))
+    right = make("right", count=2, facts=FACTS | {"configuration": "other"})
+    await right.stand_by(asyncio.Event())
+    await right.keep(stopping_after(clock, 3))
+    assert set(reporter.problems) == {f"{WHERE}: configuration of left", f"{WHERE}: clock of left"}
+    clock.then.clear()
+    if released:
+        await left.release()
+    await right.keep(stopping_after(clock, 2 if released else EXPIRES_S + 2))
+    assert reporter.problems == {}
+
+
+async def test_what_a_dead_replica_wrote_is_no_problem(stage):
+    clock, reporter, make = stage
+    await make("left").stand_by(asyncio.Event())
+    await make("right", facts=FACTS | {"configuration": "other"}).stand_by(stopping_after(clock, 10))
+    assert reporter.problems == {}
+
+
+async def test_a_store_that_cannot_be_written_is_one_problem(stage, store):
+    clock, reporter, make = stage
+    left = make("left")
+    settled = []
+    reporter.settled = settled.append
+
+    class ReadOnly(Away):
+        async def read(self, function):
+            return await store.read(function)
+
+        write = Away.read
+
+    left._store = ReadOnly()
+    assert not await left.stand_by(stopping_after(clock, 5))
+    assert "cannot take the lead: the store is away" in reporter.problems[WHERE]
+    assert settled == []
+
+
+async def test_it_sees_the_leases_as_long_as_the_store_answers(stage, store):
+    clock, _, make = stage
+    await make("left").stand_by(asyncio.Event())
+    clock.then.append(beating(store, clock, "left"))
+    right = make("right")
+    await right.stand_by(stopping_after(clock, 100))
+    assert right.sees
+    right._store = Away()
+    await right.stand_by(stopping_after(clock, EXPIRES_S - 1))
+    assert right.sees
+    await right.stand_by(stopping_after(clock, 2))
+    assert not right.sees
+
+
+async def test_a_lease_that_is_released_is_not_renewed_again(stage, store):
+    clock, _, make = stage
+    left = make("left")
+    await left.stand_by(asyncio.Event())
+    clock.then.append(left.release)
+    await left.keep(asyncio.Event())
+    assert (await store.read(partial(read_leases, group="pair")))["pair/1/1"].released
+
+
 async def test_each_shard_is_worked_by_one_replica_and_the_next_is_on_standby(stage, store):
     clock, reporter, make = stage
     replicas = [make(name, count=2) for name in ("left", "right")]
@@ -306,3 +384,85 @@ async def test_many_replicas_that_start_at_once_take_each_shard_once(stage):
     replicas = [make(f"replica {number}", count=5) for number in range(5)]
     await asyncio.gather(*(one.stand_by(asyncio.Event()) for one in replicas))
     assert {one.shard.number for one in replicas} == {1, 2, 3, 4, 5}
+
+
+class Meanwhile:
+    """A store where something happens between reading and writing."""
+
+    def __init__(self, store, *then):
+        self._store, self._then, self.read = store, list(then), store.read
+
+    async def write(self, function):
+        if self._then:
+            await self._then.pop(0)()
+        return await self._store.write(function)
+
+
+async def test_replicas_with_other_numbers_of_shards_that_start_at_once_do_not_lead_both(stage, store):
+    clock, reporter, make = stage
+    left = make("left")
+
+    async def take():
+        await left.stand_by(asyncio.Event())
+
+    right = make("right", count=3, on=Meanwhile(store, take))
+    clock.then.append(beating(store, clock, "left"))
+    assert not await right.stand_by(stopping_after(clock, 50))
+    assert (left.leads, right.leads) == (True, False)
+    assert set(reporter.problems) == {f"{WHERE}: shards"}
+
+
+async def test_a_leader_that_wakes_up_when_others_use_another_number_of_shards_ends(stage, store):
+    _, _, make = stage
+    left, right = make("left"), make("right", count=3)
+    await left.stand_by(asyncio.Event())
+    assert await right.stand_by(asyncio.Event())  # once that lease has expired
+    with pytest.raises(LeadershipLostError):
+        await store.write(left.guard)
+    with pytest.raises(LeadershipLostError):
+        await left.keep(asyncio.Event())
+
+
+async def test_a_leader_reports_replicas_with_another_number_of_shards(stage, store):
+    clock, reporter, make = stage
+    right = make("right", count=3)
+    await right.stand_by(asyncio.Event())
+    old = partial(take_lease, name="pair/1/1", holder="process of left", group="of nobody", seen={}, alive=())
+    await store.write(partial(old, facts={"replica": "left", **FACTS}, now_at=clock.wall_s()))
+    clock.then.append(beating(store, clock, "left"))
+    await right.keep(stopping_after(clock, 3))
+    sentence = "replicas of group pair use another number of shards; end those"
+    assert reporter.problems == {f"{WHERE}: shards": sentence}
+
+
+async def test_of_two_replicas_of_one_name_that_start_at_once_one_is_refused(stage, store):
+    clock, _, make = stage
+    left, again = make("left", count=3), make("left", count=3)
+    again._holder = "another process of left"
+
+    async def take():
+        await left.stand_by(asyncio.Event())
+
+    again._store = Meanwhile(store, take)
+    clock.then.append(beating(store, clock, "left", shard="1/3"))
+    with pytest.raises(ConfigurationError, match="has the same name 'left'"):
+        await again.stand_by(asyncio.Event())
+    assert (left.shard, again.shard) == (Shard(1, 3), None)
+
+
+async def test_a_name_that_another_leader_has_is_one_problem_as_long_as_that_one_leads(stage, store):
+    clock, reporter, make = stage
+    left, other, again = (make(name, count=3) for name in ("left", "other", "again"))
+    for one in (left, other, again):
+        await one.stand_by(asyncio.Event())
+    again.replica = "left"
+    said, problem = [], reporter.problem
+    reporter.problem = lambda where, sentence: (said.append(where), problem(where, sentence))
+    settled, reporter.settled = [], lambda where: (settled.append(where), reporter.problems.pop(where, None))
+    clock.then += [beating(store, clock, "left", shard="1/3"), beating(store, clock, "other", shard="2/3")]
+    await again.keep(stopping_after(clock, 5))
+    assert set(said) == {f"{WHERE}: name"}
+    assert set(settled) == {WHERE}
+    clock.then.clear()
+    await again.keep(stopping_after(clock, EXPIRES_S + 2))
+    assert reporter.problems == {}

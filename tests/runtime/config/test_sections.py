@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from runtime.config import strict_yaml
 from runtime.config.sections import HttpConfig, StoreConfig, address_of, problems_of
+from runtime.store.leases import LEASES
 
 
 class Both(BaseModel):
@@ -134,3 +135,9 @@ def test_a_store_s_path_is_relative_to_the_configuration():
         at("postgresql+psycopg://u:p@h/d").render_as_string(hide_password=False)
         == "postgresql+psycopg://u:p@h/d"
     )
+
+
+def test_a_group_leaves_room_for_the_number_of_a_shard():
+    longest = StoreConfig.model_validate({"group": "g" * 190, "shards": 64})
+    assert len(f"{longest.group}/{longest.shards}/{longest.shards}") <= LEASES.c.name.type.length
+    assert "store.group" in told(f"store: {{group: {'g' * 191}}}")[0]

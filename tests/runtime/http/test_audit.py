@@ -123,3 +123,14 @@ async def test_a_flood_of_strangers_is_counted_and_does_not_hide_others(stage):
 
 def test_the_header_is_that_of_a_standby():
     assert FORWARDED == standby.FORWARDED
+
+
+async def test_who_only_names_a_user_is_a_stranger_but_is_named(stage):
+    post, log, *_ = stage
+    wrong = {"Authorization": aiohttp.encode_basic_auth("ops", "wrong")}
+    for _ in range(UNKNOWN_PER_MINUTE + 5):
+        await post(headers=wrong)
+    assert len(log.lines) == UNKNOWN_PER_MINUTE
+    assert {facts["user"] for _, _, facts in log.lines} == {"ops"}
+    assert await post(headers={"Authorization": aiohttp.encode_basic_auth("ops", "pw")}) == 401
+    assert log.lines[-1][2]["not_logged_before"] == 5

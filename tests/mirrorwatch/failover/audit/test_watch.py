@@ -98,6 +98,17 @@ async def test_a_scrape_asks_once_for_each_audit_and_waits_for_no_process_that_h
     assert await desk.audit.series(Form.PLAIN) == b""
 
 
+@pytest.mark.parametrize("part", ["_look", "_work"])
+async def test_a_bug_ends_it(desk, monkeypatch, part):
+    async def broken(*_):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(desk.audit, "_work", lambda over: over.wait())
+    monkeypatch.setattr(desk.audit, part, broken)
+    with pytest.RaisesGroup(RuntimeError, flatten_subgroups=True):
+        await desk.audit.keep(asyncio.Event())
+
+
 async def test_a_cluster_that_is_away_is_reported_and_a_killed_process_started_again(running):
     await eventually_async(
         lambda: "cluster B" in getattr(running.audit.flows.get("A->B"), "problem", ""),

@@ -226,6 +226,18 @@ async def test_a_page_too_far_behind_is_refused(stage, path):
     assert "50,000 items" in await stage.replicas[1].get(path, 400)
 
 
+@pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/failover"])
+async def test_pages_end_before_one_that_would_be_refused(stage, monkeypatch, path):
+    monkeypatch.setattr(questions, "MOST_ROWS", 5)
+    pages, address = [], f"{path}?limit=2"
+    while address:
+        pages.append(await stage.replicas[1].json(address))
+        address = pages[-1]["next"]
+    assert [len(one["groups"]) for one in pages] == [2, 2]
+    assert pages[-1]["count"] > 5
+    await stage.replicas[1].get(f"{path}?limit=2&offset=4", 400)
+
+
 @pytest.mark.parametrize("number", FLOWS)
 @pytest.mark.parametrize(
     "path",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 
 import pytest
 from aiohttp import web
@@ -36,7 +37,7 @@ async def moved(_request):
 
 @pytest.fixture
 async def leader():
-    app = application()
+    app = application(max_body_bytes=16 * 2**20)
     app.add_routes([web.get("/moved", moved), web.route("*", "/{rest:.*}", echo)])
     async with TestServer(app) as server:
         yield server
@@ -49,6 +50,7 @@ class Holders:
         self.urls = list(urls)
         self.shard = None
         self.replica = "right"
+        self.sees = True
 
     @property
     def count(self):
@@ -66,7 +68,9 @@ async def stage(leader):
     app, forwarder = application(), Forwarder("right")
     app.add_routes([web.get("/-/healthy", own), web.get("/page", own), web.get("/metrics", own)])
     app.middlewares.append(
-        standby_answers(holders, forwarder, works=lambda: works[0], samples=lambda: samples)
+        standby_answers(
+            holders, forwarder, works=lambda: works[0], sees=lambda: holders.sees, samples=lambda: samples
+        )
     )
     async with TestClient(TestServer(app)) as client:
         yield client, holders, works
@@ -99,6 +103,21 @@ async def test_a_request_is_passed_on_whole(stage):
     assert (answer.status, answer.headers["Location"]) == (302, "/elsewhere")
 
 
+async def test_a_body_may_be_as_large_as_the_leader_takes(stage):
+    client, _, _ = stage
+    answer = await client.post("/any", data=io.BytesIO(b"x" * 3 * 2**20))
+    assert len((await answer.json())["body"]) == 3 * 2**20
+    answer = await client.post("/any", data=io.BytesIO(b"x" * 17 * 2**20))
+    assert answer.status == 413
+
+
+async def test_a_body_that_cannot_be_decoded_is_the_fault_of_the_client(stage):
+    client, _, _ = stage
+    answer = await client.post("/any", data=b"no gzip", headers={"Content-Encoding": "gzip"}, compress=False)
+    assert answer.status == 400
+    assert "cannot be decoded" in await answer.text()
+
+
 async def test_health_and_series_are_its_own(stage):
     client, holders, _ = stage
     assert await (await client.get("/-/healthy")).text() == "own"
@@ -108,6 +127,13 @@ async def test_health_and_series_are_its_own(stage):
     holders.urls = [""]
     answer = await client.get("/-/ready")
     assert (answer.status, await answer.text()) == (503, "not ready: it sees no leader yet\n")
+
+
+async def test_it_is_not_ready_while_the_store_does_not_answer(stage):
+    client, holders, _ = stage
+    holders.sees = False
+    answer = await client.get("/-/ready")
+    assert (answer.status, await answer.text()) == (503, "not ready: the store does not answer\n")
 
 
 async def test_once_it_works_it_answers_everything(stage):
@@ -131,7 +157,7 @@ async def test_nothing_is_passed_on_without_another_replica_that_works(stage, ch
     answer = await client.get("/page", headers=headers)
     assert answer.status == 503
     assert answer.headers["Retry-After"] == "1"
-    assert "about to lead" in await answer.text()
+    assert "does not lead at the moment" in await answer.text()
 
 
 async def test_another_replica_answers_for_one_that_is_not_reached(stage, leader, unused_tcp_port):
