@@ -33,6 +33,7 @@ class CanaryFlow:
     tasks_topic: str = (
         ""  # on the target: the configuration topic with the tasks' partitions; empty if unknown
     )
+    added_headers: frozenset[str] = frozenset()  # names of those that the mirror adds by design
 
 
 @dataclass(slots=True)

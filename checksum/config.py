@@ -76,7 +76,7 @@ class ChecksumConfig(Section):
     exclude_headers: list[HeaderName] = Field(
         default_factory=list,
         max_length=1000,
-        description="headers that the mirror adds by design, left out of the comparison",
+        description="headers that the mirror adds by design: not compared, and ignored on canary records",
         json_schema_extra=declared(Reload.NEXT_RUN),
     )
     bucket: Duration = Field(

@@ -123,7 +123,9 @@ class Intake:
         if leaps:
             self._deliver_gap(site, record)
         self._note_read(site, record.topic)
-        reading = decode(record.key, record.value, record.headers)
+        arriving = self._dispatch.by_target.get((site.alias, record.topic), ())
+        added = arriving[0].flow.added_headers if arriving else frozenset()  # the same for every flow
+        reading = decode(record.key, record.value, record.headers, ignored_headers=added)
         if isinstance(reading, ForeignRecord):
             site.counts.foreign_records += 1
         if record.topic == self._topic and site.alias in self._dispatch.by_source:
@@ -132,7 +134,7 @@ class Intake:
             if not isinstance(reading, Intact):
                 self.foreign_records[site.alias].add(record)
         end = max(record.end_offset, record.offset + 1)
-        for watched in self._dispatch.by_target.get((site.alias, record.topic), ()):
+        for watched in arriving:
             foreign_records = self.foreign_records[watched.flow.source]
             if foreign_records.idle and isinstance(reading, Intact):
                 self._give(watched, record, end, reading)

@@ -15,14 +15,14 @@ it finds is unknown: the former watch may have read a record of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from canary.tracker.adoption import DELETED_UNREAD, Adoption
-from canary.tracker.counters import Flag, Outcome
+from canary.tracker.counters import Outcome
 from canary.tracker.events import Coverage
-from canary.tracker.ledger import absent
+from canary.tracker.ledger import OVERDUE_AT_LOST_END, absent
 from canary.tracker.minutes import Minutes
 from canary.tracker.ranges import MINUTE_MS, Absent
 from canary.tracker.sequences import Sequences
@@ -94,15 +94,7 @@ def pass_gap(tracking: Tracking, event: TargetGap) -> None:
     for run in state.runs():
         for probe in [probe for probe in run.in_flight.values() if not probe.warm and probe.on_source]:
             tracking.ledger.conclude(state, run, probe, Outcome.UNKNOWN, event.at_ns, DELETED_UNREAD)
-        close_overdue(tracking, state, run, event.at_ns, f"it was overdue, and {DELETED_UNREAD}")
-
-
-def close_overdue(tracking: Tracking, state: PartitionState, run: Run, at_ns: int, sentence: str) -> None:
-    """Close all outstanding probes of a run: their end will never be known."""
-    for held in list(run.overdue):
-        run.overdue.take(held.first, held.last)
-        tracking.ledger.flag(Flag.CLOSED, state, run, held, at_ns=at_ns, sentence=sentence)
-        run.absent.add(replace(held, outcome=Outcome.UNKNOWN))  # a record that arrives is its first
+        tracking.ledger.close_overdue(state, run, event.at_ns, f"it was overdue, and {DELETED_UNREAD}")
 
 
 def snapshot(tracking: Tracking, now_minute: int) -> Snapshot:
@@ -164,11 +156,14 @@ def _take_over(tracking: Tracking, state: PartitionState, coverage: Coverage, at
     due_ns = at_ns - tracking.policy.horizon_ns
     for row in coverage.absent:
         mine = Absent.of_row(row, due_ns=due_ns)
-        if mine.outstanding:
-            run.overdue.add(mine)
-            tracking.ledger.inherit(mine)
-        else:
+        if not mine.outstanding:
             run.absent.add(mine)
+            continue
+        tracking.ledger.inherit(mine)
+        if None in {mine.first_offset, mine.last_offset}:
+            tracking.ledger.close(state, run, mine, at_ns, OVERDUE_AT_LOST_END)
+        else:
+            run.overdue.add(mine)
 
 
 def _coverage(tracking: Tracking, state: PartitionState, run: Run) -> Coverage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from canary.tracker.counters import Counters, Flag, Outcome
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from canary.tracker.minutes import Minutes
     from canary.tracker.partition import PartitionState, Probe, Run
     from canary.tracker.stamp import Identity
+
+OVERDUE_AT_LOST_END = "overdue when the source log lost its end"
 
 
 def absent(probe: Probe, outcome: Outcome) -> Absent:
@@ -143,6 +146,20 @@ class Ledger:
                 count,
             )
         )
+
+    def close(self, state: PartitionState, run: Run, held: Absent, at_ns: int, sentence: str) -> None:
+        """Close a range of outstanding probes: their end will never be known.
+
+        The caller has removed the range from the outstanding ones.
+        """
+        self.flag(Flag.CLOSED, state, run, held, at_ns=at_ns, sentence=sentence)
+        run.absent.add(replace(held, outcome=Outcome.UNKNOWN))  # a record that arrives is its first
+
+    def close_overdue(self, state: PartitionState, run: Run, at_ns: int, sentence: str) -> None:
+        """Close all outstanding probes of a run."""
+        for held in list(run.overdue):
+            run.overdue.take(held.first, held.last)
+            self.close(state, run, held, at_ns, sentence)
 
     def inherit(self, held: Absent) -> None:
         """Wait for outstanding probes of a dead process."""

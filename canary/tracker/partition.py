@@ -211,15 +211,14 @@ class PartitionState:
         return self.own if incarnation == self.own.incarnation else self.adopted.get(incarnation)
 
     def reset_log(self) -> None:
-        """Reset offsets: the source's log restarted or lost its end."""
+        """Reset offsets: the source's log restarted or lost its end. No probe is outstanding then."""
         self.read.reset()
         self.others.clear()
         for run in self.runs():
             for probe in run.in_flight.values():
                 probe.stale = probe.stale or probe.offset is not None
                 probe.after_offset = -1
-            for ranges in (run.overdue, run.absent):
-                ranges.forget_offsets()
+            run.absent.forget_offsets()
 
     def runs(self) -> Iterable[Run]:
         """Return this process's run and those taken over."""
@@ -302,6 +301,6 @@ def _oldest_pending(run: Run) -> tuple[int | None, int | None]:
     if overdue is not None:
         return overdue.first_ns, overdue.first_offset
     for probe in run.in_flight.values():
-        if probe.offset is not None and not probe.warm:
+        if probe.offset is not None and not probe.warm and not probe.stale:
             return probe.scheduled_ns, probe.offset
     return None, None

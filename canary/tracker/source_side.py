@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from canary.tracker.counters import Outcome
 from canary.tracker.events import Acked, Refused, Scheduled, SeenAtSource, Sent, Skipped, Stage
-from canary.tracker.ledger import absent
+from canary.tracker.ledger import OVERDUE_AT_LOST_END, absent
 from canary.tracker.partition import PartitionState, Probe, Run
 from canary.tracker.proof import lose_if_proved
 from canary.tracker.ranges import Absent
@@ -234,6 +234,8 @@ def _locate(tracking: Tracking, state: PartitionState, probe: Probe, offset: int
         return
     run = state.own
     if offset <= probe.after_offset:
+        for held in state.runs():
+            tracking.ledger.close_overdue(state, held, at_ns, OVERDUE_AT_LOST_END)
         state.reset_log()
         run.newest_located_offset, probe.after_offset = offset, offset - 1
     probe.offset = offset

@@ -151,9 +151,18 @@ class Stamper:
         )
 
 
-def decode(key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]] | None) -> Reading:
-    """Decode a record of the canary's topic; any bytes give a reading, none raises."""
-    return _intact(key, value, headers) or _decode_closely(key, value, headers)
+def decode(
+    key: bytes | None,
+    value: bytes | None,
+    headers: list[tuple[str, bytes | None]] | None,
+    *,
+    ignored_headers: frozenset[str] = frozenset(),
+) -> Reading:
+    """Decode a record of the canary's topic; any bytes give a reading, none raises.
+
+    The mirror may add `ignored_headers`, besides those that mirrors are known to add.
+    """
+    return _intact(key, value, headers) or _decode_closely(key, value, headers, ignored_headers)
 
 
 def _intact(
@@ -184,7 +193,10 @@ def _intact(
 
 
 def _decode_closely(
-    key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]] | None
+    key: bytes | None,
+    value: bytes | None,
+    headers: list[tuple[str, bytes | None]] | None,
+    ignored_headers: frozenset[str] = frozenset(),
 ) -> Reading:
     """Decode any record, and describe what is wrong with it."""
     fields = _fields_of(value)
@@ -201,7 +213,8 @@ def _decode_closely(
         changed.append("the value differs from the value sent")
     if key != sent.key:
         changed.append("the key is missing" if key is None else "the key differs from the key sent")
-    kept = tuple((name, text) for name, text in headers or () if name not in PROVENANCE_HEADERS)
+    ignored = (PROVENANCE_HEADERS | ignored_headers) - {HEADER}
+    kept = tuple((name, text) for name, text in headers or () if name not in ignored)
     if kept != sent.headers and [name for name, _ in kept] == [HEADER]:
         changed.append(f"the header {HEADER} differs from the header sent")
     elif kept != sent.headers:

@@ -171,7 +171,7 @@ class Tracker:
                     )
                 run.in_flight.clear()
                 sentence = "overdue when its topic was re-created"
-                inheritance.close_overdue(tracking, state, run, event.at_ns, sentence)
+                ledger.close_overdue(state, run, event.at_ns, sentence)
             inheritance.keep_removed(tracking, state)
 
     def _drop(self) -> None:
@@ -180,7 +180,7 @@ class Tracker:
         for state in self._tracking.states.values():
             for run in state.runs():
                 sentence = "overdue when its flow was removed"
-                inheritance.close_overdue(self._tracking, state, run, self._tracking.now_ns, sentence)
+                ledger.close_overdue(state, run, self._tracking.now_ns, sentence)
                 for probe in [probe for probe in run.in_flight.values() if not probe.warm]:
                     sentence = "its flow was removed before it arrived"
                     ledger.conclude(state, run, probe, Outcome.UNKNOWN, self._tracking.now_ns, sentence)

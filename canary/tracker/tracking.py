@@ -191,6 +191,9 @@ class Tracking:
             ledger.settle(probe)
             sentence = f"only a {probe.copy_seen} record of it arrived before its horizon"
             ledger.conclude(state, run, probe, Outcome.LOST, now_ns, sentence)
+        elif probe.stale:
+            sentence = "the source log lost its end, perhaps with this record"
+            ledger.conclude(state, run, probe, Outcome.UNKNOWN, now_ns, sentence)
         elif probe.offset is None and (why := self._why_unseen(probe)):
             sentence = f"not acknowledged, and unknown whether it is on the source: {why}"
             ledger.conclude(state, run, probe, Outcome.UNKNOWN, now_ns, sentence)

@@ -105,9 +105,11 @@ def _member(pattern: str, at: int, *, ignore_case: bool) -> tuple[CodePoints, in
     if pattern.startswith(r"\Q", at):
         raise _refused(pattern, at, r"\Q inside a class cannot be translated")
     found, at = _single(pattern, at)
-    if not pattern.startswith("-", at) or pattern[at + 1 : at + 2] in ("]", "["):
+    vertical = pattern.startswith(r"\v", start)  # before a range Java takes it for one character
+    after_set = _is_set(found) and not vertical  # a `-` after a set is a member of its own
+    if after_set or not pattern.startswith("-", at) or pattern[at + 1 : at + 2] in ("]", "["):
         return _folded(found, ignore_case=ignore_case, shorthand=_is_set(found)), at
-    if _is_set(found) or at + 1 >= len(pattern) or pattern.startswith("&&", at + 1):
+    if vertical or at + 1 >= len(pattern) or pattern.startswith("&&", at + 1):
         raise _refused(pattern, start, "a range starts or ends with something that is not a character")
     last, at = _single(pattern, at + 1)
     if _is_set(last) or last.ranges[0][0] < found.ranges[0][0]:

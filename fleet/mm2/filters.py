@@ -29,6 +29,17 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(re.split(r"[ \t\n\x0b\f\r]*,[ \t\n\x0b\f\r]*", stripped)) if stripped else ()
 
 
+def lacks_comma(entry: str) -> bool:
+    """Return whether an entry requires a blank or a semicolon, which no topic's name has."""
+    bare, before = _LITERALS.sub("x", entry), ""
+    while bare != before:
+        bare, before = _GROUP.sub("x", bare), bare
+    return all(_BETWEEN.search(part) for part in bare.split("|"))
+
+
+_LITERALS = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[(?:\\.|[^\]\\])*\]")  # quotations, escapes, classes
+_GROUP = re.compile(r"\([^()]*\)")
+_BETWEEN = re.compile(r"[\s;]+(?![\s;?*{])")
 # Java's trim removes all characters up to the space.
 _JAVA_BLANKS = "".join(chr(point) for point in range(33))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from fleet.mm2.filters import GroupFilter, TopicFilter
+from fleet.mm2.filters import EVERYTHING, GroupFilter, TopicFilter
 from fleet.mm2.handling import handling_of
 from fleet.mm2.names import WORKER_NAMES, client_names, connector_names
 from fleet.mm2.replication import OLDEST_KNOWN, POLICY_CLASSES, PolicyKind, ReplicationPolicy
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 
 _PACKAGE = "org.apache.kafka.connect.mirror."
 _BY_OVERRIDE = "name the flow's topics and policy by hand under flows: in Mirrorwatch's own configuration"
+_DEFAULT_TOPIC_FILTER = f"{_PACKAGE}DefaultTopicFilter"
 _F = TypeVar("_F", TopicFilter, GroupFilter)
 
 
 @dataclass(frozen=True, slots=True)
 class FlowOverrides:
-    """Settings of a flow in Mirrorwatch's configuration, in place of the mirror's file."""
+    """Settings of a flow in Mirrorwatch's configuration; each replaces that of the mirror's file."""
 
     topics: str | None = None
-    policy: ReplicationPolicy | None = None
+    policy: PolicyKind | None = None
+    separator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,15 @@ class FlowReader:
         checkpoint = self._connector(source, target, CHECKPOINT)
         heartbeat = self._connector(source, target, HEARTBEAT)
         worker = self._worker(source, target)
+        policy = self._policy(values, flow_overrides)
+        topic_filter, unread = self._topic_filter(values, flow_overrides)
         flow = Flow(
             source,
             target,
             source_alias=values.optional("source.cluster.alias"),
             target_alias=values.optional("target.cluster.alias"),
-            policy=flow_overrides.policy or self._policy(values),
-            topic_filter=self._topic_filter(values, flow_overrides),
+            policy=policy,
+            topic_filter=topic_filter,
             group_filter=self._filter(checkpoint, GroupFilter, "Group"),
             mirror_version=self.mirror_version,
             heartbeats_enabled=heartbeat.boolean("emit.heartbeats.enabled", default=True),
@@ -77,7 +81,9 @@ class FlowReader:
             emit_offset_syncs=values.boolean("emit.offset-syncs.enabled", default=True),
             emit_checkpoints_interval_s=checkpoint.interval_s("emit.checkpoints", 60),
             sync_group_offsets=checkpoint.boolean("sync.group.offsets.enabled", default=False),
-            sync_group_offsets_interval_s=max(0, checkpoint.number("sync.group.offsets.interval.seconds", 60)),
+            sync_group_offsets_interval_s=max(
+                0, checkpoint.number("sync.group.offsets.interval.seconds", 60)
+            ),
             exactly_once=worker.text("exactly.once.source.support", "disabled").lower() == "enabled",
             isolation_level=self._of_consumer(values, "isolation.level", "read_uncommitted"),
             offset_reset=self._of_consumer(values, "auto.offset.reset", EARLIEST).lower(),
@@ -86,34 +92,71 @@ class FlowReader:
             offset_storage_topic=worker.text("offset.storage.topic", ""),
             config_storage_topic=worker.text("config.storage.topic", ""),
             status_storage_topic=worker.text("status.storage.topic", ""),
+            own_topics=flow_overrides.topics is not None,
+            unread_exclusion=unread,
         )
         values.check(connector_names(self.mm2.major), self.mirror_version)
         return flow
 
-    def _policy(self, values: Values) -> ReplicationPolicy:
+    def _policy(self, values: Values, flow_overrides: FlowOverrides) -> ReplicationPolicy:
+        # A variable without a value is no problem if the policy is set by hand.
+        unneeded = values.troubles if flow_overrides.policy is not None else {}
+
+        def given(key: str) -> str | None:
+            return None if key in unneeded else values.given(key)
+
+        # The policy gets the values untrimmed, and reads the switch only with a separator.
+        separator = flow_overrides.separator
+        if separator is None:
+            separator = given("replication.policy.separator")
+        switch = given("replication.policy.internal.topic.separator.enabled") or "true"
+        return ReplicationPolicy(
+            flow_overrides.policy or self._policy_kind(values),
+            "." if separator is None else separator,
+            separator is None or switch.lower() == "true",
+        )
+
+    def _policy_kind(self, values: Values) -> PolicyKind:
         key = "replication.policy.class"
         name = values.text(key, f"{_PACKAGE}DefaultReplicationPolicy")
         kind = POLICY_CLASSES.get(name)
         if kind is None:
             known = ", ".join(POLICY_CLASSES)
             values.problem(key, f"names a class that is not supported (supported: {known}); {_BY_OVERRIDE}")
-            kind = PolicyKind.DEFAULT
-        # The policy gets the values untrimmed, and reads the switch only with a separator.
-        separator = values.given("replication.policy.separator")
-        switch = values.given("replication.policy.internal.topic.separator.enabled") or "true"
-        return ReplicationPolicy(
-            kind,
-            "." if separator is None else separator,
-            separator is None or switch.lower() == "true",
-        )
+            return PolicyKind.DEFAULT
+        return kind
 
-    def _topic_filter(self, values: Values, flow_overrides: FlowOverrides) -> TopicFilter:
+    def _topic_filter(self, values: Values, flow_overrides: FlowOverrides) -> tuple[TopicFilter, str]:
+        """Return the filter, and why the file's exclusion is not used, or an empty text.
+
+        Topics of Mirrorwatch's configuration are the remedy if the file cannot be read: that is no problem.
+        """
         if flow_overrides.topics is None:
-            return self._filter(values, TopicFilter, "Topic")
+            return self._filter(values, TopicFilter, "Topic"), ""
+        include, unread = flow_overrides.topics, ""
         try:
-            return TopicFilter(flow_overrides.topics)
+            TopicFilter(include)
         except ValueError:  # reported when Mirrorwatch's configuration was read
-            return TopicFilter()
+            include = EVERYTHING
+        filter_class = values.properties.get("topic.filter.class", _DEFAULT_TOPIC_FILTER)
+        if filter_class.strip() != _DEFAULT_TOPIC_FILTER:
+            return TopicFilter(include), ""
+        kept: dict[str, str] = {}
+        for part, key in _filter_keys(TopicFilter.kind, self.mm2.major):
+            text = values.properties.get(key)
+            if part == "include" or text is None:
+                continue
+            written = values.written.get(key, key)
+            if key in values.troubles:
+                unread = f"{written} has a variable without a value"
+                continue
+            try:
+                TopicFilter(**{part: text})
+            except ValueError as error:
+                unread = f"{written}: {error}"
+            else:
+                kept[part] = text
+        return TopicFilter(include, **kept), unread
 
     def _filter(self, values: Values, kind: type[_F], name: str) -> _F:
         """Return the filter of topics or groups, with a problem for each invalid list."""

@@ -90,6 +90,9 @@ class Flow:
     # Where the topics and the exclusions are in the mirror's file; empty: A->B.topics, A->B.topics.exclude.
     topics_key: str = field(default="", compare=False)
     exclude_key: str = field(default="", compare=False)
+    # Whether Mirrorwatch's configuration has the topics, and why the exclusion in the mirror's is not used.
+    own_topics: bool = field(default=False, compare=False)
+    unread_exclusion: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         # MirrorMaker configures the identity policy with its source, whatever the policy was made with.

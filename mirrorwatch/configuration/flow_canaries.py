@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from canary.config import CanaryConfig, CanaryMode
 from canary.flows import CanaryFlow
+from fleet.mm2.filters import lacks_comma, split_list
 from fleet.mm2.replication import HEARTBEATS
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from fleet.verdicts.flow import Decision, Flow
     from mirrorwatch.configuration.sections import FlowSection
 
+_BETWEEN = re.compile(r"[\s;]+")  # written in place of a comma
 DEFAULT_REFRESH_S = 600.0  # for a mirror without refresh, which finds new topics at a restart
 
 
@@ -27,6 +30,7 @@ def canary_flows(
     canary: CanaryConfig,
     sections: Mapping[str, FlowSection],
     *,
+    added_headers: frozenset[str] = frozenset(),
     where: Callable[[tuple[str, ...], str], Problem],
 ) -> tuple[tuple[CanaryFlow, ...], list[Problem], list[Problem]]:
     """Return every flow with its canary, the problems, and the warnings."""
@@ -67,6 +71,7 @@ def canary_flows(
                 off=off,
                 heartbeats_topic=_heartbeats_topic(flow),
                 tasks_topic=_tasks_topic(flow, sections.get(flow.name)),
+                added_headers=added_headers,
             )
         )
     if canary.mode is not CanaryMode.OFF:
@@ -98,14 +103,22 @@ def _tasks_topic(flow: Flow, section: FlowSection | None) -> str:
 
 
 def topics_line(flow: Flow, topic: str) -> str:
-    """Return the line to add to the mirror's file so that it replicates the topic; empty if no line helps.
+    """Return the line with which the flow has the topic; empty if no line helps.
 
-    No line helps if the flow excludes the topic, or if its name prevents replication. A line for a connector
+    No line helps if the flow excludes the topic, or if its name prevents replication. The line is for
+    Mirrorwatch's configuration if that has the flow's topics, else for the mirror's. A line for a connector
     or a resource is both YAML and JSON.
     """
     if flow.decide(topic).rule != "filtered" or _is_excluded(flow, topic):
         return ""
-    listed = ", ".join(part for part in (flow.topic_filter.include.strip(), topic) if part)
+    parts = [
+        part
+        for entry in split_list(flow.topic_filter.include)
+        for part in (_BETWEEN.split(entry) if lacks_comma(entry) else (entry,))
+    ]
+    listed = ", ".join([*(part for part in parts if part and part != topic), topic])
+    if flow.own_topics:
+        return f"flows.{flow.name}.topics: {json.dumps(listed, ensure_ascii=False)}"
     if flow.topics_key:
         return f'"{flow.topics_key.rpartition(".")[2]}": {json.dumps(listed, ensure_ascii=False)}'
     written = listed.replace("\\", "\\\\")  # as a properties file has it
@@ -115,6 +128,8 @@ def topics_line(flow: Flow, topic: str) -> str:
 def fix_of(flow: Flow, topic: str) -> str:
     """Return the remedy if a flow does not replicate the topic; empty if unknown."""
     line = topics_line(flow, topic)
+    if line and flow.own_topics:
+        return f"if the mirror replicates it, set in Mirrorwatch's configuration: {line}"
     if line and flow.topics_key:
         return f"set {flow.topics_key} in the mirror's configuration: {line}"
     if line:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from alerts.objectives import FlowFacts, objectives_of, rate_advice
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
-from fleet.mm2.filters import TopicFilter
+from fleet.mm2.filters import TopicFilter, lacks_comma, split_list
 from fleet.mm2.properties import FlowOverrides
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
@@ -113,9 +113,14 @@ class _Reading:
             topology, self._root.flows, where=self._problem, written=written
         )
         self._warn_of_names(topology, known, lag_sources)
+        self._warn_of_topics(topology)
         clients = self._clients(topology, lag_sources)
         flows, problems, warnings = canary_flows(
-            topology, self._root.canary, self._root.flows, where=self._problem
+            topology,
+            self._root.canary,
+            self._root.flows,
+            added_headers=frozenset(self._root.checksum.exclude_headers),
+            where=self._problem,
         )
         self.problems += problems
         self._warnings += warnings
@@ -185,7 +190,9 @@ class _Reading:
         if self._mirror is None:
             return tuple(Cluster(alias, client) for alias, client in self._clusters.items()), ()
         flow_overrides = {
-            name: FlowOverrides(section.topics, self._policy(name, section))
+            name: FlowOverrides(
+                section.topics, PolicyKind(section.policy) if section.policy else None, section.separator
+            )
             for name, section in self._root.flows.items()
         }
         try:
@@ -236,16 +243,6 @@ class _Reading:
             except ValueError as error:
                 self.problems.append(self._problem(("flows", name, "topics"), f"{error}; fix it"))
 
-    def _policy(self, name: str, section: FlowSection) -> ReplicationPolicy | None:
-        if section.policy is None and section.separator is None:
-            return None
-        kind = PolicyKind(section.policy or "default")
-        return ReplicationPolicy(
-            kind=kind,
-            separator=section.separator or ".",
-            source_alias=name.split("->", maxsplit=1)[0] if kind is PolicyKind.IDENTITY else None,
-        )
-
     def _refine(self, flow: Flow) -> Flow:
         section = self._root.flows.get(flow.name)
         if section is None:
@@ -269,8 +266,9 @@ class _Reading:
             target=target,
             offset_storage_topic=section.offsets.topic if section.offsets else None,
             offset_storage_cluster=section.offsets.kafka_cluster if section.offsets else None,
-            policy=self._policy(name, section) or ReplicationPolicy(),
+            policy=ReplicationPolicy(PolicyKind(section.policy or "default"), section.separator or "."),
             topic_filter=topics,
+            own_topics=True,
             mirror_version=self._root.mirror_version,
             exactly_once=section.delivery == "exactly_once",
         )
@@ -389,6 +387,20 @@ class _Reading:
             if name not in known:
                 sentence = f"not enabled in {self._mirror.name}; it is watched as a flow of another mirror"
                 self._warnings.append(self._problem(("flows", name), sentence))
+
+    def _warn_of_topics(self, topology: Topology) -> None:
+        for flow in topology.flows:
+            key = ("flows", flow.name, "topics")
+            for entry in split_list(flow.topic_filter.include):
+                if lacks_comma(entry):
+                    sentence = f"the entry '{entry[:100]}' matches no topic; separate its parts by commas"
+                    self._warnings.append(self._problem(key, sentence))
+            if flow.unread_exclusion:
+                sentence = (
+                    f"the exclusion in the mirror's configuration is not used: {flow.unread_exclusion};"
+                    " excluded topics count as replicated"
+                )
+                self._warnings.append(self._problem(key, sentence))
 
     def _objectives(self, facts: Sequence[FlowFacts]) -> tuple[Objective, ...]:
         found, problems = objectives_of(self._root.objectives, facts)

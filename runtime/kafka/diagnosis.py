@@ -94,8 +94,8 @@ _RULES: Final = (
         "certificate verify failed|certificate could not be verified|SSL certificate verification failed",
         _refused(
             "the broker's certificate is not trusted: either ssl.truststore.location names another CA than "
-            "the one that signed it, or it has expired, or it does not name the host in bootstrap.servers or "
-            "in advertised.listeners"
+            "the one that signed it, or lacks the root above that CA, or the certificate has expired, or it "
+            "does not name the host in bootstrap.servers or in advertised.listeners"
         ),
     ),
     _Rule(

@@ -29,9 +29,8 @@ class Scene:
             admin=SimpleNamespace(
                 describe_topic_config=self.describe_topic_config,
                 describe_topics=self.describe_topics,
-                describe_cluster=self.describe_cluster,
             ),
-            description=None,
+            read_brokers=self.read_brokers,
         )
         roster = SimpleNamespace(
             config=CanaryConfig(),
@@ -49,7 +48,7 @@ class Scene:
         self.asked += 1
         return self.settings
 
-    async def describe_cluster(self):
+    async def read_brokers(self):
         return None
 
     async def describe_topics(self, names):

@@ -25,6 +25,7 @@ be mixed. The tables show what Mirrorwatch does with each key. A key in neither 
 - Paths are relative to the file that names them.
 - Trust stores and key stores are PEM or PKCS12, detected from their bytes. Mirrorwatch reads the old RC2-40
   encryption of PKCS12. It refuses JKS, JCEKS and BKS, and prints the keytool command that converts them.
+- A trust store needs the root CA. Java also trusts an intermediate CA or a broker's certificate by itself.
 - Without a trust store, Mirrorwatch trusts the system's CAs.
 - MirrorMaker ignores librdkafka's names. A librdkafka key therefore overrides the Java key of the same
   meaning.

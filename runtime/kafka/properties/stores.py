@@ -152,6 +152,19 @@ def certificates_pem(text: str, *, what: str) -> str:
     return "".join(_pem(certificate) for certificate in found)
 
 
+def without_issuer(pem: str) -> list[str]:
+    """Return the subjects of certificates that OpenSSL trusts only with their issuer, which is missing.
+
+    Java takes any certificate of a trust store for an anchor, OpenSSL only one that issued itself.
+    """
+    found = x509.load_pem_x509_certificates(pem.encode("ascii"))
+    roots = {one.subject for one in found if one.issuer == one.subject}
+    held = {one.subject for one in found}
+    # A root may be there a second time, signed by another one.
+    lone = (one for one in found if one.issuer not in held and one.subject not in roots)
+    return list(dict.fromkeys(one.subject.rfc4514_string() for one in lone))
+
+
 def expires_at(chain_pem: str) -> float:
     """Return when the first certificate of PEM text expires (epoch s)."""
     found = x509.load_pem_x509_certificates(chain_pem.encode("ascii"))

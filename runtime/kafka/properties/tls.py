@@ -66,8 +66,20 @@ def _trust(draft: Draft) -> None:
         else:
             # The wheel's OpenSSL is linked statically and has no directory of its own: try the usual ones.
             draft.settings["ssl.ca.location"] = "probe"
+        _warn_of_missing_roots(draft, key)
     except stores.StoreError as error:
         draft.problem(key, str(error))
+
+
+def _warn_of_missing_roots(draft: Draft, key: str) -> None:
+    lone = stores.without_issuer(draft.settings["ssl.ca.pem"]) if "ssl.ca.pem" in draft.settings else []
+    if lone:
+        more = f" and {len(lone) - 1} more" if len(lone) > 1 else ""
+        draft.note(
+            key,
+            f"has '{lone[0][:100]}'{more} without the issuer: Java trusts that by itself; here its root must "
+            "be in the store too",
+        )
 
 
 def _native_trust(draft: Draft) -> None:
@@ -78,6 +90,7 @@ def _native_trust(draft: Draft) -> None:
     try:
         if pem is not None:
             draft.settings["ssl.ca.pem"] = stores.certificates_pem(pem, what="its value")
+            _warn_of_missing_roots(draft, "ssl.ca.pem")
             return
     except stores.StoreError as error:
         draft.problem("ssl.ca.pem", str(error))

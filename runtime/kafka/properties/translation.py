@@ -7,6 +7,7 @@ once. docs/reference/client-properties.md says what becomes of every key.
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING
 
 from fleet.errors import ConfigurationError
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["known_keys", "redacted", "translate"]
 
+# As in org.apache.kafka.common.utils.Utils: a listener's name, then a host name or an IPv6 address.
+_ADDRESS = re.compile(r"(?:[0-9A-Za-z\-%._]*://)?\[?[0-9A-Za-z\-%._:]+\]?")
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 # A client's own metrics are sent to brokers that ask for them (KIP-714). To have them ready takes each client
 # some 0.8 MiB, and there are several for each cluster.
@@ -131,9 +134,12 @@ def _bootstrap(draft: Draft) -> None:
     servers = [part.strip() for part in text.split(",") if part.strip()]
     for server in servers:
         # A listener name before the address is allowed by Java and means nothing to a client.
-        host, colon, port = server.rpartition("://")[2].rpartition(":")
-        if not colon or not host or not port.isdecimal():
+        address, _, port = server.rpartition(":")
+        if not address.rpartition("://")[2] or not port.isdecimal():
             draft.problem(key, f"invalid broker address '{server}'; write host:port, for example a1:9092")
+            return
+        if _ADDRESS.fullmatch(address) is None:
+            draft.problem(key, f"invalid broker address '{server}'; separate addresses by commas")
             return
         if len(port) > 5 or not 0 < int(port) < 65536:
             draft.problem(key, f"invalid port in '{server}'; write one from 1 to 65535")

@@ -12,7 +12,7 @@ from canary.site.probing import Tag
 from canary.site.reader import Reader, alias_of
 from canary.tracker.events import Acked, Refused, Scheduled, Sent, Skipped, TargetGap, TargetRead
 from canary.tracker.plan import Attempt
-from canary.tracker.stamp import Stamp, encode
+from canary.tracker.stamp import Intact, Stamp, encode
 from canary.watch.watch import Instant
 from fleet.errors import RefusedError, UnavailableError
 from runtime.kafka.sender import Delivered, NotDelivered, SenderFault
@@ -77,6 +77,18 @@ def test_where_nothing_was_complained_of_nothing_is_settled():
     scene.end("c", 1000)
     assert scene.settled == []
     assert scene.counts.last_success_at["tap"] == FakeClock().wall_s()
+
+
+def test_headers_that_a_flow_adds_by_design_do_not_make_its_records_altered():
+    scene = Scene()
+    given = []
+    flow = SimpleNamespace(name="A->B", source="A", added_headers=frozenset({"trace-id"}))
+    scene.intake._dispatch.by_target[ALIAS, "c"] = [SimpleNamespace(flow=flow)]
+    scene.intake._dispatch.deliver_to_flow = lambda _watched, seen, _now: given.append(seen.reading)
+    sent = encode(Stamp("i", "0123456789abcdef", 0, "AAAA", "c", 0, 0))
+    headers = [*sent.headers, ("trace-id", b"x")]
+    scene.intake.take([TappedRecord(scene.tap, "c", 0, 0, 1, sent.key, sent.value, headers, 0)])
+    assert [type(reading) for reading in given] == [Intact]
 
 
 def test_records_that_are_no_probes_are_counted_and_probes_of_whatever_shape_are_not():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from canary.tracker import adoption
 from canary.tracker.events import (
@@ -88,7 +90,7 @@ def test_a_copy_from_before_the_source_lost_its_end_proves_nothing_about_what_ca
     assert play.counts("lost", "returned", "good") == (0, 0, 3)
 
 
-def test_what_was_overdue_before_the_log_began_anew_is_not_confirmed_by_what_came_after():
+def test_what_was_overdue_before_the_log_began_anew_is_closed():
     play = Played()
     put(play, 0, 0, 500)
     play.until(61)
@@ -97,7 +99,69 @@ def test_what_was_overdue_before_the_log_began_anew_is_not_confirmed_by_what_cam
         play.source(sequence, 60.05 + sequence, offset=offset)
         play.arrive(sequence, 60.1 + sequence)
         play.read_to_end()
-    assert play.counts("confirmed", "outstanding", "good") == (0, 1, 2)
+    assert play.counts("confirmed", "closed", "outstanding", "good") == (0, 1, 0, 2)
+
+
+def test_probes_that_the_source_log_lost_are_unknown_and_later_losses_are_confirmed():
+    play = Played()
+    put(play, 0, 0, 100)
+    play.arrive(0, 0.1)
+    for sequence, offset in ((1, 101), (2, 102), (3, 101)):  # an unclean election cuts the log at 101
+        put(play, sequence, sequence, offset)
+    play.arrive(3, 3.1)
+    play.read_to_end()
+    assert play.tracker.partition_statuses()[0].oldest_pending_ns is None
+    play.until(70)
+    lost_end = "the source log lost its end, perhaps with this record"
+    assert [play.outcome(sequence) for sequence in (1, 2)] == [("unknown", lost_end)] * 2
+    for sequence in range(4, 94):
+        put(play, sequence, 66 + sequence, 98 + sequence)
+    play.until(300)
+    assert play.counts("overdue", "outstanding") == (90, 90)
+    put(play, 94, 301, 192)
+    play.arrive(94, 301.1)
+    play.read_to_end()
+    assert play.counts("confirmed", "closed", "outstanding") == (90, 0, 0)
+
+
+def test_a_probe_of_the_lost_end_that_arrives_after_all_is_counted_by_its_arrival():
+    play = Played()
+    for sequence, offset in ((0, 100), (1, 101), (2, 101)):
+        put(play, sequence, sequence, offset)
+    play.arrive(0, 2.5)
+    play.until(62)
+    play.arrive(1, 62.5)  # unknown already
+    play.arrive(2, 62.6)
+    assert play.counts("good", "unknown", "overdue", "duplicated", "returned") == (1, 1, 1, 0, 0)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0, 0, 0, 1, 3]), st.booleans(), st.sampled_from([1, 1, 90])), max_size=12
+    )
+)
+@settings(deadline=None)
+def test_however_a_source_log_loses_its_end_nothing_stays_outstanding(steps):
+    """By step: the records cut off, whether the mirror has the next one, and the time until then."""
+    play, at_s, end = Played(), 0.0, 100
+    for sequence, (cut, arrives, pause_s) in enumerate([*steps, (0, True, 1)]):
+        at_s += pause_s
+        play.until(at_s)
+        end = max(0, end - cut) + 1
+        put(play, sequence, at_s, end - 1)
+        if arrives:
+            play.arrive(sequence, at_s + 0.1)
+            play.read_to_end()
+    play.until(at_s + 90)
+    assert play.counts("outstanding", "in_flight", "returned") == (0, 0, 0)
+
+
+def test_inherited_outstanding_probes_without_an_offset_are_closed():
+    play = Played()
+    left(play, absent=((1, 2, "overdue", False, None, None, 0, 0, 0), *OVERDUE), covered=((0, 3),))
+    assert play.counts("inherited", "closed", "outstanding") == (3, 2, 1)
+    newer(play)
+    assert play.counts("confirmed", "outstanding") == (1, 0)
 
 
 def test_a_topic_id_that_comes_back_is_believed_again():

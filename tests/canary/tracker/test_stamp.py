@@ -197,6 +197,15 @@ def test_a_header_that_says_where_a_record_came_from_is_no_change():
     assert decode(RECORD.key, RECORD.value, [*HEADERS, ("__replicator_id", b"x")]) == Intact(SENT)
 
 
+def test_headers_that_the_mirror_adds_by_design_are_ignored():
+    ignored = frozenset({"trace-id", HEADER})
+    for headers in ([*HEADERS, ("trace-id", b"x")], [("trace-id", None), *HEADERS]):
+        assert isinstance(decode(RECORD.key, RECORD.value, headers), Corrupted)
+        assert decode(RECORD.key, RECORD.value, headers, ignored_headers=ignored) == Intact(SENT)
+    for headers in ([], [(HEADER, b"0")], [*HEADERS, ("other", b"x")]):
+        assert isinstance(decode(RECORD.key, RECORD.value, headers, ignored_headers=ignored), Corrupted)
+
+
 @pytest.mark.parametrize(
     "convert",
     [

@@ -191,7 +191,7 @@ def test_the_policy_by_class_and_by_hand():
     theirs = connector(**{"replication.policy.class": "com.example.Policy"})
     (told,) = problems(theirs)
     assert told.startswith("connect: m.replication.policy.class: names a class that is not supported")
-    flow_overrides = {"A->B": FlowOverrides(topics="a", policy=ReplicationPolicy(separator="-"))}
+    flow_overrides = {"A->B": FlowOverrides(topics="a", policy=PolicyKind.DEFAULT, separator="-")}
     assert flow(theirs, flow_overrides=flow_overrides).remote_topic("t") == "A-t"
 
 

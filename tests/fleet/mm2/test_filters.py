@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleet.java.regex import compile_java
-from fleet.mm2.filters import GroupFilter, TopicFilter, split_list
+from fleet.mm2.filters import GroupFilter, TopicFilter, lacks_comma, split_list
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 VERSIONS = {"3.9.2": 3, "4.3.0": 4}
@@ -21,7 +21,7 @@ NOT_CARRIED_OVER = {
     "^*", "$+", r"\b*", "a{2}{3}", "{2}",
     r".*(?<=a*)",
     "(?x)a b", "(?u)a", r"(?U)\w", "(?d).",
-    "[&&a]", "[a&&]", "[a-c&&]", "[a&&&b]", r"[\Q^-]\E]", r"[\w-z]",
+    "[&&a]", "[a&&]", "[a-c&&]", "[a&&&b]", r"[\Q^-]\E]",
     r"\R", r"\X", r"\G", r"\Ga", r"\N{LATIN SMALL LETTER A}", r"\b{g}a",
     r"\p{L}", r"\p{Lu}", r"\pL", r"\p{IsAlphabetic}", r"\p{javaLowerCase}",
 }  # fmt: skip
@@ -129,3 +129,50 @@ def test_a_refusal_says_what_and_where(regex, sentence):
 )
 def test_split_list(text, entries):
     assert split_list(text) == entries
+
+
+@pytest.mark.parametrize(
+    ("regex", "matched"),
+    [
+        (r"[\w-.]", "abzKk7_-."),
+        (r"[a-z\d-_]", "abzk7_-"),
+        (r"[\p{Alpha}-z]", "abzKk-"),
+        (r"[\w--/]", "abzKk7_-./"),
+        (r"[\d-[a]]", "a7-"),
+        (r"[\w-&&[a-]]", "a-"),
+        (r"(?i)[\d-k]", "Kk7-"),
+    ],
+)
+def test_a_hyphen_after_a_set_is_a_member_as_it_is_for_java(regex, matched):
+    """As Java 17 answers."""
+    assert "".join(one for one in "abzKk7_-./" if compile_java(regex).fullmatch(one)) == matched
+
+
+def test_a_range_from_vertical_space_is_refused():
+    """Java takes it for one character there."""
+    with pytest.raises(ValueError, match="a range starts or ends with something that is not a character"):
+        compile_java(r"[\v-x]")
+
+
+@pytest.mark.parametrize(
+    ("entry", "lacks"),
+    [
+        ("orders.* mirrorwatch-canary", True),
+        ("orders;payments", True),
+        ("orders; payments", True),
+        ("(orders|payments).* canary", True),
+        ("a b|c d", True),
+        ("a b|c", False),
+        ("(a b|c)", False),
+        ("orders.*", False),
+        ("", False),
+        ("[a b;]+", False),
+        (r"\Qa b\E", False),
+        ("a ?b", False),
+        ("a(; )*b", False),
+    ],
+)
+def test_an_entry_that_requires_a_blank_or_a_semicolon_lacks_a_comma(entry, lacks):
+    assert lacks_comma(entry) is lacks
+    topics = ["orders", "a", "b", "c", "ab", "orders.x", "paymentscanary"]
+    assert not (lacks and any(TopicFilter(entry).matches(topic) for topic in topics))

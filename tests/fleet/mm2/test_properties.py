@@ -9,6 +9,7 @@ import pytest
 from fleet.errors import ConfigurationError
 from fleet.java.properties import as_mapping, parse
 from fleet.mm2.config_providers import Lookup
+from fleet.mm2.filters import TopicFilter
 from fleet.mm2.handling import Handling
 from fleet.mm2.ignored import why_ignored
 from fleet.mm2.names import ROLE_NAMES, WORKER_NAMES, client_names, connector_names
@@ -548,10 +549,50 @@ def test_an_unknown_policy_can_be_given_by_hand():
         "topic.filter.class",
     ]
     assert "IdentityReplicationPolicy" in problems_of(text)[0].sentence
-    flow_overrides = {"A->B": FlowOverrides(topics="orders", policy=ReplicationPolicy(PolicyKind.IDENTITY))}
+    flow_overrides = {"A->B": FlowOverrides(topics="orders", policy=PolicyKind.IDENTITY)}
     flow = read(text, flow_overrides=flow_overrides).topology.flow("A->B")
     assert flow.decide("orders").remote_topic == "orders"
     assert not flow.decide("other").replicated
+
+
+@pytest.mark.parametrize(
+    ("policy", "separator", "expected"),
+    [
+        (None, None, ReplicationPolicy(PolicyKind.IDENTITY, "_", False, "A")),
+        (PolicyKind.DEFAULT, None, ReplicationPolicy(PolicyKind.DEFAULT, "_", False)),
+        (None, "-", ReplicationPolicy(PolicyKind.IDENTITY, "-", False, "A")),
+        (PolicyKind.LEGACY, "-", ReplicationPolicy(PolicyKind.LEGACY, "-", False)),
+    ],
+)
+def test_each_setting_of_a_policy_is_replaced_alone(policy, separator, expected):
+    text = (
+        PLAIN
+        + "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+        + "replication.policy.separator = _\n"
+        + "replication.policy.internal.topic.separator.enabled = false\n"
+    )
+    flow_overrides = {"A->B": FlowOverrides(policy=policy, separator=separator)}
+    assert read(text, flow_overrides=flow_overrides).topology.flow("A->B").policy == expected
+
+
+def test_topics_of_ours_keep_the_exclusion_of_the_file():
+    text = PLAIN + "topics = a\ntopics.exclude = orders-old\n"
+    flow_overrides = {"A->B": FlowOverrides(topics="orders.*")}
+    flow = read(text, flow_overrides=flow_overrides).topology.flow("A->B")
+    assert flow.topic_filter == TopicFilter("orders.*", "orders-old")
+    assert (flow.own_topics, flow.unread_exclusion) == (True, "")
+
+
+def test_an_exclusion_that_cannot_be_translated_is_no_problem_with_topics_of_ours():
+    text = PLAIN + "A->B.topics.exclude = \\\\p{IsGreek}.*\n"
+    assert [problem.key for problem in problems_of(text)] == ["A->B.topics.exclude"]
+    flow = read(text, flow_overrides={"A->B": FlowOverrides(topics="a")}).topology.flow("A->B")
+    assert flow.topic_filter == TopicFilter("a")
+    assert flow.unread_exclusion.startswith("A->B.topics.exclude: ")
+    ours = {"A->B": FlowOverrides(topics="a")}
+    variable = "config.providers = e\nconfig.providers.e.class = org.apache.kafka.common.config.provider.EnvVarConfigProvider\n"
+    flow = read(PLAIN + variable + "topics.exclude = ${e:NONE}\n", flow_overrides=ours).topology.flow("A->B")
+    assert flow.unread_exclusion == "topics.exclude has a variable without a value"
 
 
 def test_secrets_are_never_shown():

@@ -25,9 +25,9 @@ async def test_one_flow_is_named_with_the_line_to_add_in_the_first_line(explain)
         assert code == status
         first, *_, last = text.splitlines()
         assert first.startswith("A->B: no canary: mirrorwatch-canary on A is not mirrored A->B because ")
-        # A backslash of a pattern is written twice in a properties file.
         assert first.endswith(
-            r"; add this line to the mirror's configuration: A->B.topics = orders\\..*, mirrorwatch-canary"
+            "; if the mirror replicates it, set in Mirrorwatch's configuration:"
+            r' flows.A->B.topics: "orders\\..*, mirrorwatch-canary"'
         )
         assert "OK" not in text
         assert "Fine" not in text
@@ -49,7 +49,7 @@ async def test_several_are_named_and_each_has_its_line(explain):
     _, text = await explain(both)
     first, one, other = text.splitlines()[:3]
     assert first == "no canary on 2 of 2 flows: B->A, A->B"
-    assert one.endswith(": B->A.topics = mirrorwatch-canary")
+    assert one.endswith(': flows.B->A.topics: "mirrorwatch-canary"')
     assert other.startswith("A->B: no canary: ")
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canary.config import CanaryConfig
 from fleet.errors import Problem
+from fleet.mm2.filters import TopicFilter
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Flow, Topology
-from mirrorwatch.configuration.flow_canaries import canary_flows
+from mirrorwatch.configuration.flow_canaries import canary_flows, fix_of, topics_line
 
 IDENTITY = ReplicationPolicy(PolicyKind.IDENTITY)
 PAIRS = [(a, b) for a in "ABCDE" for b in "ABCDE" if a != b]
@@ -88,3 +90,21 @@ def test_the_heartbeats_of_both_sides_in_one_topic_prove_nothing():
         where=lambda key, sentence: Problem("", ".".join(key), sentence),
     )
     assert (canary.target_topic, canary.heartbeats_topic) == ("mirrorwatch-canary", "")
+
+
+@pytest.mark.parametrize(
+    ("include", "own", "line"),
+    [
+        ("orders.*", False, "A->B.topics = orders.*, mirrorwatch-canary"),
+        ("orders.*", True, 'flows.A->B.topics: "orders.*, mirrorwatch-canary"'),
+        ("orders\\..*,, x ,", True, 'flows.A->B.topics: "orders\\\\..*, x, mirrorwatch-canary"'),
+        ("orders.* mirrorwatch-canary", False, "A->B.topics = orders.*, mirrorwatch-canary"),
+        ("orders.*; mirrorwatch-canary", False, "A->B.topics = orders.*, mirrorwatch-canary"),
+        ("[a b]", False, "A->B.topics = [a b], mirrorwatch-canary"),
+        (" ", False, "A->B.topics = mirrorwatch-canary"),
+    ],
+)
+def test_the_line_to_add_belongs_where_the_topics_are_and_repeats_no_mistake(include, own, line):
+    flow = Flow("A", "B", topic_filter=TopicFilter(include), mirror_version="4.3", own_topics=own)
+    assert topics_line(flow, "mirrorwatch-canary") == line
+    assert ("Mirrorwatch's configuration" in fix_of(flow, "mirrorwatch-canary")) is own

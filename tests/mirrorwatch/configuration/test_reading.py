@@ -195,7 +195,8 @@ def test_a_flow_that_the_mm2_file_does_not_enable_is_another_mirrors(tmp_path):
     )
     assert canary == (
         "mirrorwatch.yaml:3: flows.B->A: no canary: mirrorwatch-canary on B is not mirrored B->A because no entry"
-        " of topics ('x') matches it; add this line to the mirror's configuration: B->A.topics = x, mirrorwatch-canary"
+        " of topics ('x') matches it; if the mirror replicates it, set in Mirrorwatch's configuration:"
+        ' flows.B->A.topics: "x, mirrorwatch-canary"'
     )
 
 
@@ -382,3 +383,35 @@ def test_a_mesh_is_read_at_once_whatever_its_policy(tmp_path):
     assert len(read(tmp_path, {"mirrorwatch.yaml": mesh}).canary_flows) == 90
     said = problems(tmp_path, {"mirrorwatch.yaml": ring(*(f"{pair}:identity" for pair in pairs))})
     assert len(said) == 45  # the shortest rounds, one for each pair
+
+
+def test_settings_of_a_flow_keep_their_neighbours_in_the_mirrors_file(tmp_path):
+    ours = "mm2: mm2.properties\nflows:\n  A->B: {topics: 'orders.*', separator: _}\n"
+    theirs = MM2 + "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+    config = read(
+        tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": theirs + "topics.exclude = orders-old\n"}
+    )
+    (flow,) = config.topology.flows
+    assert (flow.policy.kind.value, flow.policy.separator) == ("identity", "_")
+    assert (flow.decide("orders-old").replicated, flow.decide("orders-new").replicated) == (False, True)
+
+
+def test_doubtful_lists_of_topics_are_warnings(tmp_path):
+    ours = "mm2: mm2.properties\nflows:\n  A->B:\n    topics: mirrorwatch-canary, a b\n"
+    theirs = MM2 + "A->B.topics.exclude = \\\\p{IsGreek}\n"
+    config = read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": theirs})
+    blank, exclusion = (str(warning).replace(f"{tmp_path}/", "") for warning in config.warnings)
+    assert blank == (
+        "mirrorwatch.yaml:4: flows.A->B.topics: the entry 'a b' matches no topic; separate its parts by commas"
+    )
+    assert exclusion.startswith(
+        "mirrorwatch.yaml:4: flows.A->B.topics: the exclusion in the mirror's configuration is not used:"
+        " A->B.topics.exclude: "
+    )
+    assert exclusion.endswith("; excluded topics count as replicated")
+
+
+def test_headers_that_the_mirror_adds_reach_the_canary(tmp_path):
+    ours = "mm2: mm2.properties\nchecksum: {exclude_headers: [trace-id]}\n"
+    config = read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2})
+    assert {flow.added_headers for flow in config.canary_flows} == {frozenset({"trace-id"})}

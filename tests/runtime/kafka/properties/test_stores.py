@@ -73,6 +73,21 @@ def test_reads_key_stores_of_keytool_and_openssl(name):
     assert "ENCRYPTED" not in identity.key_pem
 
 
+@pytest.mark.parametrize(
+    ("held", "lone"),
+    [
+        ([_CA], []),
+        ([_CA, _MIDDLE, _CLIENT], []),
+        ([_MIDDLE], ["CN=middle"]),
+        ([_CLIENT], ["CN=client"]),
+        ([_CLIENT, _MIDDLE], ["CN=middle"]),
+        ([_CA, sign("ca", sign("older", ca=True), ca=True)], []),
+    ],
+)
+def test_certificates_without_their_root(held, lone):
+    assert stores.without_issuer(_trusted("".join(one.pem for one in held).encode())) == lone
+
+
 @pytest.mark.parametrize("password", ["", "pä ss"])
 def test_trust_store_with_and_without_password(password):
     other = sign("other", ca=True)

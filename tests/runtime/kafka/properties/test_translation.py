@@ -198,6 +198,9 @@ def test_translates(given_properties, expected):
 REFUSED = [
     ({"bootstrap.servers": ""}, "clusters.A.bootstrap.servers: missing"),
     ({"bootstrap.servers": "a1"}, "invalid broker address 'a1'"),
+    ({"bootstrap.servers": "a1:1 b1:1"}, "invalid broker address 'a1:1 b1:1'; separate addresses by commas"),
+    ({"bootstrap.servers": "a1:1;b1:1"}, "invalid broker address 'a1:1;b1:1'; separate addresses by commas"),
+    ({"bootstrap.servers": "X://a1:1;X://b1:1"}, "separate addresses by commas"),
     *(
         ({"bootstrap.servers": f"a1:{port}"}, f"invalid port in 'a1:{port}'")
         for port in ("0", "99999", "999999", "9" * 5000)
@@ -370,6 +373,10 @@ NOTED = [
     (
         {"security.protocol": "SSL", "ssl.ca.pem": _CA.pem, "ssl.truststore.location": "x"},
         "is not used: ssl.ca.pem",
+    ),
+    *(
+        ({"security.protocol": "SSL", key: _CLIENT.pem}, f"{key}: has 'CN=client' without the issuer: Java")
+        for key in ("ssl.ca.pem", "ssl.truststore.certificates")
     ),
 ]
 
