@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
@@ -63,6 +63,22 @@ class PlaceCount:
     last_offset: int
 
 
+def _at(spark: SparkSession, path: str) -> tuple[Any, Any]:
+    """Return Hadoop's file system of a path, and the path there."""
+    where = spark._jvm.org.apache.hadoop.fs.Path(path)  # type: ignore[union-attr]  # noqa: SLF001
+    return where.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()), where  # noqa: SLF001
+
+
+def delete_folder(spark: SparkSession, path: str) -> str | None:
+    """Delete a folder with all that is in it; return why that failed, or None."""
+    try:
+        system, where = _at(spark, path)
+        system.delete(where, True)
+    except READING_ERRORS as error:
+        return java_cause(failure_text(error))
+    return None
+
+
 class DigestFolder:
     """The files of one side's digest of one plan; `path` is any path that Spark can write to."""
 
@@ -108,7 +124,7 @@ class DigestFolder:
             most = max(counts, key=lambda count: count.cells)
             raise self._refused(
                 f"record timestamps spread over more than {MOST_CELLS} cells in one slice, most of them in "
-                f"{most.topic}-{most.partition}; plan with wider buckets"
+                f"{most.topic}-{most.partition}; raise checksum.bucket"
             )
         return counts
 
@@ -154,7 +170,9 @@ class DigestFolder:
             count[1] += row.records
             add(cells, row)
             if len(cells) > MOST_ROWS:
-                raise self._refused(f"more than {MOST_ROWS} cells; plan with wider buckets or fewer topics")
+                raise self._refused(
+                    f"more than {MOST_ROWS} cells; raise checksum.bucket, or name fewer topics"
+                )
         for number, wanted in expected.items():
             got = counted[number]
             if got != [*wanted, 0]:
@@ -179,9 +197,7 @@ class DigestFolder:
 
     def _is_there(self, part: str) -> bool:
         # Spark logs a stack trace for a missing path, and has no public function to check for it.
-        spark = self._spark
-        where = spark._jvm.org.apache.hadoop.fs.Path(f"{self.path}/{part}")  # type: ignore[union-attr]  # noqa: SLF001
-        system = where.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+        system, where = _at(self._spark, f"{self.path}/{part}")
         return bool(system.exists(where))
 
     @contextmanager

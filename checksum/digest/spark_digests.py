@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from checksum.counts.side import SideCount
 from checksum.digest.cell_rows import Side
 from checksum.digest.coverage import Stamp
-from checksum.digest.files import DigestFolder
+from checksum.digest.files import DigestFolder, delete_folder
 from checksum.digest.kafka_options import Cluster, client_options, reading_options, secrets_of
 from checksum.digest.side import SideDigest
 from checksum.plan.document import plan_id
@@ -105,9 +105,15 @@ class SparkDigests:
         """Return the rows of a complete digest."""
         return self._folder(plan, side, folder).cells(places_of(plan, side))
 
+    def delete(self, folder: str) -> str | None:
+        """Delete a folder of digests; return why that failed, or None."""
+        return delete_folder(self._spark, self._place(folder))
+
+    def _place(self, folder: str) -> str:
+        return folder_for_spark(folder, master=self._master, here=str(Path.cwd()))
+
     def _folder(self, plan: Plan, side: Side, folder: str) -> DigestFolder:
-        there = folder_for_spark(folder, master=self._master, here=str(Path.cwd()))
-        return DigestFolder(self._spark, there, Stamp(plan_id(plan), plan.version, side))
+        return DigestFolder(self._spark, self._place(folder), Stamp(plan_id(plan), plan.version, side))
 
     def _cluster(self, plan: Plan, side: Side, places: Sequence[Place]) -> Cluster:
         source = side is Side.SOURCE

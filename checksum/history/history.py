@@ -148,13 +148,14 @@ class ChecksumHistory:
         row = replace(row, begun_ms=min(row.begun_ms, now_ms), ended_ms=min(row.ended_ms, now_ms))
         return await self._store.write(partial(history_rows.take, run=replace(run, row=row), now_ms=now_ms))
 
-    async def runs(self, flow: str, *, limit: int, taken_since_ms: int | None = None) -> list[RunRow]:
+    async def runs(self, flow: str, *, limit: int, holding_since_ms: int | None = None) -> list[RunRow]:
         """Return finished runs of a flow, newest first, without documents and without mere counts.
 
-        Also returns those that were received since `taken_since_ms`, however old they are.
+        Also returns those that were received since `holding_since_ms`, however old they are; and those that
+        ended since then with a finding, with other runs of the same plans.
         """
         return await self._store.read(
-            partial(history_rows.runs_of, flow=flow, limit=limit, taken_since_ms=taken_since_ms)
+            partial(history_rows.runs_of, flow=flow, limit=limit, holding_since_ms=holding_since_ms)
         )
 
     async def unreported(self, flow: str) -> list[RunRow]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from checksum.compare.verdicts import FINDING
 from checksum.history.entries import Counted, OpenRun, PackedRun, RunRow, VerifiedTo
 from checksum.history.tables import COUNTS, OPEN, RUNS, TAKEN, UNPOSTED, UNREPORTED, VERIFIED
 from runtime.store.rows import replace_rows
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _FORGOTTEN_AT_ONCE = 200  # runs: a document may have some megabytes
 _UNREPORTED_AT_ONCE = 100
 _TAKEN_AT_ONCE = 100
+_HELD_AT_ONCE = 100
 _PLAIN = ("run", "flow", "plan", "who", "begun_ms", "ended_ms", "status", "counts_only", "coverage")
 _SUMS = ("findings", "source_records", "target_records")
 
@@ -143,22 +145,27 @@ def mark_posted(connection: sa.Connection, runs: Sequence[str]) -> None:
 
 
 def runs_of(
-    connection: sa.Connection, flow: str, *, limit: int, taken_since_ms: int | None = None
+    connection: sa.Connection, flow: str, *, limit: int, holding_since_ms: int | None = None
 ) -> list[RunRow]:
     """Return finished runs of a flow without their documents, newest first; no mere counts.
 
-    Also returns those that were received since `taken_since_ms`, however old they are.
+    Also returns those that were received since `holding_since_ms`, however old they are; and those that ended
+    since then with a finding, with other runs of the same plans, which may clear it.
     """
     newest_first = (RUNS.c.ended_ms.desc(), RUNS.c.run.desc())
     whole = sa.select(RUNS.c.run).where(RUNS.c.flow == flow, RUNS.c.counts_only.is_(False))
     wanted: sa.ColumnElement[bool] = RUNS.c.run.in_(whole.order_by(*newest_first).limit(limit))
-    if taken_since_ms is not None:
-        taken = sa.select(TAKEN.c.run).where(TAKEN.c.flow == flow, TAKEN.c.taken_ms >= taken_since_ms)
+    if holding_since_ms is not None:
+        taken = sa.select(TAKEN.c.run).where(TAKEN.c.flow == flow, TAKEN.c.taken_ms >= holding_since_ms)
         late = taken.order_by(TAKEN.c.taken_ms.desc(), TAKEN.c.run).limit(_TAKEN_AT_ONCE)
-        wanted = sa.or_(wanted, RUNS.c.run.in_(late))
+        recent = whole.where(RUNS.c.ended_ms >= holding_since_ms)
+        found = recent.where(sa.or_(RUNS.c.findings > 0, RUNS.c.status == FINDING))
+        held = recent.where(RUNS.c.plan.in_(found.with_only_columns(RUNS.c.plan)))
+        held = held.order_by(*newest_first).limit(_HELD_AT_ONCE)
+        wanted = sa.or_(wanted, RUNS.c.run.in_(late), RUNS.c.run.in_(held))
     both = RUNS.outerjoin(TAKEN, TAKEN.c.run == RUNS.c.run)
-    found = sa.select(*_columns(), TAKEN.c.taken_ms).select_from(both).where(wanted).order_by(*newest_first)
-    return [replace(RunRow(*row[:-1]), taken_ms=row[-1]) for row in connection.execute(found)]
+    rows = sa.select(*_columns(), TAKEN.c.taken_ms).select_from(both).where(wanted).order_by(*newest_first)
+    return [replace(RunRow(*row[:-1]), taken_ms=row[-1]) for row in connection.execute(rows)]
 
 
 def run_of(connection: sa.Connection, run: str) -> tuple[RunRow, bytes] | None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from checksum.anchors.misrouted_pairs import without_misrouted
 from checksum.anchors.pairs import Logs, Usable, equal_pairs, usable
 from checksum.anchors.reading import Side, read_anchors
 from checksum.anchors.search import search_anchors
 from checksum.anchors.times import find_beginnings, find_ends, find_inside
+from checksum.inventory.extents import extents_of
 from checksum.inventory.topics import Admin, check_unchanged, planned_topic, read_settings
 from checksum.inventory.waiting import TargetEnds, wait_for_mirror
 from checksum.plan.building import (
@@ -27,12 +28,14 @@ from checksum.plan.building import (
     chosen_topics,
     missing_on_one_side,
 )
+from checksum.plan.cell_count import fitting
 from checksum.plan.due import may_drop_records
 from checksum.plan.facts import PartitionFacts, Verified
 from checksum.plan.ranges import (
     beginnings_before,
     candidates,
     cuts_wanted,
+    lacks_newest_pair,
     partition_ranges,
     still_verified,
     tail_offset,
@@ -83,6 +86,13 @@ class EarlierState:
     more: Callable[[], Awaitable[frozenset[Place]]] | None = None
 
 
+class MadePlan(NamedTuple):
+    """A plan, and the topics that it was made for, by the source's names."""
+
+    plan: Plan
+    topics: tuple[str, ...]
+
+
 async def make_plan(
     flow: Flow,
     source: Cluster,
@@ -94,12 +104,13 @@ async def make_plan(
     now_ms: int,
     named_in: NamedIn = COMMAND_LINE,
     wait_policy: WaitPolicy | None = None,
-) -> Plan:
+) -> MadePlan:
     """Return the plan for these topics of a flow; `patterns` None: all replicated topics.
 
     `wait_policy` is how long to wait for MirrorMaker. None: no wait, and nothing after its newest offset sync
-    is due. Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError if
-    a cluster does not answer or a permission is missing.
+    is due. The plan has fewer cells and wider buckets than `rules` if its digests would not fit into memory.
+    Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError if a
+    cluster does not answer or a permission is missing.
     """
     seen = await source.admin.list_topics()
     names = chosen_topics(flow, seen, patterns, named_in=named_in)
@@ -137,8 +148,10 @@ async def make_plan(
     await read_settings(topics, source.admin, target.admin)
     due = await _due(topics, *sides, known=known, wait_policy=wait_policy)
     found, more = await _found_topics(topics, *sides, known=known, flow=flow, due=due)
+    rules = fitting(rules, await extents_of(found, *sides))
     await check_unchanged(topics, flow, source.admin, target.admin)
-    return build_plan(flow, found, [*left_out, *more], rules=rules, made_at_ms=now_ms)
+    plan = build_plan(flow, found, [*left_out, *more], rules=rules, made_at_ms=now_ms)
+    return MadePlan(plan, tuple(name for name in names if here[name] is not None))
 
 
 async def _records(side: Side, topic: str, partitions: range) -> dict[int, int]:
@@ -297,7 +310,11 @@ def _facts(topic: PlannedTopic, place: Place, logs: Logs, known: EarlierState) -
 
 
 async def _add_by_time(facts: dict[Place, PartitionFacts], source: Side, target: Side) -> None:
-    """Add pairs found by record timestamps, if offset syncs are missing."""
+    """Add pairs found by record timestamps, if offset syncs are missing.
+
+    MirrorMaker before 3.7 writes none for the last records of a partition, unless others follow
+    (KAFKA-15906).
+    """
     timed = {
         place: one for place, one in facts.items() if one.timestamps and one.anchored is Anchored.OFFSET_SYNCS
     }
@@ -307,6 +324,13 @@ async def _add_by_time(facts: dict[Place, PartitionFacts], source: Side, target:
         pairs = (last[place],) if place in last else ()
         found = replace(facts[place].usable, pairs=pairs)
         facts[place] = replace(facts[place], usable=found, anchored=Anchored.TIMESTAMPS)
+    tails = {place: one.logs for place, one in timed.items() if lacks_newest_pair(one)}
+    for place, pair in (await find_ends(tails, source=source, target=target)).items():
+        known = facts[place].usable
+        newest = known.pairs[-1]
+        is_newer = pair.upstream > newest.upstream and pair.downstream > newest.downstream
+        if is_newer and tails[place].hold(pair):
+            facts[place] = replace(facts[place], usable=replace(known, pairs=(*known.pairs, pair)))
     unknown = {
         place: one.logs
         for place, one in timed.items()

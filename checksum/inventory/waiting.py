@@ -1,8 +1,9 @@
 """Wait until MirrorMaker has replicated what the source holds, or until all of that is due.
 
 Both log ends are read, then MirrorMaker's progress, again and again. A healthy MirrorMaker writes an offset
-sync of each partition with its next offset flush, so the wait ends there. It takes the full time only if
-MirrorMaker does not pass a partition. Partitions that are empty or already verified are not waited for.
+sync of each partition with its next offset flush (since 3.7, KAFKA-15906), so the wait ends there. It takes
+the full time only if no sync passes a partition. Partitions that are empty or already verified are not waited
+for.
 """
 
 from __future__ import annotations

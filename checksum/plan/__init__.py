@@ -7,6 +7,7 @@ building          select topics, and put the plan together
 due               what MirrorMaker had time to replicate before the plan was made
 ranges            the compared ranges of one partition, and what is left out
 cuts              pairs of offsets at which both sides can be split, and runs in which order is compared
+cell_count        how many cells digests may have, and settings by which they fit into memory
 left_out_reasons  why offsets are left out
 document          a plan as JSON, its id, and how it is read and checked
 file              a plan file, which is copied to the other site

@@ -91,7 +91,7 @@ async def plan_flow(
         if not equal_offsets:
             pairs = await _pairs(flow, sides, connects, clock, before)
             known = EarlierState(pairs.of, verified, more=pairs.more if pairs.writes else None)
-        plan = await make_plan(
+        plan, topics = await make_plan(
             flow,
             sides.source,
             sides.target,
@@ -102,10 +102,8 @@ async def plan_flow(
             named_in=named_in,
             wait_policy=wait_policy,
         )
-        seen = await sides.source.admin.list_topics()
-        chosen = chosen_topics(flow, seen, patterns, named_in=named_in)
     planned = {one.topic for one in plan.topics} | {one.topic for one in plan.left_out if not one.later}
-    return FlowPlan(plan, tuple(name for name in chosen if name not in planned))
+    return FlowPlan(plan, tuple(name for name in topics if name not in planned))
 
 
 async def patterns_by_flow(

@@ -11,18 +11,25 @@ from fleet.quantity import bytes_text, count_text, duration_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from checksum.plan.building import PlanRules
     from checksum.plan.shape import LeftOut, Plan, TopicPlan
 
 _NAMED = 8  # partitions in a line
 _LISTED = 20  # lines of topics, and of what is left out; the largest
 _LEAVES_OUT = ", without aborted transactions"
 _UNKNOWN = "an unknown number of bytes"
+_MEMORY = "they must fit into memory"
 
 
 def plan_lines(
-    plan: Plan, *, plan_id: str, max_rate: float | None = None, nothing_new: Sequence[str] = ()
+    plan: Plan,
+    *,
+    plan_id: str,
+    rules: PlanRules | None = None,
+    max_rate: float | None = None,
+    nothing_new: Sequence[str] = (),
 ) -> list[str]:
-    """Return the lines that describe what this plan reads.
+    """Return the lines that describe what this plan reads; `rules` are the settings.
 
     `max_rate` is in bytes per second for each side, for the least reading time. `nothing_new` are requested
     topics without new records.
@@ -43,6 +50,9 @@ def plan_lines(
     if max_rate and most:
         least = duration_text(most / max_rate)
         lines.append(f"  at max_rate {bytes_text(max_rate)}/s each side takes at least {least}")
+    if rules is not None and (plan.cells, plan.bucket_ms) != (rules.cells, rules.bucket_ms):
+        settings = _resolution(rules.cells, rules.bucket_ms)
+        lines.append(f"  digests have {_resolution(plan.cells, plan.bucket_ms)}, not {settings}: {_MEMORY}")
     lines += _topics_lines(plan)
     due = [one for one in plan.left_out if not one.later]
     later = [one for one in plan.left_out if one.later]
@@ -121,8 +131,12 @@ def _nothing_new_lines(names: Sequence[str]) -> list[str]:
     if not names:
         return []
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    topics = f"{count_text(len(names), 'topic')}, empty or verified before"
+    topics = f"{count_text(len(names), 'topic')}, empty or compared before"
     return [f"no new records in {topics}: {', '.join(names[:_NAMED])}{more}"]
+
+
+def _resolution(cells: int, bucket_ms: int) -> str:
+    return f"{count_text(cells, 'cell')} per bucket of {duration_text(bucket_ms / 1000)}"
 
 
 def _bytes(count: int, records: int) -> str:

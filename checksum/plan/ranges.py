@@ -119,6 +119,14 @@ def cuts_wanted(facts: PartitionFacts) -> list[int]:
     return offsets_to_search(first, max(first, min(max(known), facts.logs.source_end)), known)
 
 
+def lacks_newest_pair(facts: PartitionFacts) -> bool:
+    """Return whether a due offset follows the newest pair and the last run's end."""
+    pairs, due = facts.usable.pairs, facts.due
+    if due is None or not pairs:
+        return False
+    return max(pairs[-1].upstream + 1, _since(facts)[0]) < due.source_until
+
+
 def tail_offset(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> int | None:
     """Return the source offset after which no record may follow, which is worth a check; None if unknown."""
     reached = _last_verified(facts)

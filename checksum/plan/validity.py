@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 def outdated(plan: Plan, flow: Flow, rules: PlanRules) -> bool:
-    """Return whether the configuration would make another plan now."""
+    """Return whether the configuration would make another plan now, apart from what `basis` shows."""
     planned_as = (plan.flow, plan.source, plan.target, plan.isolation_source, plan.isolation_target)
     if planned_as != (flow.name, flow.source, flow.target, *isolations(flow)):
         return True
-    excluded = tuple(sorted(set(rules.excluded_headers)))
-    return (plan.cells, plan.bucket_ms, plan.excluded_headers) != (rules.cells, rules.bucket_ms, excluded)
+    return plan.excluded_headers != tuple(sorted(set(rules.excluded_headers)))
 
 
-def basis(plan: Plan, verified: Mapping[Place, VerifiedTo]) -> str:
-    """Return a hash that changes if another run compared any partition of the plan.
+def basis(plan: Plan, verified: Mapping[Place, VerifiedTo], rules: PlanRules) -> str:
+    """Return a hash that changes if another run compared any partition of the plan, or the settings changed.
 
-    Comparing it again would report findings twice.
+    Comparing a partition again would report findings twice. The plan itself may have fewer cells and wider
+    buckets than the settings (cell_count.py).
     """
     found = [(place, verified.get(place)) for place in sorted(planned_partitions(plan))]
-    return hashlib.sha256(repr(found).encode()).hexdigest()
+    return hashlib.sha256(repr((found, rules.cells, rules.bucket_ms)).encode()).hexdigest()

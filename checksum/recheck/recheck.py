@@ -1,8 +1,9 @@
 """Read differences again, twice, and keep what both checks find.
 
 Blocking; call it on a thread. Reading is limited: a block larger than MOST_OFFSETS, or after MOST_IN_ALL,
-stays as the digests show it, and its named records are counted again. After the last check the log starts are
-read: what retention deleted meanwhile is no difference.
+stays as the digests show it, and its named records are counted again. Most offsets of a compacted partition
+may hold no record: of a larger one, records are counted while they are read. After the last check the log
+starts are read: what retention deleted meanwhile is no difference.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from checksum.plan.shape import OffsetRange, Plan
     from checksum.recheck.block_differences import ReadRecord
 
-MOST_OFFSETS = 250_000  # of one block and side: each record takes half a kilobyte
-MOST_IN_ALL = 4_000_000  # offsets of both sides in one check
+MOST_OFFSETS = 250_000  # of one block and side, or records if it is compacted: each takes half a kilobyte
+MOST_IN_ALL = 4_000_000  # offsets of both sides in one check, or records of compacted partitions
 NEAR = 10_000  # offsets between two blocks that are read together
 PAUSE_S = 5.0  # between the checks
 
@@ -92,13 +93,27 @@ def log_starts(plan: Plan, readers: Readers) -> dict[tuple[str, int], LogStarts]
 def _check(comparison: Comparison, readers: Readers) -> FlowFindings:
     plan, left = comparison.plan, MOST_IN_ALL
     read: list[ReadAgain] = []
+    sparse: list[ReadAgain] = []
     for block in comparison.to_read:
         size = block.source.span + block.target.span
         if max(block.source.span, block.target.span) <= MOST_OFFSETS and size <= left:
             left -= size
             read.append(block)
+        elif comparison.cells[block.topic, block.partition].planned.topic.compacted:
+            sparse.append(block)
     again = RewrittenKeys({Side.SOURCE: readers.source, Side.TARGET: readers.target})
-    findings = [one for blocks in read_together(read) for one in _differences(blocks, plan, readers, again)]
+    findings = [
+        one for blocks in read_together(read) for one in _differences(_read(blocks, plan, readers), again)
+    ]
+    for block in sparse:
+        most, cells = min(MOST_OFFSETS, left // 2), comparison.cells[block.topic, block.partition]
+        if max(cells.source_records, cells.target_records) > most:
+            continue
+        (one,) = _read([block], plan, readers, most=most)
+        left -= len(one.source) + len(one.target)
+        if max(len(one.source), len(one.target)) <= most:
+            read.append(block)
+            findings += _differences([one], again)
     whole = [block for block in read if (block.topic, block.partition) not in again.undecided]
     known = after_reading(comparison.known, whole, findings, plan, comparison.source)
     lookups = Lookups(plan, everything=readers.everything, committed=readers.committed)
@@ -141,10 +156,13 @@ def _gap(one: ReadAgain, other: ReadAgain) -> int:
     return max(source, target, 0)
 
 
-def _differences(
-    blocks: Sequence[ReadAgain], plan: Plan, readers: Readers, again: RewrittenKeys
-) -> list[Finding]:
-    """Return the findings of these blocks; each side of a partition is read as one stretch."""
+def _read(
+    blocks: Sequence[ReadAgain], plan: Plan, readers: Readers, *, most: int | None = None
+) -> list[ReadBlock]:
+    """Return the records of these blocks; each side of a partition is read as one stretch.
+
+    `most`: reading stops after more records than that of one side.
+    """
     partitions = planned_partitions(plan)
     planned = [partitions[block.topic, block.partition] for block in blocks]
     topics = {one.topic.topic: one.topic for one in planned}
@@ -157,22 +175,33 @@ def _differences(
             ((names[block.topic], block.partition), block.target, there),
         ):
             wanted[place] = spanned(held, wanted.get(place, held))
-    source = read_records(readers.source, here, topics, plan)
-    target = read_records(readers.target, there, {names[topic]: one for topic, one in topics.items()}, plan)
-    findings: list[Finding] = []
-    for block, one in zip(blocks, planned, strict=True):
-        originals = _within(source[block.topic, block.partition], block.source)
-        copies = _within(target[names[block.topic], block.partition], block.target)
-        findings += (
-            again.without_replaced(
-                one,
-                latest_differences(
-                    block.topic, block.partition, originals, copies, timestamps=one.topic.timestamps
-                ),
-            )
-            if one.topic.compacted
-            else differences(ReadBlock(block, one, plan.cells, plan.bucket_ms, originals, copies))
+    source = read_records(readers.source, here, topics, plan, most=most)
+    target = read_records(
+        readers.target, there, {names[topic]: one for topic, one in topics.items()}, plan, most=most
+    )
+    return [
+        ReadBlock(
+            block,
+            one,
+            plan.cells,
+            plan.bucket_ms,
+            _within(source[block.topic, block.partition], block.source),
+            _within(target[names[block.topic], block.partition], block.target),
         )
+        for block, one in zip(blocks, planned, strict=True)
+    ]
+
+
+def _differences(blocks: Sequence[ReadBlock], again: RewrittenKeys) -> list[Finding]:
+    """Return the findings of blocks that were read."""
+    findings: list[Finding] = []
+    for one in blocks:
+        if one.planned.topic.compacted:
+            place = one.asked.topic, one.asked.partition
+            latest = latest_differences(*place, one.source, one.target, timestamps=one.timestamps)
+            findings += again.without_replaced(one.planned, latest)
+        else:
+            findings += differences(one)
     return findings
 
 

@@ -80,11 +80,17 @@ def hashes(records: Sequence[PickedRecord], topic: TopicPlan, plan: Plan) -> lis
 
 
 def read_records(
-    reader: Reader, wanted: Mapping[Place, OffsetRange], topics: Mapping[str, TopicPlan], plan: Plan
+    reader: Reader,
+    wanted: Mapping[Place, OffsetRange],
+    topics: Mapping[str, TopicPlan],
+    plan: Plan,
+    *,
+    most: int | None = None,
 ) -> dict[Place, list[ReadRecord]]:
     """Return all records of a stretch of each place with their hashes.
 
-    Places and topics have the names of the reader's cluster.
+    Places and topics have the names of the reader's cluster. Reading stops after more than `most` records of
+    a place.
     """
     read: dict[Place, list[ReadRecord]] = {place: [] for place in wanted}
     for place, some in chunks_of_several(reader, wanted):
@@ -103,4 +109,6 @@ def read_records(
             )
             for one, record in zip(hashes(some, topic, plan), some, strict=True)
         ]
+        if most is not None and len(read[place]) > most:
+            break
     return read

@@ -120,7 +120,11 @@ async def plans_of(
 def print_plan(session: Session, plan: Plan, *, nothing_new: Sequence[str] = ()) -> None:
     """Print what a plan reads; `nothing_new` are requested topics without new records."""
     first, *lines = plan_lines(
-        plan, plan_id=plan_id(plan), max_rate=session.settings.max_rate, nothing_new=nothing_new
+        plan,
+        plan_id=plan_id(plan),
+        rules=session.rules,
+        max_rate=session.settings.max_rate,
+        nothing_new=nothing_new,
     )
     session.sheet.heading(first)
     for line in lines:
@@ -188,8 +192,8 @@ async def _kept(session: Session, flow: Flow, asked: Mapping[str, Any], run: Run
     if run.plans is None:
         return None
     for kept in run.plans.kept(flow.name, asked, now_ms=int(session.clock.wall_s() * 1000)):
-        plan = kept.plan
-        holds = not outdated(plan, flow, session.rules) and kept.basis == basis(plan, run.before.verified)
+        plan, rules = kept.plan, session.rules
+        holds = not outdated(plan, flow, rules) and kept.basis == basis(plan, run.before.verified, rules)
         if found is None and holds and not any([await _changed(session, plan, side) for side in Side]):
             found = kept
         else:

@@ -56,6 +56,10 @@ class Spark(Protocol):
         """Return the folder of a side's digest: in `beside` unless `--folder` names another place."""
         ...
 
+    def forget(self, plan: Plan) -> None:
+        """Delete a plan's digests in `--folder`."""
+        ...
+
     def stages(self) -> Sequence[StageTasks]:
         """Return Spark's active stages. Thread-safe."""
         ...
@@ -106,8 +110,8 @@ def _run(
     document = run.document(told | {"counts": bucket_rows})
     last = state.last_finding(one.flow) if not plan.topics else None
     failure = run.finish(document, verified, outcome.counts)
-    if failure is None and run.plans is not None:
-        run.plans.forget(audit.plan)
+    if failure is None:
+        _forget(audit.plan, run, spark)
     print_result(session, audit)
     if last is not None:
         repeat_finding(session, last)
@@ -122,8 +126,7 @@ def _audited(session: Session, one: Planned, plan: Plan, run: Run, spark: Spark)
         session.sheet.say(f"{error}. Restarting with headers.")
         again = replace(plan, topics=tuple(replace(topic, headers=True) for topic in plan.topics))
     except IncompleteDigestError:
-        if run.plans is not None:
-            run.plans.forget(plan)  # a resumed run would fail again
+        _forget(plan, run, spark)  # a resumed run would fail again
         raise
     except ConfigurationError as error:
         if not one.resumed:
@@ -132,15 +135,21 @@ def _audited(session: Session, one: Planned, plan: Plan, run: Run, spark: Spark)
         # With a new plan id: `--folder` stores digests by plan id, and would return the same ones.
         now_ms = int(session.clock.wall_s() * 1000)
         again = replace(plan, made_at_ms=max(now_ms, plan.made_at_ms + 1))
+    _forget(plan, run, spark)
+    return _compared(session, one, again, run, spark)
+
+
+def _forget(plan: Plan, run: Run, spark: Spark) -> None:
+    """Delete a plan and its digests, wherever they are."""
     if run.plans is not None:
         run.plans.forget(plan)
-    return _compared(session, one, again, run, spark)
+    spark.forget(plan)
 
 
 def _compared(session: Session, one: Planned, plan: Plan, run: Run, spark: Spark) -> Outcome:
     beside = None
     if run.plans is not None:
-        based_on = basis(plan, run.before.verified)
+        based_on = basis(plan, run.before.verified, session.rules)
         beside = run.plans.keep(plan, one.asked, basis=based_on, nothing_new=one.nothing_new)
     run.planned(plan_id(plan))
     cells = {}

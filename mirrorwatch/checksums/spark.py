@@ -108,7 +108,16 @@ class Spark:
         self._kept = beside is not None  # together with its plan, so that the next run can resume
         if beside is not None and self._folder is None:
             return str(beside / side)
-        return f"{self._folder or self._scratch}/{plan_id(plan)[:12]}/{side}"
+        return f"{self._folder or self._scratch}/{_name(plan)}/{side}"
+
+    def forget(self, plan: Plan) -> None:
+        """Delete a plan's digests in `--folder`; others are deleted with their plan, or with the command."""
+        if self._folder is None or self._digests is None:
+            return
+        folder = f"{self._folder}/{_name(plan)}"
+        why = self._digests.delete(folder)
+        if why is not None:
+            self._session.sheet.say(f"{folder}: cannot delete: {why}; it is no longer needed, delete it")
 
 
 @contextmanager
@@ -155,6 +164,10 @@ def spark_for(
         raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _name(plan: Plan) -> str:
+    return plan_id(plan)[:12]
 
 
 def _may_be_folder(path: Path) -> bool:

@@ -67,7 +67,8 @@ def trace_record(config: Configuration, wanted: Wanted) -> Trace:
     def kept(flow: str, place: Place) -> dict[Place, list[SyncPair]]:
         return run_to_end(_kept(config, flow, place))
 
-    with Clusters(config.clients, clock) as clusters:
+    excluded = config.checksum.exclude_headers
+    with Clusters(config.clients, clock, excluded_headers=excluded) as clusters:
         alias = choose_cluster(wanted, [one.flow for one in orders], clusters)
         chosen = choose_record(wanted, clusters[alias])
         return follow(chosen, orders, clusters, kept, now_ms=round(clock.wall_s() * 1000))

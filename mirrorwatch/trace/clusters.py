@@ -16,7 +16,7 @@ from runtime.kafka.picking import Picker
 from runtime.kafka.positions import Which
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from runtime.kafka.picking import PickedRecord, Place
     from runtime.kafka.properties.client_settings import ClientSettings
@@ -36,13 +36,21 @@ class Stretch(NamedTuple):
 class TraceCluster:
     """One cluster. `reader` is open; `make_picker(committed)` opens a reader of records.
 
-    Each query opens one of its own: a client that was idle for a moment needs a second to answer.
+    Each query opens one of its own: a client that was idle for a moment needs a second to answer. Records
+    come without `excluded_headers`.
     """
 
-    def __init__(self, reader: ClusterReader, make_picker: Callable[[bool], Picker]) -> None:
+    def __init__(
+        self,
+        reader: ClusterReader,
+        make_picker: Callable[[bool], Picker],
+        *,
+        excluded_headers: Collection[str] = (),
+    ) -> None:
         self.reader = reader
         self.alias = reader.alias
         self._make_picker = make_picker
+        self._excluded_headers = excluded_headers
         self._topics: dict[str, int] | None = None
 
     @property
@@ -77,7 +85,7 @@ class TraceCluster:
         with closing(self._make_picker(committed)) as picker:
             while first < last and size < MOST_READ_BYTES:
                 picked = picker.pick({place: (first, last - first)}, longest_s=ANSWER_S)[place]
-                inside = [one for one in picked.records if one.offset < last]
+                inside = [self._without_excluded(one) for one in picked.records if one.offset < last]
                 found += inside
                 size += picked.size_bytes
                 if picked.lost:
@@ -86,6 +94,13 @@ class TraceCluster:
                     return Stretch(found, last)
                 first = picked.records[-1].offset + 1
         return Stretch(found, first)
+
+    def _without_excluded(self, record: PickedRecord) -> PickedRecord:
+        if not self._excluded_headers or not record.headers:
+            return record
+        return record._replace(
+            headers=[one for one in record.headers if one[0] not in self._excluded_headers]
+        )
 
     def since(self, places: Sequence[Place], at_ms: int) -> dict[Place, int]:
         """Return by partition the offset of the first record at or after a moment, where there is one."""
@@ -112,11 +127,18 @@ class TraceCluster:
 
 
 class Clusters:
-    """The clusters of a configuration; a context manager."""
+    """The clusters of a configuration; a context manager. Their records come without `excluded_headers`."""
 
-    def __init__(self, settings: Mapping[str, ClientSettings], clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, ClientSettings],
+        clock: Clock,
+        *,
+        excluded_headers: Collection[str] = (),
+    ) -> None:
         self._settings = settings
         self._clock = clock
+        self._excluded_headers = frozenset(excluded_headers)
         self._opened = ExitStack()
         self._known: dict[str, TraceCluster] = {}
         self._problems: dict[str, MirrorwatchError] = {}
@@ -149,7 +171,9 @@ class Clusters:
     def _open(self, alias: str) -> TraceCluster:
         reader = ClusterReader(alias, self._settings[alias], self._clock, apart=False)
         self._opened.enter_context(reader)
-        return TraceCluster(reader, partial(self._open_picker, alias))
+        return TraceCluster(
+            reader, partial(self._open_picker, alias), excluded_headers=self._excluded_headers
+        )
 
     def _open_picker(self, alias: str, committed: bool) -> Picker:
         picker = Picker(

@@ -66,6 +66,7 @@ class Searched:
     `start` and `end` are its log start and log end offsets. `wanted` are the offsets at which the record must
     be if it was replicated, by `basis`. Records were read from `first` up to `last`, not included, which is
     more on both sides if there is more. `by_time`: of `wanted`, only what is after the record's timestamp.
+    `stable`, if only committed records were read: the last stable offset before that.
     """
 
     partition: int
@@ -77,6 +78,13 @@ class Searched:
     last: int
     records: Sequence[PickedRecord]
     by_time: bool = False
+    stable: int | None = None
+
+    @property
+    def may_be_open(self) -> bool:
+        """Return whether the record may be in a transaction that is not committed yet."""
+        last = self.wanted.last if self.wanted.exact is None else self.wanted.exact + 1
+        return self.stable is not None and self.stable < min(last, self.end)
 
     @property
     def is_whole(self) -> bool:

@@ -95,6 +95,8 @@ class Search:
         stale = bool(pairs) and pairs[-1].downstream >= ends[there[0]]
         wanted = self._wanted([] if stale else pairs, ends[there[0]])
         most = max(1, MOST_READ_OFFSETS // len(there))
+        # Before the target is read: what is committed meanwhile may be missed.
+        stable = {one: target.stable_end(one) for one in there} if self._flow.exactly_once else {}
         return HopFacts(
             flow=self._flow,
             topic=self._place[0],
@@ -103,7 +105,11 @@ class Search:
             record=self._record,
             remote=remote,
             searched=tuple(
-                self._searched(target, one, (starts[one], ends[one]), wanted, most) for one in there
+                replace(
+                    self._searched(target, one, (starts[one], ends[one]), wanted, most),
+                    stable=stable.get(one),
+                )
+                for one in there
             ),
             source_end=source_end,
             replicated=replicated,
@@ -168,7 +174,7 @@ class Search:
             first = max(first, wanted.likely - most // 2)
         read_from = max(start, min(first, end) - NEIGHBORS)
         read_to = min(end, min(last, first + most) + NEIGHBORS)
-        stretch = target.read(place, read_from, read_to)
+        stretch = target.read(place, read_from, read_to, committed=self._flow.exactly_once)
         return Searched(
             place[1], start, end, wanted, basis, read_from, stretch.last, stretch.records, by_time
         )
@@ -213,7 +219,12 @@ class Search:
         """Return the offset of a later record of the same key on the target."""
         one = facts.searched[0]
         after = min(one.end, max(one.last, one.start))
-        more = target.read((facts.remote, one.partition), after, min(one.end, after + MOST_READ_OFFSETS))
+        more = target.read(
+            (facts.remote, one.partition),
+            after,
+            min(one.end, after + MOST_READ_OFFSETS),
+            committed=self._flow.exactly_once,
+        )
         since = max(one.wanted.first, 0)
         return next(
             (

@@ -7,7 +7,9 @@ uncommitted    it is of a transaction that the mirror does not read
 recreated      the target topic was re-created after it was replicated
 no_room        no offset is left between its neighbors, or between two offset syncs: dropped
 deleted        the mirror has passed it, and all offsets where it can be are deleted
-changed        another content is at its offset, between its neighbors, or with its timestamp and key or value
+changed        another content is at its offset or between its neighbors; or the mirror has passed it, and
+               another content has its timestamp and key or value
+open           it may be in a transaction that the mirror has not committed: not there yet
 not_passed     the mirror has not passed it: not there yet, or unknown without an offset of the mirror
 older          offsets where it can be are deleted, and the oldest record on the target is newer: deleted
 partly_read    offsets where it can be are deleted, or were not all read: unknown
@@ -180,6 +182,8 @@ def _changed(case: _Case) -> HopVerdict | None:
         return _changed_verdict(case, one, there, _BASIS_TEXT[one.basis])
     if case.near.changed is not None:
         return _changed_verdict(case, one, case.near.changed, "the records around it are around this offset")
+    if not case.passed:  # it may be another event with the same timestamp and key
+        return None
     here = [*chain.from_iterable(each.records for each in facts.searched)]
     like = alike(facts.record, facts.known, here)
     if like is None:
@@ -200,6 +204,14 @@ def _changed_verdict(case: _Case, one: Searched, there: PickedRecord, proof: str
     return _verdict(
         facts, Status.CHANGED, sentence, one=one, offsets=(there.offset,), differs=parts, record=there
     )
+
+
+def _open(case: _Case) -> HopVerdict | None:
+    one = next((each for each in case.facts.searched if each.may_be_open), None)
+    if one is None or case.near.later is not None:
+        return None
+    where = f"a transaction of the mirror is open from offset {one.stable} of {case.facts.remote}"
+    return case.verdict(Status.NOT_YET, f"Not on {case.target} yet: {where}-{one.partition}.")
 
 
 def _not_passed(case: _Case) -> HopVerdict | None:
@@ -315,6 +327,7 @@ _RULES: tuple[Callable[[_Case], HopVerdict | None], ...] = (
     _no_room,
     _deleted,
     _changed,
+    _open,
     _not_passed,
     _older,
     _partly_read,

@@ -114,10 +114,15 @@ class Clusters:
     def _id(self, topic, side):
         return getattr(self.mirrors[topic, 0], side)
 
-    def plan(self, patterns=None, *, pairs=None, verified=None, equal_offsets=False, rules=None):
+    def plan(
+        self, patterns=None, *, pairs=None, verified=None, equal_offsets=False, rules=None, wait_policy=None
+    ):
         """Return the plan, made of the syncs that the mirrors wrote unless `pairs` says otherwise."""
         known = EarlierState(
-            pairs or (lambda topic, number: self.mirrors[topic, number].pairs), verified or {}, equal_offsets
+            pairs or (lambda topic, number: self.mirrors[topic, number].pairs),
+            verified or {},
+            equal_offsets,
+            None if wait_policy is None else self._no_more,
         )
         return asyncio.run(
             make_plan(
@@ -128,5 +133,9 @@ class Clusters:
                 known=known,
                 rules=rules or PlanRules(),
                 now_ms=NOW_MS,
+                wait_policy=wait_policy,
             )
-        )
+        ).plan
+
+    async def _no_more(self):
+        return frozenset()

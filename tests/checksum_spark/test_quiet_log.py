@@ -8,7 +8,7 @@ import pytest
 
 from checksum.digest.cell_rows import Side
 from checksum.digest.coverage import Stamp
-from checksum.digest.files import DigestFolder
+from checksum.digest.files import DigestFolder, delete_folder
 from checksum.plan.places import places_of
 from checksum.spark.session import LOG_FILE, READING_ERRORS
 from fleet.errors import ConfigurationError
@@ -60,6 +60,17 @@ def test_below_a_file_there_is_no_digest(spark, tmp_path):
 
 
 @pytest.mark.long
+def test_a_folder_is_deleted_whole_and_a_missing_one_is_no_failure(spark, tmp_path):
+    folder = tmp_path / "digests" / "plan"
+    (folder / "source" / "cells").mkdir(parents=True)
+    (folder / "source" / "cells" / "part.parquet").write_text("")
+    assert delete_folder(spark, str(folder)) is None
+    assert not folder.exists()
+    assert folder.parent.exists()
+    assert delete_folder(spark, str(folder)) is None
+    assert "nowhere" in (delete_folder(spark, "nowhere://host/digests") or "")
+
+
 def test_of_the_group_that_we_name_it_does_not_warn(spark, said):
     with pytest.raises(READING_ERRORS):
         spark.read.format("kafka").options(**NO_BROKER, **GROUP, subscribe="t").load().count()

@@ -155,6 +155,7 @@ class Stage:
         self.digests_made = PretendDigests(self)
         self.started = 0
         self.logs_kept = 0
+        self.forgotten = []  # plans of which digests in `--folder` were deleted
         self.session = Session(
             self.config,
             ChecksumConfig(**{"cells": 4, **settings}),
@@ -187,6 +188,9 @@ class Stage:
 
     def folder_of(self, _plan, side, *, beside=None):
         return f"{beside or self.folder / 'kept'}/{side}"
+
+    def forget(self, plan):
+        self.forgotten.append(plan)
 
     def may_hold(self, folder):
         return folder in self.digests_made.kept

@@ -342,6 +342,19 @@ async def test_what_a_service_is_to_be_told_of_is_owed_from_the_end_of_the_run_o
     assert await history.unposted("A->B") == []
 
 
+async def test_runs_whose_findings_hold_stand_behind_the_newest_with_those_of_their_plans(history):
+    names = {}
+    for hour, plan in enumerate(("gone", "lossy", "clean", "lossy", "clean", "clean")):
+        run = await begun(history)
+        ended_at = f"2026-09-25T1{hour}:00:00.000Z"
+        await finished(history, run, ended_at=ended_at, plan=plan, status=1 if hour < 2 else 0)
+        names[run] = hour
+    rows = {names[one.run]: one for one in await history.runs("A->B", limit=9)}
+    for since_ms, hours in ((rows[1].ended_ms, [5, 3, 1]), (rows[1].ended_ms + 1, [5]), (None, [5])):
+        found = await history.runs("A->B", limit=1, holding_since_ms=since_ms)
+        assert [names[one.run] for one in found] == hours
+
+
 async def test_runs_that_were_told_late_stand_beside_the_newest_with_when_they_were(history):
     for day in range(1, 5):
         ended_at = f"2026-09-2{day}T15:00:00.000Z"
@@ -349,7 +362,7 @@ async def test_runs_that_were_told_late_stand_beside_the_newest_with_when_they_w
         await history.take(packed_run(document(f"r{day}", ended_at=ended_at)), now_ms=taken_ms)
     here = await begun(history)
     await finished(history, here, ended_at="2026-09-25T15:00:00.000Z")
-    late = await history.runs("A->B", limit=2, taken_since_ms=(1 << 50) + 100)
+    late = await history.runs("A->B", limit=2, holding_since_ms=(1 << 50) + 100)
     assert [(one.run, one.taken_ms) for one in late] == [
         (here, None),
         ("r4", 1 << 50),
@@ -359,7 +372,7 @@ async def test_runs_that_were_told_late_stand_beside_the_newest_with_when_they_w
     assert not await history.take(packed_run(document("r1")), now_ms=1 << 51)  # told again it is no later
     assert (await history.runs("A->B", limit=9))[-1].taken_ms == (1 << 50) + 100
     await history.forget(1 << 60)
-    assert await history.runs("A->B", limit=2, taken_since_ms=0) == []
+    assert await history.runs("A->B", limit=2, holding_since_ms=0) == []
     assert await history.take(packed_run(document("r1")), now_ms=1 << 51)  # nothing of it was left
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from checksum.anchors.pairs import Pair
+from checksum.inventory.waiting import WaitPolicy
 from checksum.plan import cuts
 from checksum.plan.building import PlanRules
 from checksum.plan.document import canonical, from_document, to_document
@@ -320,6 +321,98 @@ def test_a_beginning_is_found_among_records_of_one_instant(source, target):
     newest = mirrored.pairs[-1:]
     _, partition = only(Clusters({("orders", 0): mirrored}).plan(pairs=lambda *_: newest))
     assert partition.source == OffsetRange(60, 300)
+
+
+def test_as_many_cells_are_planned_as_fit_into_memory(monkeypatch):
+    for module in ("plan.cell_count", "inventory.extents"):
+        monkeypatch.setattr(f"checksum.{module}.MOST_CELLS", 300)
+    mirrors = {("orders", 0): healthy(250), ("orders", 1): healthy(250), ("other", 0): Mirrored()}
+    for one in (mirrors["orders", 0], mirrors["orders", 1]):
+        one.now_ms += 10_000_000
+        one.write(1)
+        one.mark()
+        one.copy()
+        one.target.records.append(MARKER)
+        one.flush()
+    rules = PlanRules(cells=16, bucket_ms=900_000)
+    plan = Clusters(mirrors).plan(rules=rules)
+    # Of 12 or 13 buckets each, in two partitions.
+    assert (plan.cells, plan.bucket_ms) == (8, 900_000)
+    rules = PlanRules(cells=2, bucket_ms=1000)
+    plan = Clusters(mirrors).plan(rules=rules)
+    assert (plan.cells, plan.bucket_ms) == (1, 128_000)
+    clusters = Clusters(mirrors)
+    clusters.b.settings["A.orders"] = {"message.timestamp.type": "LogAppendTime"}
+    plan = clusters.plan(rules=PlanRules(cells=64))
+    segments = sum(len(one.segments) + 1 for one in plan.topics[0].partitions)
+    assert plan.cells * segments <= 300 < 2 * plan.cells * segments
+
+
+def test_times_are_not_read_of_few_records():
+    clusters = Clusters({("orders", 0): healthy(250)})
+    clusters.plan()
+    few = clusters.source.picked
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("checksum.inventory.extents.MOST_CELLS", 249)
+        clusters.plan()
+    assert clusters.source.picked - few == few + 3
+
+
+class Waiting:
+    """A clock, and the wait of a plan that is over at once."""
+
+    def __init__(self):
+        self.now_ns = 0
+        self.policy = WaitPolicy(40.0, self, sleep=self.sleep)
+
+    def monotonic_ns(self):
+        return self.now_ns
+
+    async def sleep(self, for_s):
+        self.now_ns += int(for_s * 1e9)
+
+
+def quiet(*, copied=7):
+    """Return a partition with a sync every 100 records, of which the last records have none (KAFKA-15906)."""
+    mirrored = healthy(250)
+    mirrored.write(7)
+    mirrored.copy(copied)
+    return mirrored
+
+
+def test_last_records_without_an_offset_sync_are_found_by_time():
+    mirrored = quiet()
+    plan = Clusters({("orders", 0): mirrored}).plan(wait_policy=Waiting().policy)
+    _, partition = only(plan)
+    assert mirrored.pairs[-1].upstream < 250
+    assert (partition.source, partition.target) == (OffsetRange(0, 257), OffsetRange(0, 257))
+    assert plan.left_out == ()
+    verified = {("orders", 0): Verified(257, 257, "S1", "T1")}
+    mirrored.write(3)
+    mirrored.copy()
+    clusters = Clusters({("orders", 0): mirrored})
+    plan = clusters.plan(verified=verified, wait_policy=Waiting().policy)
+    assert only(plan)[1].source == OffsetRange(257, 260)
+    verified = {("orders", 0): Verified(260, 260, "S1", "T1")}
+    clusters.target.picked = 0
+    plan = clusters.plan(verified=verified, wait_policy=Waiting().policy)
+    assert (plan.topics, plan.left_out, clusters.target.picked) == ((), (), 0)
+
+
+def test_last_records_that_are_not_replicated_stay_so_if_those_before_them_are_found_by_time():
+    mirrored = quiet(copied=5)
+    plan = Clusters({("orders", 0): mirrored}).plan(wait_policy=Waiting().policy)
+    assert only(plan)[1].source == OffsetRange(0, 255)
+    (left,) = plan.left_out
+    assert (left.records, left.later) == (2, False)
+    assert "not replicated" in left.why
+
+
+def test_a_pair_by_time_is_no_end_where_the_mirror_may_have_been_ahead():
+    mirrored = quiet()
+    mirrored.target.records += mirrored.target.records[-7:]  # again, and no offset sync shows it
+    plan = Clusters({("orders", 0): mirrored}).plan(wait_policy=Waiting().policy)
+    assert only(plan)[1].source.until <= 250
 
 
 def test_equal_offsets_need_no_syncs():

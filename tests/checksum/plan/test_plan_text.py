@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checksum.plan.building import PlanRules
 from checksum.plan.plan_text import plan_lines
 from checksum.plan.shape import LeftOut
 from tests.checksum.plan.test_building import found, partition, plan
@@ -47,10 +48,19 @@ def test_topics_of_which_nothing_is_compared_are_named_and_counted():
     later = [LeftOut("late", 0, 9, "not mirrored when the plan was made", later=True)]
     lines = plan_lines(plan(left_out=later), plan_id="0" * 64, nothing_new=["empty", "late"])
     assert lines[-2:] == [
-        "no new records in 1 topic, empty or verified before: empty",
+        "no new records in 1 topic, empty or compared before: empty",
         "nothing to compare",
     ]
     many = plan_lines(plan(), plan_id="0" * 64, nothing_new=[f"t{number}" for number in range(2000)])
     assert many[-2] == (
-        "no new records in 2,000 topics, empty or verified before: t0, t1, t2, t3, t4, t5, t6, t7 and 1,992 more"
+        "no new records in 2,000 topics, empty or compared before: t0, t1, t2, t3, t4, t5, t6, t7 and 1,992 more"
     )
+
+
+def test_other_cells_and_buckets_than_the_settings_are_said():
+    rules = PlanRules(cells=64, bucket_ms=60_000)
+    made = plan(found())
+    assert (made.cells, made.bucket_ms) == (16, 900_000)
+    line = "  digests have 16 cells per bucket of 15 min, not 64 cells per bucket of 1 min: they must fit into memory"
+    assert line in plan_lines(made, plan_id="0" * 64, rules=rules)
+    assert not any("digests" in one for one in plan_lines(made, plan_id="0" * 64, rules=PlanRules()))

@@ -135,3 +135,36 @@ def test_a_partition_that_is_too_large_to_be_read_proves_no_finding(monkeypatch)
     story = Story()
     compact(story.mirror.target)
     assert story.told == (INCOMPLETE, [])
+
+
+@pytest.mark.parametrize("most", [20, 39])
+def test_of_a_compacted_partition_records_are_counted_and_not_offsets(monkeypatch, most):
+    monkeypatch.setattr("checksum.recheck.recheck.MOST_OFFSETS", most)
+    monkeypatch.setattr("checksum.recheck.record_chunks.CHUNK_RECORDS", 7)
+    story = Story()
+    compact(story.mirror.source, but=range(most - 20))
+    compact(story.mirror.target)
+    story.mirror.target.records[47] = MARKER
+    assert story.told == (FINDING, [("lost", 47, None)])
+
+
+def test_reading_of_a_compacted_partition_ends_where_there_are_too_many_records(monkeypatch):
+    monkeypatch.setattr("checksum.recheck.recheck.MOST_OFFSETS", 25)
+    monkeypatch.setattr("checksum.recheck.record_chunks.CHUNK_RECORDS", 5)
+    story = Story()
+    compact(story.mirror.target)
+    story.mirror.target.records[47] = MARKER
+    before = story.readers[0].picked
+    assert story.told == (INCOMPLETE, [])
+    assert story.readers[0].picked - before == 30  # of 60, in one check: it found nothing to confirm
+
+
+def test_records_of_compacted_partitions_count_against_the_limit_of_a_check(monkeypatch):
+    monkeypatch.setattr("checksum.recheck.recheck.MOST_IN_ALL", 29)
+    story = Story()
+    compact(story.mirror.source)
+    compact(story.mirror.target)
+    story.mirror.target.records[47] = MARKER
+    assert story.told == (INCOMPLETE, [])
+    monkeypatch.setattr("checksum.recheck.recheck.MOST_IN_ALL", 30)
+    assert story.told == (FINDING, [("lost", 47, None)])

@@ -166,7 +166,7 @@ def test_nothing_new_needs_no_spark(stage):
     found = stage({("orders", 0): Mirrored()})
     assert count(found) == 0
     assert (found.started, "no new records to count" in found.said) == (0, True)
-    assert "no new records in 1 topic, empty or verified before: orders" in found.said
+    assert "no new records in 1 topic, empty or compared before: orders" in found.said
 
 
 def test_what_was_verified_before_is_not_counted_again_and_called_equal_by_nobody(
@@ -176,7 +176,7 @@ def test_what_was_verified_before_is_not_counted_again_and_called_equal_by_nobod
     assert run_all_of(Stage(tmp_path, mirrors, monkeypatch)) == 1
     found = stage(mirrors)
     assert count(found) == 0
-    assert "no new records in 2 topics, empty or verified before: audit, orders" in found.said
+    assert "no new records in 2 topics, empty or compared before: audit, orders" in found.said
     assert "found 1 difference; each is reported once. No later run cleared it." in found.said
     assert found.said.rstrip().endswith(
         "Result No new records: nothing counted. The findings of earlier runs still hold."
@@ -189,5 +189,5 @@ def test_topics_with_nothing_new_are_counted_beside_those_that_are_compared(stag
     assert run_all_of(Stage(tmp_path, mirrors, monkeypatch), "audit") == 0
     found = stage(mirrors)
     assert count(found) == 0
-    assert "no new records in 1 topic, empty or verified before: audit" in found.said
+    assert "no new records in 1 topic, empty or compared before: audit" in found.said
     assert "OK: both sides have the same number of records in each time bucket." in found.said

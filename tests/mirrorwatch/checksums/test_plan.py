@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from checksum.plan.file import read_plan
@@ -113,5 +115,17 @@ def test_nothing_new_is_said(stage):
     found = stage({("orders", 0): Mirrored()})
     path = found.folder / "plan.json"
     assert plan(found, json_file=path) == 0
-    assert "no new records in 1 topic, empty or verified before: orders nothing to compare" in found.said
+    assert "no new records in 1 topic, empty or compared before: orders nothing to compare" in found.said
     assert found.read_json(path)["plans"][0]["nothing_new"] == ["orders"]
+
+
+def test_a_topic_that_is_created_while_the_plan_waits_is_not_called_verified(stage):
+    one = mirrored()
+    one.write(7)  # not replicated: the plan waits for it
+    found = stage({("orders", 0): one, ("idle", 0): Mirrored()})
+    there = found.clusters.a.topics
+    found.while_waiting = [lambda: there.update(late=replace(there["orders"], name="late"))]
+    path = found.folder / "plan.json"
+    assert plan(found, json_file=path) == 0
+    assert "late" in there
+    assert found.read_json(path)["plans"][0]["nothing_new"] == ["idle"]

@@ -164,7 +164,7 @@ def test_with_nothing_to_compare_spark_is_not_started(stage):
     found = stage({("orders", 0): Mirrored()})
     assert run(found) == 0
     assert found.started == 0
-    assert "no new records in 1 topic, empty or verified before: orders" in found.said
+    assert "no new records in 1 topic, empty or compared before: orders" in found.said
     assert "A->B: no new records to compare" in found.said
     assert "No new records: nothing compared." in found.said
     assert "Fine" not in found.said

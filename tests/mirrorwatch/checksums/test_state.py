@@ -7,12 +7,14 @@ import threading
 from contextlib import ExitStack, closing
 from functools import partial
 from sqlite3 import connect
+from types import SimpleNamespace
 
 import pytest
 
 from checksum.digest.cell_rows import Side
 from checksum.history import rows as history_rows
 from checksum.history.history import ChecksumHistory
+from checksum.plan.document import plan_id
 from checksum.plan.file import read_plan
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksums import state as checksum_state
@@ -206,6 +208,25 @@ def test_digests_are_kept_where_the_command_line_says(stage, tmp_path):
         spark.say_interrupted()
         goes_on = "Progress is saved: run the same command again to continue."
         assert found.said.endswith(f"Interrupted. {goes_on} " if beside else "Interrupted. ")
+
+
+def test_digests_in_a_named_folder_are_deleted_with_their_plan(stage, tmp_path):
+    found = stage()
+    assert run(found) == 1
+    (plan,) = found.forgotten
+    details = {"master": "yarn", "driver_memory": "1g", "scratch": tmp_path / "scratch"}
+    deleted, why = [], [None, "Permission denied"]
+    for folder in ("s3a://bucket/x/", None):
+        spark = Spark(found.session, ExitStack(), folder=folder, **details)
+        spark.forget(plan)  # Spark did not start
+        spark._digests = SimpleNamespace(delete=lambda path: deleted.append(path) or why.pop(0))
+        spark.forget(plan)
+        if folder is not None:
+            assert "cannot delete" not in found.said
+            spark.forget(plan)
+    there = f"s3a://bucket/x/{plan_id(plan)[:12]}"
+    assert deleted == [there] * 2
+    assert f"{there}: cannot delete: Permission denied; it is no longer needed, delete it" in found.said
 
 
 TWO_FLOWS = CONFIG.replace("flows:", '  C: {bootstrap.servers: "c:1"}\nflows:\n  A->C: {topics: ".*"}')

@@ -88,7 +88,11 @@ class FakePicker:
             log = self._cluster.logs[place]
             assert log.start <= offset <= log.end
             hidden = (
-                {one for one in log.records if one in log.aborted or (log.stable or log.end) <= one}
+                {
+                    one
+                    for one in log.records
+                    if one in log.aborted or (log.end if log.stable is None else log.stable) <= one
+                }
                 if self._committed
                 else set()
             )
@@ -124,11 +128,13 @@ class FakePicker:
 class FakeClusters(dict):
     """Clusters by alias, as `Clusters` gives them."""
 
-    def __init__(self, *clusters):
+    def __init__(self, *clusters, excluded_headers=()):
         super().__init__()
         for one in clusters:
             self[one.alias] = TraceCluster(
-                one, lambda committed, one=one: FakePicker(one, committed=committed)
+                one,
+                lambda committed, one=one: FakePicker(one, committed=committed),
+                excluded_headers=excluded_headers,
             )
 
     def __getitem__(self, alias):

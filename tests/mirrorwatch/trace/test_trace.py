@@ -54,8 +54,8 @@ class Stage:
         )
         return pairs
 
-    def trace(self, offset=44, *, flows=(FLOW,), lag_from="connect-offsets", more=()):
-        clusters = FakeClusters(self.a, self.b, *more)
+    def trace(self, offset=44, *, flows=(FLOW,), lag_from="connect-offsets", more=(), excluded_headers=()):
+        clusters = FakeClusters(self.a, self.b, *more, excluded_headers=excluded_headers)
         wanted = Wanted(topic="orders", partition=0, offset=offset)
         chosen = choose_record(wanted, clusters[choose_cluster(wanted, flows, clusters)])
         orders = [order_of(one, lag_from=lag_from) for one in flows]
@@ -296,6 +296,65 @@ def test_compacted_away(stage):
     one, status = stage.hop()
     assert (one.status, status) == (Status.UNKNOWN, 3)
     assert "no permission to read cleanup.policy" in one.sentence
+
+
+def test_another_event_of_its_key_and_time_is_not_taken_for_a_record_that_is_not_replicated_yet(stage):
+    for offset in (10, 80):
+        stage.here.records[offset] = record(
+            offset, key=b"sensor", value=b"event %d" % offset, at_ms=1_790_000_000_000
+        )
+    stage.mirror(upto=50)
+    one, status = stage.hop(80)
+    assert (one.status, one.lag_records, status) == (Status.NOT_YET, 31, 3)
+    stage.a.records.clear()
+    stage.b.records.clear()
+    one, status = stage.hop(80)
+    assert (one.status, status) == (Status.UNKNOWN, 3)
+
+
+def test_headers_that_the_mirror_adds_are_not_compared(stage):
+    stage.mirror(change=lambda _offset, one: one._replace(headers=[("via", b"A"), ("trace", b"1")]))
+    stage.here.records[44].headers.append(("trace", b"1"))
+    one, status = stage.hop(excluded_headers=["via"])
+    assert (one.status, one.offsets, one.record.headers, status) == (
+        Status.FOUND,
+        (44,),
+        [("trace", b"1")],
+        0,
+    )
+    assert stage.hop()[0].differs == (Part.HEADERS,)
+
+
+EXACTLY_ONCE = replace(FLOW, exactly_once=True)
+
+
+@pytest.mark.parametrize("with_syncs", [True, False])
+def test_a_record_of_an_aborted_transaction_of_the_mirror_is_not_found(stage, with_syncs):
+    stage.mirror()
+    if not with_syncs:
+        stage.a.records.clear()
+    stage.there.aborted = frozenset({44})
+    assert stage.hop()[0].offsets == (44,)
+    one, status = stage.hop(flows=(EXACTLY_ONCE,))
+    assert (one.status, status) == (Status.DROPPED, 1)
+    if not with_syncs:  # those of the second attempt would be other ones
+        again = stage.there.append(record(44))
+        one, status = stage.hop(flows=(EXACTLY_ONCE,))
+        assert (one.status, one.offsets, status) == (Status.FOUND, (again,), 0)
+
+
+@pytest.mark.parametrize("with_syncs", [True, False])
+def test_a_record_of_an_open_transaction_of_the_mirror_is_not_there_yet(stage, with_syncs):
+    stage.mirror()
+    if not with_syncs:
+        stage.a.records.clear()
+    stage.there.stable = 40
+    one, status = stage.hop(flows=(EXACTLY_ONCE,))
+    assert (one.status, status) == (Status.NOT_YET, 3)
+    assert one.sentence == "Not on B yet: a transaction of the mirror is open from offset 40 of A.orders-0."
+    assert stage.hop(39, flows=(EXACTLY_ONCE,))[0].status is Status.FOUND
+    stage.there.records.pop(30)
+    assert stage.hop(30, flows=(EXACTLY_ONCE,))[0].status is Status.DROPPED
 
 
 def test_a_transaction_of_a_mirror_that_reads_committed_records(stage):

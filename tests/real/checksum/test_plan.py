@@ -126,9 +126,10 @@ class Stage:
                 await asyncio.to_thread(picker.open)
                 sides.append(Cluster(admin, picker))
             try:
-                return await make_plan(
+                made = await make_plan(
                     flow, *sides, patterns=[self.topic], known=known, rules=PlanRules(), now_ms=1
                 )
+                return made.plan
             finally:
                 for side in sides:
                     await asyncio.to_thread(side.reader.close)
