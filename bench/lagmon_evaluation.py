@@ -72,6 +72,7 @@ def positions(windows: Windows, end: np.ndarray[Any, np.dtype[np.int64]]) -> Pos
         left_ms=nothing - 1,
         back_ms=nothing - 1,
         hangs_ms=nothing - 1,
+        usual_pause_ms=nothing - 1,
         passed_ms=now - 30_000,
         passed_exact=np.ones(count, np.bool_),
         seen_ms=windows.committed_ms[:, -1],

@@ -14,6 +14,7 @@ membership           members of groups and their assignments
 owned_places         partitions that groups own and never committed on
 late_ids             topic ids that are not outdated
 unlisted_partitions  offsets on partitions that their topic does not have
+unreadable_commits   offsets of groups whose newest commit could not be parsed
 readiness            whether all of a cluster's groups are known, and the reading progress if not
 handed_over          how far the partitions of a topic were read, and steps back
 """

@@ -35,6 +35,7 @@ class _Group:
     members: dict[str, Owner] = field(default_factory=dict)
     assigned: dict[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     by_id: bool = False
+    unreadable: set[str] = field(default_factory=set)  # members whose record could not be read
 
 
 def every_group(_group: str) -> bool:
@@ -89,6 +90,7 @@ class Membership:
             case MemberDescribed():
                 self.note_joined(record.group)
                 group = self._groups.setdefault(record.group, _Group())
+                group.unreadable.discard(record.member)
                 group.members[record.member] = Owner(record.client_id, record.client_host)
             case MemberAssigned():
                 group = self._groups.setdefault(record.group, _Group())
@@ -98,6 +100,7 @@ class Membership:
                 known = self._groups.get(record.group)
                 if known is not None:
                     known.members.pop(record.member, None)
+                    known.unreadable.discard(record.member)
                     known.assigned.pop(record.member, None)
             case _:
                 assert_never(record)
@@ -121,6 +124,12 @@ class Membership:
         if kind == _KIP_848:  # members' records of other kinds are not read
             self._groups.setdefault(group, _Group())
 
+    def note_unreadable(self, group: str, member: str) -> None:
+        """Record that a group has a member whose record could not be read."""
+        self.note_joined(group)
+        self._groups.setdefault(group, _Group()).unreadable.add(member)
+        self.changed.add(group)
+
     def note_joined(self, group: str) -> None:
         """Record that a group has, or had, a member."""
         self._joined.add(group)
@@ -130,6 +139,14 @@ class Membership:
         if group not in self._committed:
             self._committed.add(group)
             self.changed.add(group)
+
+    def note_dropped(self, group: str) -> None:
+        """Record that a position of a group was removed, if its end will be read.
+
+        A group that was never described leaves no record of its end.
+        """
+        if group in self._groups or group in self._joined:
+            self.note_committed(group)
 
     def forget_commits(self, groups: Iterable[str]) -> None:
         """Forget commits of these groups from before they ended."""
@@ -155,9 +172,9 @@ class Membership:
             known.clear()
 
     def members(self, group: str) -> int:
-        """Return how many members a group has, -1 if it was not described."""
+        """Return how many members a group has, -1 if it was not described or not readably."""
         known = self._groups.get(group)
-        return -1 if known is None else len(known.members)
+        return -1 if known is None or known.unreadable else len(known.members)
 
     def given(self, group: str) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the assignments of a group: topic (its id if the name is unknown) and partitions."""

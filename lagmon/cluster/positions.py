@@ -107,6 +107,7 @@ def positions_of(
         left_ms=np.broadcast_to(np.int64(absence.left_ms), len(at)),
         back_ms=np.broadcast_to(np.int64(absence.back_ms), len(at)),
         hangs_ms=hangs_ms,
+        usual_pause_ms=intake.rings.usual_pause_ms(part),
     )
 
 

@@ -15,6 +15,7 @@ from lagmon.arrays.packed import Packed
 from lagmon.arrays.place_rows import parts
 from lagmon.cluster.positions import OfPlaces, positions_of
 from lagmon.cluster.unlisted_partitions import mark_unlisted
+from lagmon.cluster.unreadable_commits import mark_unreadable
 from lagmon.groups.carried import mark_carried
 from lagmon.groups.moves import Moves
 from lagmon.groups.rules.admin_sentences import AdminSweep, with_members
@@ -117,10 +118,13 @@ class SlotVerdicts:
         )
         rows = sweep(windows, positions, now_ms=now_ms, policy=known.policy)
         rows = mark_unlisted(rows, place, intake.places, known.topics)
+        rows = mark_unreadable(rows, intake.unreadable[part])
         if known.commits.asking:
             rows = with_members(rows, positions.members)
         rows = mark_carried(rows, group, whole.carried)
         seconds, kinds = lag_s(heads, at, next_record, now_ms, passed=passed)
+        emptied = (positions.end >= 0) & (positions.start >= positions.end)
+        seconds[emptied], kinds[emptied] = 0.0, LagKind.EXACT
         seconds[rows.lag < 0], kinds[rows.lag < 0] = NO_ANSWER_S, LagKind.NONE
         self.rows.put(part, rows)
         self.lag_s[part], self.lag_kind[part] = seconds, kinds

@@ -76,7 +76,8 @@ class ClusterLag:
     ) -> None:
         self.policy = policy or Policy()
         self.share = share or GroupShare()
-        self._carriers = Carriers(flows)
+        self.flows = tuple(flows)
+        self._carriers = Carriers(self.flows)
         self.heads = Heads()
         self.places = Places(self.heads.claim, self.heads.release)
         self.slots = Slots()
@@ -222,7 +223,7 @@ class ClusterLag:
                 generations=slots.generations[part],
                 seen=seen[at],
                 end=heads.head(at),
-                offset=np.where(known[slots.group[part]], self.rings.offset[part, -1], -1),
+                offset=np.where(known[slots.group[part]], self.intake.known_offsets(part), -1),
             )
 
     def note_answer(self, now_ms: int, failure: str = "", *, refused: bool = False) -> None:

@@ -24,7 +24,8 @@ LENGTH = 10
 
 _FIRST_ROWS = 1024
 _TABLES = ("offset", "committed_ms", "lag")
-_NOTHING_YET = ("moved_ms", "known_before", "_at_poll")
+_NOTHING_YET = ("moved_ms", "known_before", "_at_poll", "_last_pause_ms", "_pause_before_ms")
+LEAST_PAUSE_MS = 60_000  # a shorter time between two commits is no pause
 
 
 class Rings:
@@ -33,7 +34,8 @@ class Rings:
     `filled` is the number of columns of a row with a commit, `live` how many of the newest were read when
     they were made; the lag of the others was taken against a later log end. `moved_ms` is when the newest
     offset was first committed, by our clock (by the broker's if nothing was read live). `known_before` is the
-    newest offset before the last poll of the log end.
+    newest offset before the last poll of the log end. A pause is a long time between two commits that ended
+    with progress, by the broker's clock, as of a job that runs each hour.
 
     With `near` the columns take half the memory; access by thousands of rows is as fast, by single rows
     slower.
@@ -49,6 +51,8 @@ class Rings:
         self.live = np.zeros(_FIRST_ROWS, np.int8)
         self.moved_ms = np.full(_FIRST_ROWS, -1, np.int64)
         self.known_before = np.full(_FIRST_ROWS, -1, np.int64)
+        self._last_pause_ms = np.full(_FIRST_ROWS, -1, np.int64)
+        self._pause_before_ms = np.full(_FIRST_ROWS, -1, np.int64)
         self._held_ms: NDArray[np.int64] | None = None  # None: no group was ever blocked by a transaction
         # the newest offset at the last poll of its log end
         self._at_poll = np.full(_FIRST_ROWS, -1, np.int64)
@@ -93,6 +97,8 @@ class Rings:
         begins = np.concatenate(([True], slots[1:] != slots[:-1])) if len(slots) else np.zeros(0, np.bool_)
         before = np.where(begins, self.offset[slots, -1], before)
         moves = offset != before
+        before_ms = np.where(begins, self.committed_ms[slots, -1], np.concatenate(([-1], committed_ms[:-1])))
+        self._note_pauses(slots, np.where((offset > before) & (before_ms > 0), committed_ms - before_ms, 0))
         if not live:
             # of several commits of a slot the last one counts
             self.moved_ms[slots[moves]] = committed_ms[moves]
@@ -100,6 +106,25 @@ class Rings:
         firsts = np.flatnonzero(self.live[slots] == 0)
         self.moved_ms[slots[firsts]] += read_ms - committed_ms[firsts]
         self.moved_ms[slots[moves]] = read_ms
+
+    def usual_pause_ms(self, part: slice) -> Longs:
+        """Return the shorter of the last two pauses of these slots, -1 if fewer are known.
+
+        The shorter: one outage does not become usual.
+        """
+        return np.minimum(self._last_pause_ms[part], self._pause_before_ms[part])
+
+    def _note_pauses(self, slots: Slots, lasted_ms: Longs) -> None:
+        """Record the last two pauses of each slot; its entries are adjacent."""
+        pauses = np.flatnonzero(lasted_ms >= LEAST_PAUSE_MS)
+        if not len(pauses):
+            return
+        at, lasted_ms = slots[pauses], lasted_ms[pauses]
+        last = np.concatenate((at[1:] != at[:-1], [True]))
+        before = np.concatenate((last[1:], [False])) & ~last
+        self._pause_before_ms[at[last]] = self._last_pause_ms[at[last]]
+        self._pause_before_ms[at[before]] = lasted_ms[before]
+        self._last_pause_ms[at[last]] = lasted_ms[last]
 
     def note_poll(self, rows: NDArray[np.integer]) -> None:
         """Record that the log ends of these slots were polled.

@@ -100,7 +100,10 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
     reason[lag <= policy.allowed_lag] = Reason.NOTHING_READABLE
     reason[offsets_left <= policy.allowed_lag] = Reason.CAUGHT_UP
     reason[(here.hangs_ms >= 0) & (lag <= policy.allowed_lag)] = Reason.HELD
-    reason[here.start > next_record] = Reason.DELETED_UNREAD
+    deleted = here.start > next_record
+    reason[deleted] = Reason.DELETED_UNREAD
+    few = here.start - next_record <= policy.maybe_markers
+    reason[deleted & few & (end <= here.start)] = Reason.DELETED_OR_EMPTY
     read_later = here.head_at_ms >= here.seen_ms
     was_beyond = (here.known_before > end) & (offset >= here.known_before)
     head_age, commits_age = found.now_ms - here.head_at_ms, found.now_ms - here.commits_read_to_ms
@@ -131,6 +134,8 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
         (Reason.BEYOND_END, found.after, np.where(read_later, offset, here.known_before)),
         (Reason.DELETED_UNREAD, found.before, next_record),
         (Reason.DELETED_UNREAD, found.after, here.start),
+        (Reason.DELETED_OR_EMPTY, found.before, next_record),
+        (Reason.DELETED_OR_EMPTY, found.after, here.start),
         (Reason.HELD, found.since_ms, here.hangs_ms),
         (Reason.HELD, found.before, end - here.head),
         (Reason.CAUGHT_UP, found.after, policy.allowed_lag),

@@ -90,12 +90,15 @@ class AdminIntake:
             self._known.pop(group, None)
         lag.asked_ms[group] = asked_ms
 
-    def take_state(self, group: str, state: str) -> None:
+    def take_state(self, group: str, state: str, *, had_members: bool = False) -> None:
         """Set the state of a group; one that is empty has no members.
 
-        If it was empty before, its members are unknown until it is described.
+        If it was empty before, its members are unknown until it is described. `had_members` is whether it is
+        known that it has or had one.
         """
         states, membership = self._lag.group_states, self._lag.membership
+        if had_members or state in _SOMEBODY:
+            membership.note_joined(group)
         before = states.get(group)
         if before == state:
             return
@@ -104,8 +107,6 @@ class AdminIntake:
             self.take_members(group, ())
         elif before in WITHOUT_MEMBERS:
             membership.forget(group)
-        if state in _SOMEBODY:
-            membership.note_joined(group)
 
     def take_members(self, group: str, members: Iterable[tuple[str, str, str, Assigned]]) -> None:
         """Set the members of a group: member id, client id, host, partitions by topic."""

@@ -190,6 +190,7 @@ class AdminRounds:
 
     def _heed_list(self, told: GroupsListed) -> None:
         states = {name: state for name, state in told.states.items() if self._intake.wanted(name)}
+        simple = set(told.simple)
         self._list_asked_s, self._listed_groups = None, len(told.states)
         self._listed = self._listed or not told.problem
         if self._without_list and not told.problem:
@@ -203,7 +204,7 @@ class AdminRounds:
         gone = self._plan.note_listed(states, self._now_s(), whole=not told.problem)
         with self._lock:
             for group, state in states.items():
-                self._intake.take_state(group, state)
+                self._intake.take_state(group, state, had_members=group not in simple)
             for group in gone:
                 self._intake.forget(group)
             self._intake.allow_for(self._plan.cycle_s)

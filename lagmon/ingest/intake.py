@@ -14,11 +14,13 @@ import numpy as np
 
 from fleet.errors import MalformedError
 from fleet.wire.commits import (
+    About,
     CommitGone,
     CommitKey,
     Committed,
     GroupDescribed,
     GroupGone,
+    GroupKey,
     MemberAssigned,
     MemberDescribed,
     MemberGone,
@@ -97,6 +99,8 @@ class Intake:
     has_strays: bool = False  # whether a record of a group of another shard was read
     notice: MalformedNotice = field(default_factory=lambda: MalformedNotice("Kafka's brokers"))
     seen_ms: NDArray[np.int64] = field(default_factory=lambda: np.full(1024, -1, np.int64))
+    # Which slots have a newest commit that could not be read.
+    unreadable: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1024, np.bool_))
     _index: KeyIndex = field(default_factory=KeyIndex)  # the slot of each key, or _PASSED_OVER
     _met: dict[bytes, int] = field(default_factory=dict)  # the same, of the current batch
     _ended: set[str] = field(default_factory=set)  # groups that ended in the current batch
@@ -126,6 +130,7 @@ class Intake:
         columns = read_values(present)
         for place in np.flatnonzero(~columns.good).tolist():
             self._read_singly(columns, place, keys[at[place]], present[place])
+        self.unreadable[slots] = ~columns.good  # of several commits of a slot the last one counts
         good = columns.good & (columns.offset >= 0)
         if not good.all():
             self.taken.absurd += int(np.count_nonzero(columns.good & ~good))
@@ -144,6 +149,11 @@ class Intake:
         # By our clock; for commits from before the start, the broker's.
         self.seen_ms[slots] = read_ms if live else np.minimum(committed_ms, read_ms)
         self.taken.commits += len(slots)
+
+    def known_offsets(self, part: slice) -> NDArray[np.int64]:
+        """Return the newest offset of each of these slots, -1 if the newest commit could not be read."""
+        offsets: NDArray[np.int64] = self.rings.offset[part, -1]
+        return np.where(self.unreadable[part], -1, offsets)
 
     def owned_topics(self, group: str) -> set[str]:
         """Return the topics with an assigned partition, without hidden ones."""
@@ -187,6 +197,7 @@ class Intake:
             usual = usual_key(key)
             if usual is not None:
                 return self._begin(key, *usual)  # its value is read with the others
+        about: CommitKey | GroupKey | None = None
         try:
             about = decode_key(key)
             if isinstance(about, CommitKey) and value is not None:
@@ -194,6 +205,7 @@ class Intake:
             record = decode_commit_record(key, value)
         except MalformedError as error:
             self._count_malformed(key, value, str(error))
+            self._note_unreadable_member(about)
             return _NEW
         match record:
             case CommitGone():
@@ -245,6 +257,7 @@ class Intake:
             self.rings.hold(slot + 1)
             self.trail.hold(len(self.rings.filled))
             more_rows(self, "seen_ms", len(self.rings.filled), -1)
+            more_rows(self, "unreadable", len(self.rings.filled), 0)
         self._met[key] = slot
         return slot
 
@@ -296,16 +309,22 @@ class Intake:
         if len(slots):
             self._index.drop(slots)
         for slot in slots.tolist():
-            self.membership.note_committed(self.slots.group_name(int(self.slots.group[slot])))
+            self.membership.note_dropped(self.slots.group_name(int(self.slots.group[slot])))
             self.slots.drop(slot)
         self._clear(slots)
         self.seen_ms[slots] = -1
 
     def _give_back(self, slots: NDArray[np.int32]) -> None:
         """Free slots without any commit."""
-        self._drop(slots[self.rings.filled[slots] == 0])
+        self._drop(slots[(self.rings.filled[slots] == 0) & ~self.unreadable[slots]])
+
+    def _note_unreadable_member(self, about: CommitKey | GroupKey | None) -> None:
+        """Record that the value of a member could not be read; other keys are left alone."""
+        if isinstance(about, GroupKey) and about.version == About.CONSUMER_MEMBER:
+            self.membership.note_unreadable(about.group, about.member)
 
     def _clear(self, slots: NDArray[np.int32]) -> None:
+        self.unreadable[slots] = False
         self.rings.clear(slots)
         self.trail.clear(slots)
 

@@ -84,10 +84,10 @@ class PositionPolls:
         self._unanswered = bool((np.minimum(ends, stables) < 0).any())
         with self._lock:
             heads = self._lag.heads
-            late, fallen = heads.forgotten(places), heads.fallen_below_start
+            late, fallen = heads.forgotten(places), heads.fallen
             ends[late] = stables[late] = -1
             self._lag.note_polled(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
-            fell = heads.fallen_below_start > fallen  # re-created: its start and id are needed soon
+            fell = heads.fallen > fallen  # perhaps re-created: its start and id are needed soon
         self._count += 1  # what fails from here on is repeated in its turn, and delays nothing else
         lost = expect is not None and expect(_of_commits(asked, ends.tolist()), at_ms)
         # Ids first: log starts must be read after a re-creation is known.

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 MOST_OFFSETS = 1000  # before the end; further behind there is something to read, or it is read soon
 IDLE_MS = 20_000  # consumers that move are not checked
+IDLE_POLLS = 2  # with the same end: the log of a mirror is idle
 FAR_AGAIN_MS = 300_000  # a far check without a result is repeated after this
 AGAIN_MS = 1_800_000
 MOST_PLACES = 500  # checked together
@@ -67,6 +68,16 @@ class Readers:
     heads: Longs  # up to where they can read, -1 not known
     idle_ms: Longs
     far: Flags  # to be checked at any distance, and while the end moves
+
+    def with_more(self, others: Readers) -> Readers:
+        """Return these and others."""
+        return Readers(
+            np.concatenate((self.places, others.places)),
+            np.concatenate((self.offsets, others.offsets)),
+            np.concatenate((self.heads, others.heads)),
+            np.concatenate((self.idle_ms, others.idle_ms)),
+            np.concatenate((self.far, others.far)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.cluster.state import ClusterLag
+    from lagmon.logs.readable import Readable
     from lagmon.logs.record_questions import RecordQuestions
     from lagmon.mirrors.answers.orders import MirrorOrder
 
@@ -79,6 +80,11 @@ class FlowFacts:
     def questions(self) -> RecordQuestions:
         """Return where to ask whether the source has a record that the mirror may replicate."""
         return self.source.tails.questions[self.committed_only]
+
+    @property
+    def readable(self) -> Readable:
+        """Return what was read of the source's tails, of the records that the mirror may replicate."""
+        return self.source.readable if self.committed_only else self.source.readable_uncommitted
 
     @property
     def readable_ends(self) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.groups.carried import writes
 from lagmon.mirrors.detectors.recreated.unlisted import UnlistedTopics
 from lagmon.mirrors.detectors.registry import Detectors
 from lagmon.mirrors.detectors.unreplicated import blocked as mirror_blocked
@@ -21,10 +22,11 @@ from lagmon.mirrors.snapshot import FlowSnapshot
 from lagmon.mirrors.view import FlowView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from fleet.verdicts.flow import Flow
     from lagmon.mirrors.answers.findings import MirrorFinding
     from lagmon.mirrors.metadata.topics import Missing
     from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
@@ -44,6 +46,7 @@ class MirrorFlow(FlowView):
     _settled: object = None  # the topics at the last clean-up of settings
     _held: tuple[object, ...] = ()
     _places: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+    _fed_topics: dict[str, bool] = field(default_factory=dict)  # whether another flow writes the target topic
 
     def __post_init__(self) -> None:
         FlowView.__post_init__(self)  # a dataclass with slots has no super() of no arguments
@@ -104,6 +107,8 @@ class MirrorFlow(FlowView):
                 self._recreated(len(places)),
                 tails.readable_from,
                 tails.unread,
+                self._fed,
+                self._topics,
             ),
             self._pace(),
             now_ms=now_ms,
@@ -153,7 +158,8 @@ class MirrorFlow(FlowView):
             flush_ms if progress.commits else POLL_MS,
             self.read_to_ms,
             self.committed_only,
-            tails=progress.is_mirror_maker,
+            tails=progress.tails,
+            is_connect=progress.is_mirror_maker,
             commits=progress.commits,
             least_ms=self.source.policy.stopped_after_ms if self.asks_groups else 0,
             floor_ms=flush_ms if self.order.flush_is_configured else 0,
@@ -169,6 +175,7 @@ class MirrorFlow(FlowView):
         if self._settled is not self.topics.remote:
             self._settled = self.topics.remote
             kept = self.topics.remembered
+            self._fed_topics.clear()
             self.settings.forget_others(kept)
             for forget in (self._forget, self.transactions.forget):
                 forget(lambda topic: topic not in kept)
@@ -191,6 +198,34 @@ class MirrorFlow(FlowView):
             found[1, slot] = on_target[partition] if partition < len(on_target) else -1
         self._held, self._places = held, (found[0], found[1])
         return self._places
+
+    def _fed(self, slots: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return for each slot whether another flow writes its target topic."""
+        others = [flow for flow in self.target.flows if flow.name != self.order.flow.name]
+        return np.array(
+            [self._is_fed(self.windows.name(slot)[0], others) for slot in slots.tolist()], np.bool_
+        )
+
+    def _is_fed(self, topic: str, others: Sequence[Flow]) -> bool:
+        if not others:
+            return False
+        known = self._fed_topics.get(topic)
+        if known is None:
+            remote = self.topics.remote.get(topic, topic)
+            known = self._fed_topics[topic] = any(writes(flow, remote) for flow in others)
+        return known
+
+    def _topics(self) -> list[tuple[NDArray[np.intp], NDArray[np.int32]]]:
+        """Return the slots of each topic, and all places of its target topic."""
+        slots: dict[str, list[int]] = {}
+        for topic, _, slot in self.windows.slots():
+            slots.setdefault(topic, []).append(slot)
+        return [
+            (np.array(own, np.intp), np.array(self.target.places.listed_of(remote), np.int32))
+            for topic, own in slots.items()
+            for remote in [self.topics.remote.get(topic)]
+            if remote is not None
+        ]
 
     def _recreated(self, count: int) -> NDArray[np.int64]:
         found = np.full(count, -1, np.int64)

@@ -29,9 +29,9 @@ from fleet.quantity import count_text, duration_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import Reason
+from lagmon.logs.readable import IDLE_POLLS
 from lagmon.mirrors import sentences as mirror_sentences
 from lagmon.mirrors.partitions.snapshot import POLL_MS, STALE_MS, STOPPED
-from lagmon.mirrors.partitions.tails import IDLE_POLLS
 from lagmon.mirrors.tasks.assigned_tasks import assigned_tasks, may_be_assigned, passed_over, reached
 from lagmon.mirrors.tasks.states import FAILED, UNASSIGNED, Start
 

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from fleet.quantity import Bounds
+from fleet.verdicts.vocabulary import Cause
+from lagmon.logs.readable import IDLE_POLLS, MOST_OFFSETS
 from lagmon.mirrors.facts import FlowFacts
 from lagmon.mirrors.headroom.starts import LogStarts
 from lagmon.mirrors.partitions.transactions import OpenTransactions
@@ -31,11 +35,28 @@ class FlowView(FlowFacts):
 
     def partitions_without(self) -> list[tuple[str, int, int]]:
         """Return topic, partition and record count of each partition of the flow without an offset."""
-        ends, found = self.readable_ends, []
-        for topic, partition, place in self.places_without():
-            first, end = self.first_offsets.first(self, (topic, partition), place), int(ends[place])
-            found.append((topic, partition, max(0, end - first) if end >= 0 else -1))
-        return found
+        return [(*name, records) for name, (_, records) in self.waiting_without().items()]
+
+    def waiting_without(self) -> dict[tuple[str, int], tuple[int, int]]:
+        """Return the first offset and the record count of each partition without an offset; -1: unknown.
+
+        Offsets that were read and have no record do not count; the first offset is after them. A short idle
+        tail may be a transaction marker. It counts once it was read, or until then if its topic waited
+        before, perhaps in an earlier process. If it may not be read, it does not count.
+        """
+        names, places, offsets = self.first_offsets.every(self)
+        readable, ends = self.readable, self.readable_ends[places]
+        first = np.maximum(offsets, readable.readable_from(places, offsets))
+        records = np.where(ends >= 0, np.maximum(ends - first, 0), -1)
+        short = self.source.heads.stood(IDLE_POLLS)[places] & (records > 0) & (records <= MOST_OFFSETS)
+        unread = short & ~readable.has_record(places, first)
+        if unread.any():
+            waited = {topic for code, topic in self.topics.missing_since if code == Cause.NOT_MIRRORED}
+            unread &= np.array([topic not in waited for topic, _ in names]) | np.isin(
+                places, self.source.refused_places()
+            )
+            records[unread] = 0
+        return dict(zip(names, zip(first.tolist(), records.tolist(), strict=True), strict=True))
 
     def record_bounds(self, topic: str, partition: int, offsets: int) -> Bounds:
         """Return the bounds of the record count in a number of offsets of a source partition.

@@ -39,11 +39,13 @@ ANY_GROUP = "mirrorwatch-may-describe"  # of no group: what is answered about it
 class GroupsListed:
     """The consumer groups, classic and KIP-848, by name with the state of each, in lower case.
 
-    `problem` is why brokers did not answer; their groups are missing.
+    `problem` is why brokers did not answer; their groups are missing. `simple` are the groups that never had
+    a member.
     """
 
     states: dict[str, str]
     problem: str = ""
+    simple: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,8 @@ class GroupOffsets:
         problem = ""
         for fault in found.errors[:1]:
             problem = str(self._explained(fault, "reading the list of consumer groups"))
-        return GroupsListed(states, problem)
+        simple = tuple(one.group_id for one in found.valid if one.is_simple_consumer_group)
+        return GroupsListed(states, problem, simple)
 
     def _count_others(self) -> None:
         doing = "counting groups of other kinds"

@@ -129,6 +129,7 @@ _wild_positions = st.builds(
     left_ms=times,
     back_ms=times,
     hangs_ms=times | st.just(-1),
+    usual_pause_ms=st.sampled_from([-1, 60_000, 3_600_000]),
 )
 _past = st.sampled_from(_AGES).map(lambda age: NOW - age)
 _sane_positions = st.builds(
@@ -149,6 +150,7 @@ _sane_positions = st.builds(
     left_ms=_past,
     back_ms=_past | st.just(-1),
     hangs_ms=_past | st.just(-1),
+    usual_pause_ms=st.sampled_from([-1, 60_000, 3_600_000]),
 )
 _after_absences = st.builds(
     Position,

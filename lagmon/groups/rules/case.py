@@ -158,9 +158,11 @@ class Case:
     @property
     def alone_after_ms(self) -> int:
         """Return the same for a consumer that does not progress on other partitions."""
+        gaps_ms = self.policy.usual_gaps * self.usual_gap_ms
         if self.position.members == 0:  # a job that joins, reads and leaves is due after one gap
-            return max(self.policy.stopped_after_ms, self.usual_gap_ms * 5 // 4)
-        return max(self.policy.stopped_after_ms, self.policy.usual_gaps * self.usual_gap_ms)
+            gaps_ms = self.usual_gap_ms * 5 // 4
+        pause_ms = self.position.usual_pause_ms * 5 // 4 if self.position.members <= 0 else -1
+        return max(self.policy.stopped_after_ms, gaps_ms, pause_ms)
 
     @property
     def same_since_idle(self) -> int:

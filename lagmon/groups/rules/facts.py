@@ -88,6 +88,7 @@ _NUMBERS: dict[Reason, Callable[[Case], tuple[int, int, int, int]]] = {
     Reason.NEGATIVE_OFFSET: lambda case: (-1, -1, min(case.offset, 0) or min(case.window.offsets), -1),
     Reason.BEYOND_END: _numbers_beyond_end,
     Reason.DELETED_UNREAD: lambda case: (-1, -1, case.next_record, case.position.start),
+    Reason.DELETED_OR_EMPTY: lambda case: (-1, -1, case.next_record, case.position.start),
     Reason.HELD: lambda case: (case.position.hangs_ms, -1, case.end - case.position.head, -1),
     Reason.CAUGHT_UP: lambda case: (-1, -1, -1, case.policy.allowed_lag),
     Reason.NOTHING_READABLE: lambda case: (-1, -1, case.position.readable_from, case.policy.allowed_lag),

@@ -82,7 +82,8 @@ class Pace:
             same_since_idle += run[column] & (seen[column] > idle_since_ms)
         del seen, run
         paced_ms = np.where(here.members == 0, usual_gap_ms * 5 // 4, policy.usual_gaps * usual_gap_ms)
-        alone_after_ms = np.maximum(policy.stopped_after_ms, paced_ms)
+        pause_ms = np.where(here.members <= 0, here.usual_pause_ms * 5 // 4, -1)
+        alone_after_ms = np.maximum(policy.stopped_after_ms, np.maximum(paced_ms, pause_ms))
         others_move = (here.others_moved_ms >= 0) & (now_ms - here.others_moved_ms <= policy.stopped_after_ms)
         turn_ms = np.minimum(policy.longest_turn_ms, _longest_rest(offset, times, waits, here_from))
         in_turns_ms = np.maximum(policy.in_turns_ms, 2 * turn_ms)

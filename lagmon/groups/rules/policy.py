@@ -21,5 +21,7 @@ class Policy:
     grown_rises: int = 5  # and at least so many rises
     grown_by_ms: int = 10_000  # and by more than is written in this time
     empty_is_read: bool = True  # an empty re-created log has nothing to read
+    # Deleted offsets of an emptied log that may all have been transaction markers; more held a record.
+    maybe_markers: int = 1000
     paced: bool = False  # one commit is enough: the pace is known from elsewhere
     far_ms: int = 600_000  # a time further ahead of our clock is impossible

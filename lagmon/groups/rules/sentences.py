@@ -125,6 +125,22 @@ def _deleted_unread(facts: Facts) -> str:
     )
 
 
+def _deleted_or_empty(facts: Facts) -> str:
+    return (
+        f"Unknown whether the group missed records: retention emptied the log up to offset {facts.after}. It "
+        f"deleted up to {records_text(facts.after - facts.before)}, or only transaction markers, after the "
+        f"committed offset {facts.offset}."
+    )
+
+
+def _unreadable_commit(facts: Facts) -> str:
+    last = f"; the last readable offset is {facts.offset}" if facts.offset >= 0 else ""
+    return (
+        f"Lag unknown: the group's newest commit cannot be parsed{last}. Its format may be newer than "
+        "Mirrorwatch: the log has a sample."
+    )
+
+
 def _caught_up(facts: Facts) -> str:
     if facts.lag == 0:
         return f"Lag 0 at offset {facts.offset}: the group has read everything."
@@ -275,6 +291,8 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.NEGATIVE_OFFSET: lambda facts: f"Lag unknown: the committed offset {facts.before} is invalid.",
     Reason.BEYOND_END: _beyond_end,
     Reason.DELETED_UNREAD: _deleted_unread,
+    Reason.DELETED_OR_EMPTY: _deleted_or_empty,
+    Reason.UNREADABLE_COMMIT: _unreadable_commit,
     Reason.HELD: _held,
     Reason.CAUGHT_UP: _caught_up,
     Reason.NOTHING_READABLE: _nothing_readable,

@@ -2,7 +2,8 @@
 
 The first rule that holds wins. No verdict is made from stale or missing data:
 1. data missing, stale, or of another log: UNKNOWN; but OK if that other log is empty;
-2. records were deleted before they were read: ERR;
+2. records were deleted before they were read: ERR; UNKNOWN if the log is empty and the deleted offsets are so
+   few that all may have been transaction markers;
 3. no more lag than allowed: OK, whatever happened before. Offsets without a readable record (transaction
    markers, aborted and compacted records) do not count. If a hanging transaction blocks the rest
    (logs/hanging.py): STALL;
@@ -19,7 +20,8 @@ later, and ends where commits are read. The allowed time is
 
 - `usual_gaps` of the median gap between commits, at least `stopped_after_ms`: a group that commits once an
   hour is not reported after a minute;
-- without active members: a quarter more than that gap, for jobs that run each hour and leave;
+- without active members: a quarter more than that gap, for jobs that run each hour and leave; without known
+  members also a quarter more than the shorter of the last two pauses of a minute or more;
 - if the consumer progresses on other partitions, which it may process in batches: `in_turns_ms`, or twice the
   longest time between two commits with lag in the window. At most `longest_turn_ms` of that counts: a longer
   one means that the whole group was down;
@@ -84,6 +86,15 @@ def _beyond_end(case: Case) -> bool:
     return case.offset > case.end and (case.position.end_read_later or was_beyond)
 
 
+def _deleted(case: Case) -> bool:
+    return case.position.start > case.next_record
+
+
+def _deleted_or_empty(case: Case) -> bool:
+    few = case.position.start - case.next_record <= case.policy.maybe_markers
+    return _deleted(case) and few and case.is_empty
+
+
 def _held(case: Case) -> bool:
     return case.position.hangs_ms >= 0 and case.lag <= case.policy.allowed_lag
 
@@ -137,7 +148,8 @@ _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
     (lambda case: case.position.recreated, Reason.RECREATED),
     (lambda case: case.offset < 0, Reason.NEGATIVE_OFFSET),
     (_beyond_end, Reason.BEYOND_END),
-    (lambda case: case.position.start > case.next_record, Reason.DELETED_UNREAD),
+    (_deleted_or_empty, Reason.DELETED_OR_EMPTY),
+    (_deleted, Reason.DELETED_UNREAD),
     (_held, Reason.HELD),
     (lambda case: case.offsets_left <= case.policy.allowed_lag, Reason.CAUGHT_UP),
     (lambda case: case.lag <= case.policy.allowed_lag, Reason.NOTHING_READABLE),

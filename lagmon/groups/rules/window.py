@@ -65,6 +65,7 @@ class Position:
     left_ms: int = -1  # last answer of the cluster before its last downtime (cluster/absence.py)
     back_ms: int = -1  # its first answer afterwards
     hangs_ms: int = -1  # since when a hanging transaction is open at the head and blocks the group
+    usual_pause_ms: int = -1  # the shorter of the last two pauses of a minute or more (groups/rings.py)
 
     @property
     def end_read_later(self) -> bool:
@@ -126,6 +127,7 @@ class Positions:
     left_ms: Longs
     back_ms: Longs
     hangs_ms: Longs
+    usual_pause_ms: Longs
 
     def row(self, index: int) -> Position:
         """Return the position of one row."""
@@ -147,6 +149,7 @@ class Positions:
             left_ms=int(self.left_ms[index]),
             back_ms=int(self.back_ms[index]),
             hangs_ms=int(self.hangs_ms[index]),
+            usual_pause_ms=int(self.usual_pause_ms[index]),
         )
 
 

@@ -67,6 +67,8 @@ class Reason(IntEnum):
     NO_PARTITION = 24  # instead of NO_HEAD: `cluster/unlisted_partitions.py`
     HELD = 25  # instead of CAUGHT_UP
     UNREAD = 26  # instead of STOPPED, STALLED and HISTORY_SHORT of mirrors: `mirrors/view.py`
+    DELETED_OR_EMPTY = 27  # instead of DELETED_UNREAD
+    UNREADABLE_COMMIT = 28  # instead of any of these: `cluster/unreadable_commits.py`
 
     BURROW_NO_RING = 32
     BURROW_NO_COMMIT = 33
@@ -114,6 +116,8 @@ STATUS_OF = {
     Reason.NO_PARTITION: Status.UNKNOWN,
     Reason.HELD: Status.STALL,
     Reason.UNREAD: Status.UNKNOWN,
+    Reason.DELETED_OR_EMPTY: Status.UNKNOWN,
+    Reason.UNREADABLE_COMMIT: Status.UNKNOWN,
     Reason.BURROW_NO_RING: Status.OK,
     Reason.BURROW_NO_COMMIT: Status.OK,
     Reason.BURROW_INCOMPLETE: Status.OK,

@@ -31,19 +31,21 @@ class Progress:
     """The meaning of the offsets of one kind of progress.
 
     `commits`: they are written apart from the records. If not, the target's log end is the offset. `resumes`:
-    the mirror continues at them after a restart. `is_mirror_maker`: MirrorMaker 2 writes them. They stop
-    before an idle tail, and a target partition has the records of the source partition with its number.
+    the mirror continues at them after a restart. `is_mirror_maker`: MirrorMaker 2 writes them, and a target
+    partition has the records of the source partition with its number. `tails`: they may stop before an idle
+    tail, as they follow the last record.
     """
 
     commits: bool
     resumes: bool
     is_mirror_maker: bool
+    tails: bool = True
 
 
 PROGRESS = {
     CONNECT_OFFSETS: Progress(commits=True, resumes=True, is_mirror_maker=True),
     GROUP: Progress(commits=True, resumes=True, is_mirror_maker=False),
-    EQUAL_OFFSETS: Progress(commits=False, resumes=False, is_mirror_maker=False),
+    EQUAL_OFFSETS: Progress(commits=False, resumes=False, is_mirror_maker=False, tails=False),
     OFFSET_SYNCS: Progress(commits=True, resumes=False, is_mirror_maker=True),
 }
 COMMITS_TOPIC = "__consumer_offsets"

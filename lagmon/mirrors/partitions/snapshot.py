@@ -13,6 +13,8 @@ The windows and the rules are those of groups. These points differ:
   was read there (partitions/tails.py). Other partitions prove nothing about it. If it could not be read, it
   is unknown whether the partition is behind.
 - If an offset is idle while the target's end advances, the mirror does not commit offsets. That is no stall.
+  The target may grow from elsewhere: from another flow, from producers, or from other partitions of a mirror
+  that is not MirrorMaker 2. So its growth counts only if the waiting records explain it.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from lagmon.logs.time_lag import NO_ANSWER_S, LagKind, lag_s, written
 from lagmon.mirrors.partitions.window import observed_cadence_ms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from numpy.typing import NDArray
 
     from lagmon.logs.heads import Heads
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Int32s = NDArray[np.int32]
     Flags = NDArray[np.bool_]
+    Slots = NDArray[np.intp]
 
 POLL_MS = 12_000  # between two polls of a log end, at most
 STALE_MS = 60_000  # what was read longer ago is unknown
@@ -80,6 +85,9 @@ class Sides:
     recreated_ms: Longs  # when the source topic was found re-created; -1: never
     readable_from: Longs | None = None  # the first offset that may have a record (tails.py); -1: unknown
     unread: Flags | None = None  # whether it is unknown if there is one at all
+    fed: Callable[[Slots], Flags] | None = None  # whether another flow writes the target topics of slots
+    # The slots of each topic, and all places of its target topic.
+    topics: Callable[[], Iterable[tuple[Slots, Int32s]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,8 @@ class MirrorPace:
 
     `configured_ms` is how often its worker is configured to write offsets; it holds while too few are seen.
     `read_to_ms` is up to when they are read; -1: not yet. `committed_only` is whether it skips open
-    transactions. `tails` is whether its offsets stop before an idle tail. `commits` is whether offsets are
+    transactions. `tails` is whether its offsets stop before an idle tail. `is_connect` is whether a Connect
+    worker writes the offsets, at times of its own. `commits` is whether offsets are
     written apart from the records, so that one may continue without the other. `least_ms` is for how long
     nothing counts as stopped or unknown, because Mirrorwatch polls no more often. `floor_ms` is how often a
     worker of these settings writes offsets at most; 0 if unknown. A worker that crashes again and again
@@ -99,14 +108,10 @@ class MirrorPace:
     read_to_ms: int
     committed_only: bool
     tails: bool = True
+    is_connect: bool = True
     commits: bool = True
     least_ms: int = 0
     floor_ms: int = 0
-
-    @property
-    def is_connect(self) -> bool:
-        """Return whether a Connect worker writes the offsets, at times of its own."""
-        return self.tails and self.commits
 
 
 def take_snapshot(
@@ -166,8 +171,9 @@ class _Instant:
         passed = self._passed()
         behind_since_ms = self._behind_since(passed)
         rows = self._judge(pace, stopped_ms, passed, behind_since_ms)
-        if pace.tails:
+        if pace.is_connect:
             self._mark_rewound(rows)
+        if pace.tails:
             rows.reason[self.unread & self.used & np.isin(rows.reason, _NEEDS_READING)] = Reason.UNREAD
         lag, seconds, kinds = self._lags(rows)
         # Records that were not replicated when offsets were written are normal, and the log end at that time
@@ -184,7 +190,7 @@ class _Instant:
             lag_kind=kinds,
             places=sides.places,
             target_places=sides.target_places,
-            not_committing=self._not_committing(rows) & used & pace.commits,
+            not_committing=self._not_committing(rows, by_topic=not pace.is_connect) & used & pace.commits,
             known_to=known_to,
             next_record=next_record,
             deleted=np.where(used & (start >= 0), np.maximum(start - next_record, 0), 0),
@@ -303,6 +309,7 @@ class _Instant:
                 left_ms=unknown,
                 back_ms=unknown,
                 hangs_ms=unknown,  # see unreplicated/blocked.py
+                usual_pause_ms=unknown,
             ),
             now_ms=self.now_ms,
             policy=Policy(
@@ -315,6 +322,7 @@ class _Instant:
                 grown_for_ms=GROWS_MS,
                 grown_by_ms=0,
                 empty_is_read=False,  # records of the old log that were not replicated must show
+                maybe_markers=0,
                 paced=pace.is_connect,
             ),
         )
@@ -345,27 +353,68 @@ class _Instant:
         kinds[moving] = np.where(any_known, kind, LagKind.NONE)
         return lag, seconds, kinds
 
-    def _not_committing(self, rows: Sweep) -> Flags:
-        """Return which slots are stalled while the target's end has advanced."""
+    def _not_committing(self, rows: Sweep, *, by_topic: bool) -> Flags:
+        """Return which slots are stalled while the target's end has advanced.
+
+        `by_topic`: the partition of a record on the target is not that on the source.
+        """
         found = np.zeros(self.count, np.bool_)
-        target = self.sides.target
-        stalled = np.flatnonzero(np.isin(rows.reason, STOPPED) & (self.sides.target_places >= 0))
-        if not len(stalled):
-            return found
-        places, committed_ms = self.sides.target_places[stalled], self.windows.committed_ms[stalled]
+        stopped = np.isin(rows.reason, STOPPED)
+        if by_topic:
+            topics = self.sides.topics() if self.sides.topics is not None and stopped.any() else ()
+            for slots, places in topics:
+                found[slots] = stopped[slots] & self._topic_advances(rows.lag, slots, stopped[slots], places)
+        else:
+            slots = np.flatnonzero(stopped & (self.sides.target_places >= 0))
+            advances, growth = self._growth(self.sides.target_places[slots], self.windows.committed_ms[slots])
+            age_ms = self.now_ms - self.windows.committed_ms[slots]
+            found[slots] = advances & _explains(rows.lag[slots], growth, age_ms)
+        if self.sides.fed is not None and found.any():
+            slots = np.flatnonzero(found)
+            found[slots] = ~self.sides.fed(slots)
+        return found
+
+    def _topic_advances(self, lag: Longs, slots: Slots, stopped: Flags, places: Int32s) -> bool:
+        """Return whether a target topic grows by what waits in the stalled ones of these slots.
+
+        If one of the slots moves, the topic may grow by its records.
+        """
+        stalled, others = slots[stopped], slots[~stopped]
+        if not len(stalled) or not len(places):
+            return False
+        since_ms = self.windows.committed_ms[stalled].max()
+        if (self.used[others] & (self.windows.moved_ms[others] > since_ms)).any():
+            return False
+        advances, growth = self._growth(places, np.full(len(places), since_ms))
+        explains = _explains(lag[stalled].sum(), growth.sum(), self.now_ms - since_ms)
+        return bool(advances.any() and explains)
+
+    def _growth(self, places: Int32s, committed_ms: Longs) -> tuple[Flags, Longs]:
+        """Return which target ends have advanced since shortly after these instants, and by how much since.
+
+        What a mirror replicated between its last offsets and its exit has arrived by then. A target that does
+        not answer shows nothing.
+        """
+        target, later_ms = self.sides.target, committed_ms + self.cadence_ms + POLL_MS
         now, polled_ms = target.end[places], target.sampled_ms[places]
         oldest, _ = target.oldest_ms(places)
-        # What a mirror replicated between its last offsets and its exit has arrived by then.
-        later_ms = committed_ms + self.cadence_ms + POLL_MS
         first, later = (
             np.where(ends >= 0, ends, oldest)  # older than all polls that are kept
             for ends in (target.end_at(places, committed_ms), target.end_at(places, later_ms))
         )
-        # A target that does not answer shows nothing. A stalled mirror has replicated ever less of what was
-        # written since.
-        advances = (polled_ms > later_ms) & (first >= 0) & (now > later)
-        found[stalled] = advances & (2 * (now - first) >= rows.lag[stalled])
-        return found
+        known = first >= 0
+        return known & (polled_ms > later_ms) & (now > later), np.where(known, now - first, 0)
+
+
+def _explains(lag: Longs, growth: Longs, age_ms: Longs) -> Flags:
+    """Return whether the waiting records may be those by which a target grew since an offset was written.
+
+    A stalled mirror has replicated ever less of what was written since. Growth by more is from elsewhere,
+    except for what is written during a poll of either side.
+    """
+    from_elsewhere: Flags = growth * (1.0 - 2.0 * POLL_MS / np.maximum(age_ms, 1)) > lag
+    explains: Flags = (2 * growth >= lag) & ~from_elsewhere
+    return explains
 
 
 def _of(values: Longs, at: Int32s) -> Longs:

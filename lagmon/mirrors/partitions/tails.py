@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.logs.readable import IDLE_MS, MOST_OFFSETS, Readers
+from lagmon.logs.readable import IDLE_MS, IDLE_POLLS, MOST_OFFSETS, Readers
 from lagmon.logs.record_due import RecordReaders
 from lagmon.mirrors.partitions.snapshot import LEAST_MS, POLL_MS
 from lagmon.mirrors.partitions.window import observed_cadence_ms
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 
     from lagmon.mirrors.facts import FlowFacts
     from lagmon.mirrors.partitions.snapshot import MirrorPace
+    from lagmon.mirrors.view import FlowView
 
     Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
-
-IDLE_POLLS = 2  # polls with the same end: the log is idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +40,14 @@ class TailsRead:
     unread: Flags  # whether it is unknown if there is a record
 
 
-def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: int) -> TailsRead:
+def read(flow: FlowView, places: NDArray[np.int32], pace: MirrorPace, now_ms: int) -> TailsRead:
     """Return what was read of each slot's tail, and request what was not.
 
     The source's watch reads it (logs/tail_reads.py) with the next poll of the ends. It reads nothing for a
     mirror between two commits.
     """
     source, heads, count = flow.source, flow.source.heads, len(places)
-    readable = source.readable if pace.committed_only else source.readable_uncommitted
+    readable = flow.readable
     used = np.flatnonzero((places >= 0) & (flow.windows.next_offset[:count] >= 0))
     found, unread = np.full(count, -1, np.int64), np.zeros(count, np.bool_)
     at, offset = places[used], flow.windows.next_offset[used]
@@ -72,10 +71,18 @@ def read(flow: FlowFacts, places: NDArray[np.int32], pace: MirrorPace, now_ms: i
         unread[used[left]] = ~surely
     far = rests | pace.committed_only
     readers = Readers(at[there], offset[there], head[there], idle_ms[there], far[there])
-    source.mirror_readers[flow.order.flow.name] = pace.committed_only, readers
     if pace.read_to_ms >= 0:  # before that the backlog of offsets is still being read
+        readers = readers.with_more(_without_offset(flow))
         source.idle_mirrors[flow.order.flow.name] = RecordReaders(at, offset, to_end=not pace.tails)
+    source.mirror_readers[flow.order.flow.name] = pace.committed_only, readers
     return TailsRead(found, unread)
+
+
+def _without_offset(flow: FlowView) -> Readers:
+    """Return the partitions without an offset: the mirror would read each from its first offset on."""
+    _, places, offsets = flow.first_offsets.every(flow)
+    idle_ms = np.full(len(places), IDLE_MS)
+    return Readers(places, offsets, flow.readable_ends[places], idle_ms, np.ones(len(places), np.bool_))
 
 
 def _kept_coming(

@@ -299,6 +299,7 @@ class MirrorWindows:
 
 
 LONGEST_MS = 600_000  # a longer gap shows little traffic, not rare commits
+SLOW_WORKER_MS = 60_000  # a worker that should write more often may take as long
 SURE_OF_SHORT = 8  # offsets in a window
 
 
@@ -307,7 +308,8 @@ def observed_cadence_ms(windows: MirrorWindows, configured_ms: int, floor_ms: in
 
     A partition with little traffic has long gaps of its own; the busiest shows the worker's. A restarted
     worker writes more often for a while. So gaps shorter than the configured one count only if all but one
-    gap of the window are that short. Gaps shorter than the floor never count.
+    gap of the window are that short. Gaps shorter than the floor never count. With a floor the configured gap
+    is that of the worker, so gaps over a minute that are longer show little traffic.
     """
     count = len(windows)
     filled = windows.rings.filled[:count]
@@ -324,4 +326,7 @@ def observed_cadence_ms(windows: MirrorWindows, configured_ms: int, floor_ms: in
     longest_but_one[filled[busy] < SURE_OF_SHORT] = configured_ms
     usual = np.where(usual < configured_ms, np.clip(longest_but_one, usual, configured_ms), usual)
     shortest = float(usual.min())
-    return max(floor_ms, int(shortest) if shortest <= LONGEST_MS else configured_ms)
+    cadence_ms = int(shortest) if shortest <= LONGEST_MS else configured_ms
+    if floor_ms > 0:
+        cadence_ms = min(cadence_ms, max(configured_ms, SLOW_WORKER_MS))
+    return max(floor_ms, cadence_ms)

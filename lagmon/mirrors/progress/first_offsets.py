@@ -11,9 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fleet.verdicts.flow import EARLIEST
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from lagmon.mirrors.facts import FlowFacts
 
     Name = tuple[str, int]  # topic and partition
@@ -44,6 +48,15 @@ class FirstOffsets:
         """Return the first offset that must be replicated, of a partition at its place on the source."""
         _, first = self._known.get(name, (-1, 0))
         return max(0, int(flow.source.heads.start[place]), first)
+
+    def every(self, flow: FlowFacts) -> tuple[list[Name], NDArray[np.int32], NDArray[np.int64]]:
+        """Return every partition without an offset, its place on the source, and its first offset."""
+        names, places, offsets = [], [], []
+        for topic, partition, place in flow.places_without():
+            names.append((topic, partition))
+            places.append(place)
+            offsets.append(self.first(flow, names[-1], place))
+        return names, np.array(places, np.int32), np.array(offsets, np.int64)
 
 
 def starts_at_log_start(flow: FlowFacts) -> bool:

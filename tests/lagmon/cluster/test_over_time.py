@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from fleet.wire.commits import encode_commit_key, encode_commit_value
+from fleet.wire.commits import GroupDescribed, encode_commit_key, encode_commit_value
 from lagmon.cluster.state import ClusterLag
 from lagmon.groups.rows import partition_rows
 from lagmon.groups.rules.words import Reason
@@ -276,3 +276,50 @@ def test_a_step_back_is_told_until_ten_later_commits_make_up_the_trail(every_s):
     assert (rewound[0], len(rewound)) == (300, (rewound[-1] - 300) // 10 + 1)
     assert last - 30 <= rewound[-1] <= last
     assert told[890] is Reason.MOVING
+
+
+HOUR_S = 3600
+
+
+def hourly(life, runs, *, left=True):
+    """Run a job each hour: 40 s, a commit every 5 s, to the end; return the reasons in between, by second."""
+    found = {}
+    for at_s in range(0, runs * HOUR_S, 5):
+        run, second = divmod(at_s, HOUR_S)
+        if second in range(5, 45, 5):
+            life.commit(max(100, 400 * run - 300 + 10 * second), at_s)
+        if at_s % 10 == 0:
+            life.look(100 + at_s // 9, at_s + 1)  # 400 records an hour
+        if second % 600 == 300:
+            found[at_s] = life.reason(at_s + 2)
+    return found
+
+
+@pytest.mark.parametrize("left", [False, True], ids=["members unknown", "left"])
+def test_a_job_that_commits_often_while_it_runs_may_pause_until_its_next_run(left):
+    life = Life()
+    if left:
+        life.lag.membership.take(GroupDescribed("g", "consumer", 2, None, None, None, ()))
+    runs = 5
+    found = hourly(life, runs)
+    assert {why for at_s, why in found.items() if at_s > 3 * HOUR_S} == {Reason.PAUSING}
+    stops_s = next(
+        at_s
+        for at_s in range(runs * HOUR_S, (runs + 2) * HOUR_S, 10)
+        if life.look(100 + at_s // 9, at_s) or life.reason(at_s + 1) is not Reason.PAUSING
+    )
+    assert life.reason(stops_s + 1) is (Reason.STOPPED_EMPTY if left else Reason.STOPPED)
+    assert stops_s - (runs - 1) * HOUR_S == pytest.approx(1.25 * HOUR_S, abs=60)
+
+
+def test_an_emptied_log_leaves_open_whether_only_a_marker_was_deleted():
+    life = Life()
+    for at_s in range(0, 100, 10):
+        life.commit(50, at_s)
+        life.look(51, at_s + 1)
+    life.lag.heads.note_starts(life.places, np.array([51]), read_ms=ms(100))
+    life.lag.note_read(0, ms(101))
+    row = life.row(101)
+    assert (row["status"], row["reason"], row["lag_records"]) == ("UNKNOWN", "deleted_or_empty", 0)
+    assert (row["lag_s"], row["lag_s_kind"]) == (0.0, "exact")
+    assert "up to 1 record, or only transaction markers," in row["sentence"]

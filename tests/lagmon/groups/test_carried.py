@@ -318,6 +318,7 @@ async def test_its_page_has_the_reason_of_each_partition():
     [
         (None, None, "STOP"),  # nothing is known of its members yet
         ("empty", None, "OK"),
+        ("joined", None, "STOP"),  # empty, and it had members
         ("stable", [("m", "client", "/10.0.0.1", [])], "STALL"),
     ],
 )
@@ -331,7 +332,7 @@ def test_a_group_that_is_asked_for_is_carried_once_it_is_known_to_be_empty(state
     offset = end_at(NOW_S - 600)
     admin.take_offsets("billing", [("A.orders", 0, offset)], asked_ms=at_ms, answered_ms=at_ms)
     if state is not None:
-        admin.take_state("billing", state)
+        admin.take_state("billing", state.replace("joined", "empty"), had_members=state == "joined")
     if members is not None:
         admin.take_members("billing", members)
     admin.take_offsets("billing", [("A.orders", 0, offset)], asked_ms=NOW_S * 1000, answered_ms=NOW_S * 1000)

@@ -99,3 +99,36 @@ def test_more_slots_change_nothing_of_those_there_nor_what_somebody_looks_at(rin
     if looks:
         rings.clear(np.array([7], np.int32))
         assert seen[7, -2:].tolist() == [5, 9]
+
+
+HOUR = 3_600_000
+
+
+def test_the_usual_pause_is_the_shorter_of_the_last_two_that_ended_with_progress(rings):
+    every = slice(3, 4)
+    commit(rings, (5, 1_000))
+    commit(rings, (6, 31_000), (7, 62_000))
+    assert rings.usual_pause_ms(every).tolist() == [-1]
+    commit(rings, (8, HOUR))
+    assert rings.usual_pause_ms(every).tolist() == [-1]  # one may be an outage
+    commit(rings, (9, 2 * HOUR), (10, 2 * HOUR + 5_000))
+    assert rings.usual_pause_ms(every).tolist() == [HOUR - 62_000]
+    commit(rings, (10, 3 * HOUR), (11, 3 * HOUR + 5_000))  # the same offset again ends no pause
+    commit(rings, (3, 4 * HOUR))  # nor does a step back
+    assert rings.usual_pause_ms(every).tolist() == [HOUR - 62_000]
+    rings.clear(np.array([3], np.int32))
+    assert rings.usual_pause_ms(every).tolist() == [-1]
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_pauses_of_one_batch_are_those_of_their_slots(rings, live):
+    commit(
+        rings,
+        *((offset, offset * HOUR) for offset in (1, 2, 4, 7)),
+        *((offset, offset * HOUR) for offset in (1, 3)),
+        slots=[3, 3, 3, 3, 4, 4],
+        live=live,
+    )
+    assert rings.usual_pause_ms(slice(3, 5)).tolist() == [2 * HOUR, -1]
+    commit(rings, (5, 4 * HOUR), slots=[4], live=live)
+    assert rings.usual_pause_ms(slice(3, 5)).tolist() == [2 * HOUR, HOUR]

@@ -33,6 +33,7 @@ class PretendAsker:
         self.silent: set[str] = set()
         self.dead = False
         self.may_describe, self.rights_asked = True, 0
+        self.simple = ()
         self.listless, self.hung = False, 0  # the client waits for brokers without end
         self.asked: list[str] = []
         self.described: list[str] = []
@@ -46,7 +47,7 @@ class PretendAsker:
         if self.listless:
             self.hung += 1
         else:
-            self._answers.append(GroupsListed(dict(self.states), self.problem))
+            self._answers.append(GroupsListed(dict(self.states), self.problem, self.simple))
 
     def count_others(self):
         self._answers.append(GroupsOfAnyKind(2))
@@ -78,7 +79,7 @@ class PretendAsker:
             raise UnavailableError("cluster A: the process ended")
         if self.hung and not self.listless:
             self.hung -= 1
-            self._answers.append(GroupsListed(dict(self.states), self.problem))
+            self._answers.append(GroupsListed(dict(self.states), self.problem, self.simple))
         found, self._answers = self._answers, []
         return found
 
@@ -130,6 +131,12 @@ def test_groups_are_listed_asked_and_described_and_then_all_is_known(made):
     assert "unwanted" not in made.asker.asked
     assert made.rounds.others == 2  # share groups and the like: known, counted, not asked
     assert set(made.lag.asked_ms) == {"busy", "idle", "bare"}
+
+
+def test_an_empty_group_had_members_unless_it_is_simple(made):
+    made.asker.states, made.asker.simple = {"left": "empty", "carried": "empty"}, ("carried",)
+    made.turns(3)
+    assert [made.lag.membership.joined(group) for group in ("left", "carried")] == [True, False]
 
 
 def test_how_far_the_first_round_is_is_said(made):

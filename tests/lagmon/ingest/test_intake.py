@@ -106,6 +106,7 @@ def test_any_cut_into_batches_gives_the_windows_of_one_by_one(records, cuts):
 @pytest.mark.parametrize("at_once", [True, False])
 def test_nothing_stays_of_a_group_that_ended_with_its_offsets(at_once):
     intake = make(wanted=lambda _group, topic: topic != "unwanted")
+    intake.membership.note_joined("h")
     keys = [encode_commit_key("g", topic, 0) for topic in ("t", "u", "unwanted")]
     began = [(key, encode_commit_value(3, 1)) for key in keys]
     ended = [*((key, None) for key in keys), (encode_group_key(2, "g"), None)]
@@ -189,8 +190,11 @@ def test_what_is_no_commit_is_counted_once_and_ends_nothing(key, value, counter)
     )
     assert getattr(intake.taken, counter) == 1
     assert intake.taken.records == 3
-    assert windows(intake) == {("h", "t", 1): [(1, 1, END - 1), (2, 2, END - 2)]}
-    assert (list(intake.slots.groups()), intake.slots.used) == ([(0, "h")], 1)
+    assert {name: one for name, one in windows(intake).items() if one} == {
+        ("h", "t", 1): [(1, 1, END - 1), (2, 2, END - 2)]
+    }
+    kept = counter == "malformed" and key == encode_commit_key("g", "t", 0)  # a commit that cannot be read
+    assert (intake.unreadable.sum(), intake.slots.used) == (kept, 1 + kept)
     assert bool(intake.taken.sample) == (counter == "malformed")
 
 
@@ -315,3 +319,14 @@ def test_a_group_of_which_compaction_left_no_member_has_none_where_members_are_r
     intake = make()
     intake.take([encode_group_key(version, "g")], [b"\x00\x00\x00\x00\x00\x05"], read_ms=5, live=False)
     assert (intake.membership.members("g"), intake.membership.joined("g")) == (members, True)
+
+
+@pytest.mark.parametrize("described", [False, True])
+def test_the_name_of_a_group_whose_offsets_are_deleted_is_kept_only_until_its_end_is_read(described):
+    intake, key = make(), encode_commit_key("g", "t", 0)
+    if described:
+        intake.membership.note_joined("g")
+    intake.take([key, key], [encode_commit_value(5, 1000), None], read_ms=2000, live=True)
+    assert intake.membership.committed("g") is described
+    intake.take([encode_group_key(2, "g")], [None], read_ms=3000, live=True)
+    assert not intake.membership.committed("g")

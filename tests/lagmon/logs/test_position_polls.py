@@ -98,6 +98,16 @@ def test_a_log_that_ends_before_its_start_is_another_one_and_start_and_id_are_re
     assert life.known == (0, 3, 3)
 
 
+def test_an_end_that_fell_above_its_start_may_be_of_another_log_too():
+    life = Life()
+    life.make_anew()
+    life.cluster.end = 5_000
+    life.look()
+    assert life.lag.ids["t"] == "two"
+    life.look()
+    assert life.known == (0, 5_000, 5_000)
+
+
 def test_while_the_topics_are_the_same_their_partitions_are_asked_for_by_the_same_object():
     life = Life()
 

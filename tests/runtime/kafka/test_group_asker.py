@@ -111,10 +111,13 @@ def test_a_list_that_brokers_did_not_answer_is_told_with_why_and_with_what_other
     asking = GroupOffsets(NOWHERE, cluster="A", timeout_s=0.5, sink=heard.append)
     asking._client = SimpleNamespace(list_consumer_groups=lambda **_named: listed)
     asking.list_groups()
-    one = SimpleNamespace(group_id="g", state=ConsumerGroupState.STABLE)
-    listed.set_result(SimpleNamespace(valid=[one], errors=[KafkaError(KafkaError._TIMED_OUT)]))
+    valid = [
+        SimpleNamespace(group_id="g", state=ConsumerGroupState.STABLE, is_simple_consumer_group=False),
+        SimpleNamespace(group_id="copy", state=ConsumerGroupState.EMPTY, is_simple_consumer_group=True),
+    ]
+    listed.set_result(SimpleNamespace(valid=valid, errors=[KafkaError(KafkaError._TIMED_OUT)]))
     (found,) = heard
-    assert found.states == {"g": "stable"}
+    assert (found.states, found.simple) == ({"g": "stable", "copy": "empty"}, ("copy",))
     assert found.problem.startswith("cluster A: reading the list of consumer groups failed")
 
 

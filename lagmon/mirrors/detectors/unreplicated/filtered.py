@@ -107,16 +107,16 @@ class Filtered(Detector):
         self._reported |= kept.reported
 
     def _of_topic(self, flow: FlowView, topic: str, now_ms: int) -> list[MirrorFinding]:
-        ends = flow.readable_ends
-        remote, target = flow.topics.remote[topic], flow.order.flow.target
+        remote, target, without = flow.topics.remote[topic], flow.order.flow.target, flow.waiting_without()
         since = instant_text(self._since_ms[topic])
         drops, by_design = flow.order.flow.handling.drops, _by_design(flow)
         may = f"It applies {', '.join(drops)}, which may drop records." if drops else _MAY_NOT_READ
         found = []
-        for partition, place in enumerate(flow.source.places.listed_of(topic)):
-            start, end = flow.first_offsets.first(flow, (topic, partition), place), int(ends[place])
-            if end > start:
-                least = max(1, flow.record_bounds(topic, partition, end - start).least)
+        for partition in range(len(flow.source.places.listed_of(topic))):
+            start, records = without.get((topic, partition), (-1, 0))
+            if records > 0:
+                end = start + records
+                least = max(1, flow.record_bounds(topic, partition, records).least)
                 sentence = (  # more may have arrived since the last poll
                     f"At least {count_text(least, 'record')} of {topic}-{partition} on "
                     f"{flow.order.flow.source} ({start} to {end - 1}) did not reach {target}: {remote} never "
@@ -165,20 +165,16 @@ def _by_design(flow: FlowView) -> str:
 
 def _empty_targets(flow: FlowView) -> list[str]:
     """Return the topics with records, no offset of the mirror, and a target that never had a record."""
-    source, target, ends = flow.source, flow.target, flow.readable_ends
+    source, target = flow.source, flow.target
+    waiting = {topic for topic, _, records in flow.partitions_without() if records > 0}
     found = []
     for topic, remote in flow.topics.remote.items():
-        if remote not in target.topics or flow.windows.slot(topic, 0) is not None:
+        if topic not in waiting or remote not in target.topics or flow.windows.slot(topic, 0) is not None:
             continue
         places = source.places.listed_of(topic)
         if any(flow.windows.slot(topic, number) is not None for number in range(len(places))):
             continue
         target_ends = target.heads.end[target.places.listed_of(remote)]
-        if not len(target_ends) or (target_ends != 0).any():
-            continue
-        firsts = [
-            flow.first_offsets.first(flow, (topic, number), place) for number, place in enumerate(places)
-        ]
-        if (ends[places] > firsts).any():
+        if len(target_ends) and (target_ends == 0).all():
             found.append(topic)
     return found

@@ -98,7 +98,36 @@ CASES = {
     ),
     "the log starts there": (STEADY, replace(BEHIND, start=190), Reason.MOVING),
     "the log starts behind it": (STEADY, replace(BEHIND, start=191), Reason.DELETED_UNREAD),
-    "deleted, and nothing left": (STEADY, replace(BEHIND, start=200), Reason.DELETED_UNREAD),
+    "deleted, and nothing left: perhaps markers alone": (
+        STEADY,
+        replace(BEHIND, start=200),
+        Reason.DELETED_OR_EMPTY,
+    ),
+    "deleted, and nothing left of more than markers": (
+        STEADY,
+        replace(BEHIND, start=1191, head=1191, end=1191),
+        Reason.DELETED_UNREAD,
+    ),
+    "an hourly job between two runs": (
+        window(*[(100 + step, 1800 - 5 * step, 0) for step in range(4)]),
+        position(150, seen_ago=1785, passed_ago=1700, members=0, usual_pause_ms=60 * MIN),
+        Reason.PAUSING,
+    ),
+    "an hourly job between two runs, without known members": (
+        window(*[(100 + step, 1800 - 5 * step, 0) for step in range(4)]),
+        position(150, seen_ago=1785, passed_ago=1700, members=-1, usual_pause_ms=60 * MIN),
+        Reason.PAUSING,
+    ),
+    "an hourly job that did not run": (
+        window(*[(100 + step, 4600 - 5 * step, 0) for step in range(4)]),
+        position(150, seen_ago=4585, passed_ago=4501, members=0, usual_pause_ms=60 * MIN),
+        Reason.STOPPED_EMPTY,
+    ),
+    "members that paused before": (
+        window(*[(100 + step, 1800 - 5 * step, 0) for step in range(4)]),
+        position(150, seen_ago=1785, passed_ago=1700, members=2, usual_pause_ms=60 * MIN),
+        Reason.STOPPED,
+    ),
     "all read": (STEADY, position(190, seen_ago=5), Reason.CAUGHT_UP),
     "all read, long ago": (STEADY, position(190, seen_ago=86400), Reason.CAUGHT_UP),
     "all read, back again": (BACK, position(60), Reason.CAUGHT_UP),
@@ -494,8 +523,8 @@ def test_rules_at_their_edges(case):
 
 def test_the_cases_reach_every_reason_of_ours():
     ours = {reason for reason in Reason if not reason.name.startswith("BURROW_")}
-    # see test_carried.py, test_unlisted_partitions.py, test_mirror_tails.py
-    after = {Reason.CARRIED, Reason.NO_PARTITION, Reason.UNREAD}
+    # see test_carried.py, test_unlisted_partitions.py, test_unreadable_commits.py, test_mirror_tails.py
+    after = {Reason.CARRIED, Reason.NO_PARTITION, Reason.UNREADABLE_COMMIT, Reason.UNREAD}
     assert {reason for _, _, reason in CASES.values()} == ours - after
 
 

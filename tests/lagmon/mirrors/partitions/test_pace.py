@@ -206,6 +206,16 @@ def test_where_settings_do_not_say_it_a_worker_is_as_quick_as_it_is_seen_to_be(f
     assert one.snapshot().partitions.cadence_ms == 8 * S
 
 
+def test_with_little_traffic_a_worker_s_settings_show_its_pace():
+    one = minutely()
+    for minute in range(0, 90, 9):  # a record every nine minutes, each stored with the next flush
+        one.write(1), one.write(1, partition=1)
+        one.go(60), one.poll()
+        one.commit(), one.commit(partition=1)
+        one.go(480), one.poll()
+        assert one.snapshot().partitions.cadence_ms == FLUSH_S * S, minute
+
+
 @pytest.mark.parametrize(
     ("flow", "how", "is_said"),
     [

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from fleet.mm2.filters import TopicFilter
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
+from fleet.verdicts.flow import Flow
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.words import Status
 from lagmon.mirrors.partitions.snapshot import LEAST_MS
@@ -156,6 +158,37 @@ def test_offsets_that_do_not_move_while_the_target_advances_are_not_committed_an
     flow.go(90, each=lambda: busy(flow, commits=()))
     assert told(flow) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
     assert "replicate them again" in flow.verdict().sentence
+
+
+def test_a_target_that_grows_by_more_than_what_waits_does_not_hide_a_stuck_partition(flow):
+    def fed():
+        busy(flow, commits=(1,))
+        flow.target_ends["A.orders", 0] += 200  # of producers
+
+    flow.go(120, each=fed)
+    assert told(flow) == (Verdict.STALLED, Cause.TASK_STUCK)
+
+
+@pytest.mark.parametrize(
+    ("topics", "cause"), [("orders", Cause.TASK_STUCK), ("others", Cause.OFFSETS_NOT_COMMITTING)]
+)
+def test_a_target_that_another_flow_writes_too_does_not_show_that_offsets_are_not_committed(topics, cause):
+    plain = ReplicationPolicy(PolicyKind.IDENTITY)
+    one = Mirrored({"orders": 2}, target={"orders": 2}, policy=plain)
+    one.b.flows = (
+        one.flow.order.flow,
+        Flow("C", "B", mirror_version="4.3", policy=plain, topic_filter=TopicFilter(topics, "", None)),
+    )
+
+    def both(commits=(1,)):
+        busy(one, commits=commits, copied=False)
+        for partition in (0, 1):
+            one.target_ends["orders", partition] += 100
+
+    one.poll()
+    one.go(60, each=lambda: both((0, 1)))
+    one.go(60, each=both)
+    assert one.verdict().cause is cause
 
 
 def test_one_that_stops_to_replicate_after_it_stopped_to_commit_is_a_stall(flow):

@@ -121,16 +121,43 @@ def test_a_stalled_group_is_a_stalled_mirror_and_healthy_when_it_goes_on(mm1):
     assert told(mm1) == (Verdict.HEALTHY, None)
 
 
-def test_a_stalled_partition_is_no_quiet_tail_since_a_group_passes_what_it_skips(mm1):
+def test_a_quiet_tail_is_a_stall_if_it_holds_records(mm1):
     mm1.write(40, copied=False)
     mm1.go(180, each=lambda: busy(mm1, partitions=(1,), commits=(1,)))
     assert told(mm1) == (Verdict.STALLED, Cause.TASK_STUCK)
     assert mm1.verdict().lag == 40
 
 
+def test_a_marker_after_the_last_record_is_no_lag_although_no_group_commits_behind_it(mm1):
+    mm1.write(1, record=False)
+    for _ in range(30):
+        mm1.go(10, each=lambda: busy(mm1, partitions=(1,), commits=(1,)))
+        assert told(mm1) == (Verdict.HEALTHY, None)
+    assert mm1.verdict().lag == 0
+
+
 def test_a_mirror_that_replicates_and_does_not_commit_is_not_taken_for_a_stalled_one(mm1):
     mm1.go(60, each=lambda: busy(mm1, commits=()))
     assert told(mm1) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
+
+
+def test_a_mirror_that_chooses_partitions_by_key_and_does_not_commit_is_not_stalled(mm1):
+    def elsewhere():
+        busy(mm1, commits=(), copied=False)
+        mm1.target_ends["A.orders", 1] += 200
+
+    mm1.go(60, each=elsewhere)
+    assert told(mm1) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
+
+
+def test_records_of_other_partitions_do_not_hide_that_one_is_stuck(mm1):
+    def spread():  # each record of partition 1 arrives in either
+        busy(mm1, commits=(1,), copied=False)
+        for partition in (0, 1):
+            mm1.target_ends["A.orders", partition] += 50
+
+    mm1.go(120, each=spread)
+    assert told(mm1) == (Verdict.STALLED, Cause.TASK_STUCK)
 
 
 def test_offsets_that_are_set_back_are_records_that_are_replicated_again(mm1):
