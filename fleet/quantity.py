@@ -100,7 +100,7 @@ def bounds_kind(least: int | None, most: int | None) -> str:
 def bytes_text(count: float) -> str:
     """Return bytes in decimal units: `812 B`, `9.3 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
+        if count < 999.5:  # which rounds to the next unit
             return f"{count:.3g} {unit}"
         count /= 1000
-    return f"{count:.3g} TB"
+    return f"{count:.3g} TB" if count < 999.5 else f"{count:,.0f} TB"
