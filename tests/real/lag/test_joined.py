@@ -41,10 +41,11 @@ def test_a_standstill_and_a_loss_are_one_verdict_with_both_evidences(watched, ka
 
     def both():
         found = service.flow()
-        return found if "move" in found["parts"].get("lag", "") and found["verdict"] == "healthy" else None
+        is_known = found["parts"].get("lag", "").startswith("Lag ")
+        return found if is_known and found["verdict"] == "healthy" else None
 
     found = eventually(both, 90, what="both parts are well", every_s=0.5)
-    assert set(found["parts"]) == {"canary", "lag"}
+    assert set(found["parts"]) == {"canary", "lag", "failover"}
 
     # The mirror stands: the canary tells at once, its offsets agree as soon as they can.
     running.freeze()
