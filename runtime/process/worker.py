@@ -40,12 +40,15 @@ _FOR_THE_SERVICE = (signal.SIGHUP, signal.SIGINT)
 
 @contextmanager
 def _kept_off() -> Iterator[None]:
-    """Have what is started within begin with those signals blocked; ours come as soon as it was started."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_SERVICE)
+    """Have what is started within begin with those signals blocked; ours come as soon as it was started.
+
+    Starts of several overlap while they wait, so each unblocks them, and none restores what it found.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_SERVICE)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _FOR_THE_SERVICE)
 
 
 class WorkerEndedError(UnavailableError):

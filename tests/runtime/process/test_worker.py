@@ -65,6 +65,22 @@ async def test_it_begins_without_the_signals_that_are_for_the_service(worker):
     await running
 
 
+async def test_two_that_start_at_once_leave_the_signals_of_the_service_as_they_were(worker):
+    other = Worker("tests.runtime.echoing", what="the other", orders={"of": "it"}, clock=SystemClock())
+    before, stopping = signal.pthread_sigmask(signal.SIG_BLOCK, ()), asyncio.Event()
+    try:
+        running = [asyncio.create_task(one.run(stopping)) for one in (worker, other)]
+        for one in (worker, other):
+            head, _ = await answered(one)
+            assert {signal.SIGINT, signal.SIGHUP} <= set(head["blocked"])
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+        stopping.set()
+        await asyncio.gather(*running)
+    finally:
+        other.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 async def test_one_that_dies_is_told_in_a_sentence_and_can_be_started_again(worker):
     stopping = asyncio.Event()
     running = asyncio.create_task(worker.run(stopping))
