@@ -118,7 +118,7 @@ def test_a_cluster_that_goes_is_told_and_after_a_start_without_it_nothing_is_mad
 @pytest.mark.long
 def test_a_topic_of_commits_that_grows_and_then_is_made_anew_is_read_anew(lone):
     broker, service = lone
-    client, warned = broker.client_properties(), f"cluster L: topic {COMMITS} "
+    client, warned = broker.client_properties(), f"cluster L: topic {COMMITS}: "
     eventually(lambda: lag_of(service) == 6, DEADLINE_S, what="6 records to read")
 
     def said():

@@ -56,7 +56,7 @@ def test_what_may_not_be_seen_is_unknown_and_is_known_once_it_may(
             mirror.start()
             # Nothing of S may be seen.
             tells(service, f"it is not known whether it has the topic {OFFSETS}")
-            tells(service, "grant it Describe on the topics of S")
+            tells(service, "the principal lacks Describe on them; grant it")
             # How far the mirror is may be seen, and not its copies: they are not missing.
             rights.grant(OFFSETS, "READ")
             service.becomes("healthy", flow="B->S", deadline_s=SOON_S)
