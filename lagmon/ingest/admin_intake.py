@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Assigned: TypeAlias = Iterable[tuple[str, Iterable[int]]]
 
-_SOMEBODY = ("preparing_rebalancing", "completing_rebalancing", "stable")  # states of groups with members
+_WITH_MEMBERS = ("preparing_rebalancing", "completing_rebalancing", "stable")  # states of groups with members
 _VERSION = 3  # of the encoded values; any version works
 IDLE_CYCLES = 2.5  # cycles; within this time every group is polled at least twice
 
@@ -97,7 +97,7 @@ class AdminIntake:
         known that it has or had one.
         """
         states, membership = self._lag.group_states, self._lag.membership
-        if had_members or state in _SOMEBODY:
+        if had_members or state in _WITH_MEMBERS:
             membership.note_joined(group)
         before = states.get(group)
         if before == state:
