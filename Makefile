@@ -7,6 +7,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 export PYTHON ?= python3
+# Modules are compiled once, not by each of the many processes that tests start.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
 INSTALL := deploy/local/install.sh

@@ -32,12 +32,10 @@ STATE_COLOURS = {
     "altered": "#CC79A7",
     "losing": "#882255",
 }
-_YES_OR_NO = (
-    {
-        "type": "value",
-        "options": {"0": {"text": "no"}, "1": {"text": "yes", "color": STATE_COLOURS["stalled"]}},
-    },
-)
+_YES = {"text": "yes", "color": STATE_COLOURS["stalled"]}
+_YES_OR_NO = ({"type": "value", "options": {"0": {"text": "no"}, "1": _YES}},)
+# A cell without a colour of its own would have one of the palette.
+_YES_IN_A_TABLE = ({"type": "value", "options": {"0": {"text": "no", "color": "transparent"}, "1": _YES}},)
 _COLUMNS = 24
 _LEGACY = frozenset(
     {
@@ -172,7 +170,7 @@ def _table(panel: Panel) -> dict[str, Any]:
         {
             "matcher": {"id": "byName", "options": name},
             "properties": [
-                {"id": "mappings", "value": _YES_OR_NO},
+                {"id": "mappings", "value": _YES_IN_A_TABLE},
                 {"id": "custom.cellOptions", "value": {"type": "color-background"}},
             ],
         }

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 JOB = 'job=~"$job"'
 FLOW = 'flow=~"$flow"'
+ONE_FLOW = 'flow="$flow"'  # Grafana escapes a name for a regular expression only where several can be chosen
 CLUSTER = 'kafka_cluster=~"$cluster"'
 
 
@@ -28,6 +29,16 @@ def rate(one: Series, *matchers: str, suffix: str = "") -> str:
 def buckets(one: Series, *matchers: str, by: str = "le") -> str:
     """Return the rates of a histogram's buckets."""
     return f"sum by ({by}) ({rate(one, *matchers, suffix='_bucket')})"
+
+
+def largest(count: int, labels: str, selector: str) -> str:
+    """Return the series with the largest values; of those that several replicas have, one."""
+    return f"topk({count}, max by ({labels}) ({selector}))"
+
+
+def smallest(count: int, labels: str, selector: str) -> str:
+    """Return the series with the smallest values; of those that several replicas have, one."""
+    return f"bottomk({count}, min by ({labels}) ({selector}))"
 
 
 def flows(*, many: bool) -> Variable:

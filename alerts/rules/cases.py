@@ -293,9 +293,15 @@ def _collector(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
         "MirrorwatchCollectorStalled", WARNING, kafka_cluster=flow.source, collector="topics"
     )
     down = story.fires_alone("MirrorwatchClusterDown", CRITICAL, kafka_cluster=flow.target)
-    mutes = story.fires("MirrorwatchTargetDown", INFO)
+    # Every flow from or to the cluster has the alert that mutes its others.
+    mutes = [
+        story.fires_alone(name, INFO, **dict(zip(FLOW.split(", "), (each, source, target), strict=True)))
+        for each, source, target in ((flow.flow, flow.source, flow.target), *others)
+        for name, end in (("MirrorwatchSourceDown", source), ("MirrorwatchTargetDown", target))
+        if end == flow.target
+    ]
     return story.case(
-        "a collector stalls", ("5m", ()), ("8m", (down, mutes)), ("13m", (down, mutes, stalled))
+        "a collector stalls", ("5m", ()), ("8m", (down, *mutes)), ("13m", (down, *mutes, stalled))
     )
 
 

@@ -11,7 +11,10 @@ from fleet.verdicts.vocabulary import CONDITIONS
 _LABELS = "flow, source_cluster, target_cluster"
 _UP = of(series.KAFKA_CLUSTER_UP)
 _RECOVERY = of(series.FLOW_RECOVERY_POINT_AGE_SECONDS, FLOW)
-_FIRING = 'ALERTS{alertname=~"Mirrorwatch.*", alertname!="MirrorwatchWatchdog", alertstate="firing"}'
+_FIRING = (
+    'ALERTS{alertname=~"Mirrorwatch.*", alertname!="MirrorwatchWatchdog", alertstate="firing",'
+    ' flow=~"$flow|"}'  # the empty name: alerts that are of no flow
+)
 
 
 def _condition(name: str) -> str:
@@ -32,7 +35,7 @@ _NOW = (
     ),
     Panel(
         title="Firing alerts",
-        description="Firing alerts of Mirrorwatch, by name and flow. Empty means none.",
+        description="Firing alerts of Mirrorwatch, by name and flow, and those of no flow. Empty means none.",
         form=Form.TABLE,
         queries=(Query(f"count by (alertname, severity, flow) ({_FIRING})"),),
         columns=("firing",),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dashboards.panel import Board, Form, Panel, Query
-from dashboards.promql import FLOW, buckets, flows, of, rate
+from dashboards.promql import ONE_FLOW as FLOW
+from dashboards.promql import buckets, flows, largest, of, rate, smallest
 from fleet.series import catalogue as series
 from fleet.series import failover as series_failover
 from fleet.series import lag as series_lag
@@ -56,13 +57,17 @@ _OFFSETS = (
     Panel(
         title="Replication lag by topic",
         description="Records not replicated yet; the ten topics with most.",
-        queries=(Query(f"topk(10, {of(series_lag.REPLICATION_TOPIC_LAG_RECORDS, FLOW)})", "{{topic}}"),),
+        queries=(
+            Query(largest(10, "topic", of(series_lag.REPLICATION_TOPIC_LAG_RECORDS, FLOW)), "{{topic}}"),
+        ),
     ),
     Panel(
         title="Replication lag by topic, in time",
         description="Age of the oldest record not replicated yet; the ten oldest.",
         unit="s",
-        queries=(Query(f"topk(10, {of(series_lag.REPLICATION_TOPIC_LAG_SECONDS, FLOW)})", "{{topic}}"),),
+        queries=(
+            Query(largest(10, "topic", of(series_lag.REPLICATION_TOPIC_LAG_SECONDS, FLOW)), "{{topic}}"),
+        ),
     ),
     Panel(
         title="Produced and replicated",
@@ -82,7 +87,7 @@ _OFFSETS = (
         title="Retention headroom",
         description="Time until retention deletes unreplicated records; the ten lowest.",
         unit="s",
-        queries=(Query(f"bottomk(10, {_HEADROOM})", "{{topic}}"),),
+        queries=(Query(smallest(10, "topic", _HEADROOM), "{{topic}}"),),
         may_be_empty=True,
     ),
 )
@@ -104,14 +109,18 @@ _FAILOVER = (
     Panel(
         title="Records to read again",
         description="Upper bound of records that each group would read again; the ten groups with most.",
-        queries=(Query(f"topk(10, {of(series_failover.FAILOVER_RECORDS_TO_REREAD, FLOW)})", "{{group}}"),),
+        queries=(
+            Query(largest(10, "group", of(series_failover.FAILOVER_RECORDS_TO_REREAD, FLOW)), "{{group}}"),
+        ),
         may_be_empty=True,
     ),
     Panel(
         title="Records at risk",
         description="Upper bound of records on the source alone that a group has not read; the ten groups"
         " with most.",
-        queries=(Query(f"topk(10, {of(series_failover.FAILOVER_RECORDS_AT_RISK, FLOW)})", "{{group}}"),),
+        queries=(
+            Query(largest(10, "group", of(series_failover.FAILOVER_RECORDS_AT_RISK, FLOW)), "{{group}}"),
+        ),
         may_be_empty=True,
     ),
 )
@@ -121,7 +130,7 @@ FLOW_BOARD = Board(
     title="Mirrorwatch / Flow",
     description="One flow: canary, lag by offsets, retention headroom, failover readiness.",
     variables=(flows(many=False),),
-    alerts='flow="$flow"',
+    alerts=FLOW,
     page="/flows/${flow:percentencode}",
     rows=(("Canary", _CANARY), ("Offsets", _OFFSETS), ("Failover", _FAILOVER)),
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dashboards.panel import Board, Form, Panel, Query, Variable
-from dashboards.promql import CLUSTER, of
+from dashboards.promql import CLUSTER, largest, of
 from fleet.series import catalogue as series
 from fleet.series import lag as series_lag
 
+_LABELS = "kafka_cluster, group"
 _NAME = "{{kafka_cluster}} {{group}}"
 _LAG = (
     Panel(
@@ -15,20 +16,20 @@ _LAG = (
         " Empty means none.",
         form=Form.TABLE,
         width=24,
-        queries=(Query(f"{of(series_lag.GROUP_STATUS, CLUSTER)} > 1"),),
+        queries=(Query(f"max by ({_LABELS}) ({of(series_lag.GROUP_STATUS, CLUSTER)}) > 1"),),
         columns=("status",),
         may_be_empty=True,
     ),
     Panel(
         title="Lag",
         description="Records not read yet by each group; the twenty groups with most.",
-        queries=(Query(f"topk(20, {of(series_lag.GROUP_LAG_RECORDS, CLUSTER)})", _NAME),),
+        queries=(Query(largest(20, _LABELS, of(series_lag.GROUP_LAG_RECORDS, CLUSTER)), _NAME),),
     ),
     Panel(
         title="Lag in time",
         description="Age of the oldest record not read yet by each group; the twenty oldest.",
         unit="s",
-        queries=(Query(f"topk(20, {of(series_lag.GROUP_LAG_SECONDS, CLUSTER)})", _NAME),),
+        queries=(Query(largest(20, _LABELS, of(series_lag.GROUP_LAG_SECONDS, CLUSTER)), _NAME),),
     ),
 )
 

@@ -57,12 +57,14 @@ _PROCESS = (
         " hide smaller differences.",
         unit="s",
         minimum=None,
-        queries=(Query(f"max by (kafka_cluster) ({_SKEW})", "{{kafka_cluster}}"),),
+        queries=(Query(f"max by (kafka_cluster, instance) ({_SKEW})", "{{kafka_cluster}} {{instance}}"),),
     ),
     Panel(
         title="Client certificates",
-        description="Time until the client certificate for each cluster expires; empty where there is none.",
+        description="Time until the client certificate for each cluster expires, negative afterwards; empty"
+        " where there is none.",
         unit="s",
+        minimum=None,
         queries=(Query(f"min by (kafka_cluster) ({_EXPIRES}) - time()", "{{kafka_cluster}}"),),
         may_be_empty=True,
     ),

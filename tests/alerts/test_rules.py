@@ -102,10 +102,16 @@ def test_promtool_finds_nothing_wrong(tmp_path, objectives):
     check(tmp_path, objectives)
 
 
-def test_the_cases_that_are_rendered_for_users_pass(tmp_path):
-    cases = list(cases_of(OBJECTIVES, facts_of(OBJECTIVES)))
+@pytest.mark.parametrize(
+    "flows",
+    [FLOWS, (FLOWS[0], ("B->A", "B", "A"), ("C->B", "C", "B"))],
+    ids=["fan-out", "both ways and fan-in"],
+)
+def test_the_cases_that_are_rendered_for_users_pass(tmp_path, flows):
+    objectives = tuple(one for flow in flows for one in defaults_of(*flow, has_canary=True))
+    cases = list(cases_of(objectives, facts_of(objectives)))
     assert len(cases) >= 8
-    check(tmp_path, OBJECTIVES, cases)
+    check(tmp_path, objectives, cases)
 
 
 def test_they_pass_with_every_kind_of_objective_and_a_flow_without_any(tmp_path):

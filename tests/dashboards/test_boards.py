@@ -106,6 +106,30 @@ def test_flows_are_sorted_by_the_worst_condition_first():
     assert [one["displayName"] for one in table["options"]["sortBy"]] == [str(one) for one in CONDITIONS]
 
 
+def test_a_condition_that_does_not_hold_has_no_colour():
+    (table,) = [each.values[0] for each in PANELS if each.values[0]["title"].startswith("Conditions by flow")]
+    for override in table["fieldConfig"]["overrides"]:
+        ((mappings,),) = [one["value"] for one in override["properties"] if one["id"] == "mappings"]
+        assert mappings["options"]["0"]["color"] == "transparent"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda one: one["uid"])
+def test_a_choice_is_a_regular_expression_only_where_several_can_be_chosen(document):
+    for variable in document["templating"]["list"]:
+        if variable["type"] == "query":
+            used = set(
+                re.findall(rf'(=~?)"\${variable["name"]}(?=[|"])', json.dumps(document).replace("\\", ""))
+            )
+            assert used == {"=~" if variable["multi"] else "="}, variable["name"]
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_the_first_ones_are_not_those_of_one_replica_twice(panel):
+    for target in panel["targets"]:
+        if re.match(r"(top|bottom)k", target["expr"]):
+            assert re.search(r"\b(max|min) by \(", target["expr"]), target["expr"]
+
+
 def test_promtool_reads_every_expression(tmp_path):
     rules = [
         {"record": f"panel:{number}", "expr": promql(target["expr"])}
