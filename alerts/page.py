@@ -47,7 +47,8 @@ promtool test rules monitoring/prometheus/mirrorwatch.rules.test.yml
 | `prometheus/mirrorwatch.rules.test.yml` | run it in CI: it plays faults of your flows and lists what fires |
 | `prometheus/scrape.yml` | add it to `scrape_configs` |
 | `alertmanager/alertmanager.yml` | put its `routes` before yours; add its `inhibit_rules` and `receivers` |
-| `grafana/provisioning/`, `grafana/dashboards/` | mount them into Grafana 10 or later |
+| `grafana/provisioning/dashboards/` | put its file into `/etc/grafana/provisioning/dashboards` |
+| `grafana/dashboards/` | mount it at `/var/lib/grafana/dashboards/mirrorwatch`; for Grafana 10 or later |
 | `kubernetes/prometheusrule.yaml` | with `--format kubernetes`: the rules for the Prometheus operator |
 
 Add addresses to the receivers. The route takes the alerts of Mirrorwatch and no others.

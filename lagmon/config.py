@@ -68,7 +68,8 @@ class LagConfig(Section):
         ge=0,
         le=5_000_000,
         description=(
-            "most series of each family of the lag monitor; `series_dropped_total` counts those left out"
+            "most series of each family of the lag monitor, and of each family of failover with a label"
+            " `group`; `series_dropped_total` counts those that the lag monitor left out"
         ),
         json_schema_extra=declared(Reload.LAG),
     )

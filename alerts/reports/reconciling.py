@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from alerts.objectives.counters import AGES, COUNTERS
-from alerts.reports.wording import share_text
+from alerts.reports.wording import covered_text, share_text
 from alerts.rules.rule import number, quoted, selector
 
 if TYPE_CHECKING:
@@ -72,5 +72,5 @@ def difference_text(one: ObjectiveReport, found: Reconciled) -> str:
     points = 100 * (found.sli_ratio - one.figures.sli_ratio)
     said = f"{name}: {share_text(found.sli_ratio)} in Prometheus, a difference of {points:+.4f} points"
     if found.counted_ratio is not None and found.counted_ratio < _LITTLE:
-        said += f"; Prometheus holds only {share_text(found.counted_ratio)} of what the store counts"
+        said += f"; Prometheus holds only {covered_text(found.counted_ratio)} of what the store counts"
     return said + "."

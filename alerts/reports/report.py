@@ -9,9 +9,9 @@ from alerts.objectives.objective import Objective, ObjectiveKind
 from alerts.reports.wording import (
     COVERED_RATIO,
     budget_text,
+    covered_text,
     objective_text,
     period_text,
-    share_text,
     time_text,
 )
 from fleet.probe_history import MINUTE_S
@@ -101,7 +101,7 @@ class Report:
         if empty or partly:
             least = min(self.objectives, key=lambda one: one.figures.coverage_ratio)
             where = f"{least.objective.flow} {least.name}"
-            share = share_text(least.figures.coverage_ratio)
+            share = covered_text(least.figures.coverage_ratio)
             return (
                 f"Partly covered: {len(empty) + len(partly)} of {count_text(count, 'objective')} lack data,"
                 f" most of all {where} ({share} covered). {self.result}"

@@ -20,12 +20,18 @@ COVERED_RATIO = 0.99
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def share_text(ratio: float | None) -> str:
+def share_text(ratio: float | None, *, digits: int = 4) -> str:
     """Write a share in percent, rounded down: 99.99999 % is not 100 %."""
     if ratio is None:
         return NOTHING
-    percent = math.floor(round(ratio * 1e6, 3)) / 1e4
-    return f"{percent:.4f}".rstrip("0").rstrip(".") + " %"
+    scale = 10**digits
+    percent = math.floor(round(ratio * 100 * scale, 3)) / scale
+    return f"{percent:.{digits}f}".rstrip("0").rstrip(".") + " %"
+
+
+def covered_text(ratio: float) -> str:
+    """Write a coverage in percent."""
+    return share_text(min(1.0, ratio), digits=1)
 
 
 def budget_text(ratio: float | None) -> str:
@@ -88,7 +94,7 @@ def trend_text(figures: Figures, before: Figures | None) -> str:
     if before is None or before.sli_ratio is None or figures.sli_ratio is None:
         return "no data before"
     change = 100 * (figures.sli_ratio - before.sli_ratio)
-    covered = share_text(before.coverage_ratio)
+    covered = covered_text(before.coverage_ratio)
     partly = "" if before.coverage_ratio >= COVERED_RATIO else f" (before: {covered} covered)"
     if abs(change) < 0.00005:
         return f"as before{partly}"
@@ -113,7 +119,7 @@ def coverage_text(figures: Figures) -> str:
     if figures.expected_minutes == 0:
         return "nothing expected"
     return (
-        f"{share_text(min(1.0, figures.coverage_ratio))} ({figures.observed_minutes:,} of"
+        f"{covered_text(figures.coverage_ratio)} ({figures.observed_minutes:,} of"
         f" {count_text(figures.expected_minutes, 'minute')})"
     )
 

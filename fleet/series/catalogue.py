@@ -303,7 +303,8 @@ FLOW_RECOVERY_POINT_AGE_SECONDS = Series(
     help="Recovery point: age of the state with which the target could take over.",
     notes="The larger of two ages: of the newest canary record that arrived, and of the oldest record"
     " not replicated yet in any topic. A lower bound if the time of that record could not be "
-    "read. It grows while nothing arrives. Absent if both are unknown.",
+    "read. It grows while nothing arrives. Absent if both are unknown: the first one"
+    " is after a start or a takeover, until a record arrives.",
     labels=FLOW_LABELS,
 )
 
@@ -436,7 +437,7 @@ CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS = Series(
     unit=Unit.EPOCH_SECONDS,
     group=Group.CANARY,
     help="Time of the last arrival of a probe on the target.",
-    notes="Absent until the first arrival.",
+    notes="Absent until the first arrival after a start or a takeover.",
     labels=FLOW_LABELS,
 )
 CANARY_IN_FLIGHT = Series(

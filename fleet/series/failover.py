@@ -69,7 +69,7 @@ FAILOVER_GROUP_READY = Series(
     unit=Unit.TRUTH,
     group=Group.FAILOVER,
     help="Whether the group could start on the target now without missing a replicated record.",
-    notes="At most `lag.max_series` of each family, the worst groups of each flow first.",
+    notes="At most `lag.max_series` of each family with a label `group`: the worst groups of every flow.",
     labels=_GROUP_LABELS,
 )
 FAILOVER_RECORDS_TO_REREAD = Series(

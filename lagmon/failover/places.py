@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.quantity import Bounds
-from lagmon.syncs.pairs import restarted
+from lagmon.syncs.pairs import in_order, restarted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +46,7 @@ def runs_of(pairs: Sequence[SyncPair]) -> list[Sequence[SyncPair]]:
     A mirror that restarts replicates some records again: older pairs hold for what is before those. If it
     went back on the target as well, the topic there was re-created, and no older pair holds.
     """
+    pairs = in_order(pairs)
     found: list[Sequence[SyncPair]] = []
     last = len(pairs)
     while last:

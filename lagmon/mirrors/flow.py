@@ -56,16 +56,22 @@ class MirrorFlow(FlowView):
     def take_snapshot(self, now_ms: int) -> FlowSnapshot:
         """Judge every partition, run every detector, and return both as a snapshot."""
         partitions = self._partitions(now_ms)
-        missing = self._missing(partitions, now_ms, self.refresh_ms + 2 * partitions.stopped_after_ms)
+        patience_ms = self.refresh_ms + 2 * partitions.stopped_after_ms
+        without = self._without(now_ms, patience_ms)
+        missing = self._missing(partitions, without, now_ms, patience_ms)
         for detector in self.detectors:
             detector.observe(self, partitions)
         findings = [one for detector in self.detectors for one in detector.findings(self, now_ms)]
         explained = {topic for detector in self.detectors for topic in detector.explained(self)}
         missing = [one for one in missing if one.code != "not_mirrored" or one.topic not in explained]
-        return self._snapshot(partitions, missing, findings)
+        return self._snapshot(partitions, missing, findings, sum(records != 0 for *_, records in without))
 
     def _snapshot(
-        self, partitions: PartitionsSnapshot, missing: list[Missing], findings: list[MirrorFinding]
+        self,
+        partitions: PartitionsSnapshot,
+        missing: list[Missing],
+        findings: list[MirrorFinding],
+        without_offset: int,
     ) -> FlowSnapshot:
         known = self.detectors
         return FlowSnapshot(
@@ -84,6 +90,7 @@ class MirrorFlow(FlowView):
             emptied=known.retention.emptied,
             repeats=known.repeats.known,
             fell_with_source=known.cuts.fell_with_source(self, partitions),
+            without_offset=without_offset,
             restarted=known.rewinds.replays.sentence(self),
         )
 
@@ -238,14 +245,26 @@ class MirrorFlow(FlowView):
                 found[slot] = recreated_ms if recreated_ms > self.windows.confirmed_ms(slot) else -1
         return found
 
-    def _missing(self, partitions: PartitionsSnapshot, now_ms: int, patience_ms: int) -> list[Missing]:
+    def _without(self, now_ms: int, patience_ms: int) -> list[tuple[str, int, int]]:
+        """Return the partitions without an offset; none until offsets and topics are known."""
+        if self.read_to_ms < 0 or not self.source.topics or not self.target.topics:
+            return []
+        self.first_offsets.note(self, now_ms=now_ms, patience_ms=patience_ms)
+        return self.partitions_without()
+
+    def _missing(
+        self,
+        partitions: PartitionsSnapshot,
+        without: list[tuple[str, int, int]],
+        now_ms: int,
+        patience_ms: int,
+    ) -> list[Missing]:
         """Return what is missing, and request a list of the target's topics if that helps."""
         self.target.list_awaited.discard(self.order.name)
         if self.read_to_ms < 0 or not self.source.topics or not self.target.topics:
             return []
-        self.first_offsets.note(self, now_ms=now_ms, patience_ms=patience_ms)
         with_offset = Counter(topic for topic, _, _ in self.windows.slots())
-        waiting = [(topic, number) for topic, number, records in self.partitions_without() if records > 0]
+        waiting = [(topic, number) for topic, number, records in without if records > 0]
         listed_ms = self.source.listed_ms, self.target.listed_ms
         missing = self.topics.missing(
             self.source.topics,

@@ -45,4 +45,5 @@ class FlowSnapshot:
     emptied: Slots = field(default_factory=lambda: np.zeros(0, np.intp))  # slots: see retention/emptied.py
     repeats: tuple[Repeat, ...] = ()  # records replicated again lately, for any verdict
     fell_with_source: frozenset[int] = frozenset()  # slots whose source lost its log end too
+    without_offset: int = 0  # partitions without an offset of the mirror that have records, or may have
     restarted: str = ""  # what a restart replicated again, as a sentence

@@ -69,7 +69,7 @@ class MirrorVerdict:
     sentence: str
     lag: int  # records of the partitions with a known lag; -1: none
     lag_s: float  # the largest; -1: none known
-    unknown: int  # partitions with unknown lag
+    unknown: int  # partitions with unknown lag, also those without an offset that may have records
     worst: NDArray[np.intp]
     # Why an overtaken mirror does not move, else None: `cause` is how it lost records.
     standstill: tuple[Cause, str] | None = None
@@ -81,7 +81,7 @@ def judge_flow(flow: MirrorFlow, snapshot: FlowSnapshot) -> MirrorVerdict:
     used = np.flatnonzero(partitions.used)
     status = partitions.rows.status
     order = np.lexsort((used, -partitions.lag[used], -_RANKS[status[used]]))
-    known = partitions.lag[used] >= 0
+    known = (partitions.lag[used] >= 0) & (partitions.rows.reason[used] != Reason.UNREAD)
     flow_status, verdict, cause, sentence = _with_unreachable(
         flow, _decide(flow, snapshot, used, used[order])
     )
@@ -99,7 +99,7 @@ def judge_flow(flow: MirrorFlow, snapshot: FlowSnapshot) -> MirrorVerdict:
         _with_facts(flow, snapshot, sentence),
         int(partitions.lag[used][known].sum()) if known.any() else -1,
         float(partitions.lag_s[used].max(initial=-1.0)),
-        int(np.count_nonzero(~known | (partitions.rows.reason[used] == Reason.UNREAD))),
+        int(np.count_nonzero(~known)) + snapshot.without_offset,
         used[order][_RANKS[status[used[order]]] > RANK[Status.OK]],
         standstill,
     )

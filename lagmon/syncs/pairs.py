@@ -43,6 +43,26 @@ def restarted(before: SyncPair, after: SyncPair) -> bool:
     return after.upstream <= before.upstream or after.downstream <= before.downstream
 
 
+def in_order(pairs: Sequence[SyncPair]) -> list[SyncPair]:
+    """Return the pairs in the order in which their records were replicated.
+
+    MirrorMaker may write two syncs in the other order (its threads send them): of equal differences, the
+    lower one is written last, though it is not newer. A restart or a re-created topic takes time.
+    """
+    found: list[SyncPair] = []
+    for pair in pairs:
+        place = len(found)
+        while place and _overtaken(found[place - 1], pair):
+            place -= 1
+        found.insert(place, pair)
+    return found
+
+
+def _overtaken(before: SyncPair, after: SyncPair) -> bool:
+    is_older = after.at_ms <= before.at_ms and after.upstream < before.upstream
+    return is_older and after.difference == before.difference
+
+
 def segments(pairs: Sequence[SyncPair]) -> list[tuple[int, int]]:
     """Return the indices of the first and the last pair of each segment, in order."""
     if not pairs:

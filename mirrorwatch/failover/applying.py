@@ -35,7 +35,7 @@ def changes_of(file: OffsetsFile, target: ClusterReader, *, path: str) -> list[P
     for place, one in zip(places, file.positions, strict=True):
         against = f"does not exist on {alias}; remove it from the file"
         if place in there:
-            against = _out_of_range(one.offset, starts.get(place), ends.get(place), alias)
+            against = _out_of_range(one, starts.get(place), ends.get(place), alias)
         sentences = against, _moved(one, committed.get(place))
         found += [("positions", f"{one.topic}-{one.partition}: {each}") for each in sentences if each]
     if found:
@@ -45,10 +45,11 @@ def changes_of(file: OffsetsFile, target: ClusterReader, *, path: str) -> list[P
     ]
 
 
-def _out_of_range(offset: int, start: int | None, end: int | None, alias: str) -> str:
+def _out_of_range(position: Position, start: int | None, end: int | None, alias: str) -> str:
     if start is None or end is None:
         return f"{alias} did not return its log offsets; try again"
-    return "" if start <= offset <= end else f"{offset} is not within {start} to {end}; export again"
+    offset = position.offset
+    return "" if start <= offset <= end else f"{offset} is not within {start} to {end}; {_again(position)}"
 
 
 def _moved(position: Position, now: int | None) -> str:
@@ -56,7 +57,11 @@ def _moved(position: Position, now: int | None) -> str:
     if now in (position.current, position.offset):
         return ""
     was, has = ("none" if one is None else one for one in (position.current, now))
-    return f"the committed offset was {was} and is {has}; export the offsets again"
+    return f"the committed offset was {was} and is {has}; {_again(position)}"
+
+
+def _again(position: Position) -> str:
+    return "run 'offsets reset' again" if position.basis in ("time", "end") else "export the offsets again"
 
 
 def replaced(file: OffsetsFile, changes: Iterable[Position], *, at: str) -> OffsetsFile:

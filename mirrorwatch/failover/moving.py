@@ -16,6 +16,7 @@ from mirrorwatch.failover.applying import changes_of, replaced
 from mirrorwatch.failover.asking import ask_flows
 from mirrorwatch.failover.cluster import ClusterReader
 from mirrorwatch.failover.offsets_file import exported, exported_at, read_offsets, write_offsets
+from runtime.kafka.positions import Which
 from runtime.process.clock import SystemClock
 from runtime.process.logs import Redactor
 
@@ -77,15 +78,22 @@ def reset_offsets(config: Configuration, *, flow: str, group: str, to_time: str,
     except (ValueError, OverflowError):
         sentence = f"invalid moment '{to_time[:60]}'; write for example 2026-11-27T10:00:00Z"
         raise ConfigurationError([Problem("--to-time", "", sentence)]) from None
+    if at_ms > _now_ms():
+        sentence = f"{moment_ms_text(at_ms)} is in the future: no record can be that new"
+        raise ConfigurationError([Problem("--to-time", "", sentence)])
     found = _asked(config, flow, group)
     target, there = found.flow.target, found.groups[0].by_place()
     places = [(found.flow.remote_topic(one.topic), one.partition) for one in there if one.on_target]
     with ClusterReader(target, config.clients[target], SystemClock()) as reader:
         offsets = reader.offsets_since(places, at_ms)
-    file, missing = exported_at(found, offsets, now_ms=_now_ms())
+        ends = reader.offsets(places, Which.END)
+    file, missing = exported_at(found, offsets, ends, now_ms=_now_ms())
     write_offsets(out, file)
-    total = count_text(len(file.positions), "partition")
-    click.echo(f"{out}: {total} of {group} on {target}, at the first record since {moment_ms_text(at_ms)}.")
+    total, since = count_text(len(file.positions), "partition"), moment_ms_text(at_ms)
+    click.echo(f"{out}: {total} of {group} on {target}, at the first record since {since}.")
+    at_end = sum(one.basis == "end" for one in file.positions)
+    if at_end:
+        click.echo(f"{at_end} of them have no record since then, and are at the log end.", err=True)
     if missing:
         click.echo(f"Not on {target}: {', '.join(missing)}.", err=True)
     return 1 if missing else 0

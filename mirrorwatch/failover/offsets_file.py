@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mirrorwatch.failover.facts import FlowFailover
 
 MOST_BYTES = 20_000_000
-_Basis = Basis | Literal["replaced", "time"]
+_Basis = Basis | Literal["replaced", "time", "end"]
 _Chosen = tuple[int, _Basis]  # an offset, and what it is derived from
 _Offset = Annotated[int, Field(ge=0, lt=1 << 63)]
 
@@ -27,7 +27,7 @@ class Position(BaseModel):
     """One partition of the target: the offset to commit, and the one that is committed, None for none.
 
     `basis` says what the offset is derived from: `replaced`, that it was committed before; `time`, that it is
-    the first record since a moment.
+    the first record since a moment; `end`, that there was none, and it is the log end.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,13 +66,21 @@ def exported(found: FlowFailover, *, now_ms: int) -> tuple[OffsetsFile, tuple[st
 
 
 def exported_at(
-    found: FlowFailover, offsets: Mapping[tuple[str, int], int], *, now_ms: int
+    found: FlowFailover,
+    offsets: Mapping[tuple[str, int], int],
+    ends: Mapping[tuple[str, int], int],
+    *,
+    now_ms: int,
 ) -> tuple[OffsetsFile, tuple[str, ...]]:
-    """Return the file of the only group with these offsets of the target, and the partitions without one."""
+    """Return the file of the only group with these offsets of the target, and the partitions without one.
+
+    `ends` are the log ends, read after the offsets.
+    """
 
     def at_time(facts: PartitionFacts) -> _Chosen | None:
-        offset = offsets.get((found.flow.remote_topic(facts.topic), facts.partition))
-        return None if offset is None else (offset, "time")
+        place = found.flow.remote_topic(facts.topic), facts.partition
+        offset = offsets.get(place)
+        return None if offset is None else (offset, "end" if offset == ends.get(place) else "time")
 
     return _file(found, at_time, now_ms=now_ms)
 

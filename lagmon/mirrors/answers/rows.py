@@ -57,7 +57,7 @@ def flow_document(
         "partitions": int(np.count_nonzero(partitions.used)),
         "lag_records": _known(verdict.lag),
         "lag_s": _seconds(verdict.lag_s),
-        "lag_s_kind": _largest_kind(partitions).name.lower(),
+        "lag_s_kind": _largest_kind(partitions, verdict.unknown).name.lower(),
         "unknown_partitions": verdict.unknown,
         "tail_records": int(partitions.tail[partitions.used].sum()),
         "unread": mirror_unread.sentence(flow, partitions, refused_only=True),
@@ -157,14 +157,15 @@ def row_document(flow: FlowView, snapshot: FlowSnapshot, slot: int) -> dict[str,
     }
 
 
-def _largest_kind(partitions: PartitionsSnapshot) -> LagKind:
-    """Return the kind of the flow's largest time lag; a lower bound if any partition has one."""
+def _largest_kind(partitions: PartitionsSnapshot, unknown: int) -> LagKind:
+    """Return the kind of the flow's largest time lag; a lower bound if any partition has one, or none."""
     used = np.flatnonzero(partitions.used)
     if not len(used):
         return LagKind.NONE
     if (partitions.lag_kind[used] == LagKind.AT_LEAST).any():
         return LagKind.AT_LEAST
-    return LagKind(int(partitions.lag_kind[used[np.argmax(partitions.lag_s[used])]]))
+    kind = LagKind(int(partitions.lag_kind[used[np.argmax(partitions.lag_s[used])]]))
+    return LagKind.AT_LEAST if kind is LagKind.EXACT and unknown else kind
 
 
 def _end(heads: Heads, place: int) -> int | None:

@@ -176,6 +176,7 @@ class _Instant:
         if pace.tails:
             rows.reason[self.unread & self.used & np.isin(rows.reason, _NEEDS_READING)] = Reason.UNREAD
         lag, seconds, kinds = self._lags(rows)
+        kinds[(rows.reason == Reason.UNREAD) & (kinds == LagKind.EXACT)] = LagKind.ESTIMATE
         # Records that were not replicated when offsets were written are normal, and the log end at that time
         # is known only from two polls.
         keeps_up = (rows.reason == Reason.GROWING) & (seconds * 1000 <= POLL_MS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fleet.series import failover as series
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
 
 
 def series_text(audits: Iterable[FlowAudit], form: Form, *, max_series: int) -> bytes:
-    """Return whole lines of the exposition format; of each family at most `max_series`, worst first."""
+    """Return whole lines of the exposition format.
+
+    Of a family with a series for each group there are at most `max_series`: the worst groups of every flow.
+    """
     rows: dict[Series, list[tuple[tuple[str, ...], float]]] = {one: [] for one in series.FAILOVER_CATALOGUE}
+    of_groups: dict[Series, list[tuple[int, tuple[tuple[str, ...], float]]]] = defaultdict(list)
     for audit in audits:
         flow = audit.flow
         labels = flow.name, flow.source, flow.target
@@ -36,13 +41,16 @@ def series_text(audits: Iterable[FlowAudit], form: Form, *, max_series: int) -> 
         rows[series.FAILOVER_GROUPS] += [
             ((*labels, status), counts[status]) for status in series.FAILOVER_STATUSES
         ]
-        for group in audit.found.groups:
+        for rank, group in enumerate(audit.found.groups):
             of_group = (*labels, group.group)
-            rows[series.FAILOVER_GROUP_READY].append((of_group, audit.found.is_ready(group)))
-            for one, value in _counts(group):
+            ready = float(audit.found.is_ready(group))
+            for one, value in ((series.FAILOVER_GROUP_READY, ready), *_counts(group)):
                 if value is not None:
-                    rows[one].append((of_group, value))
-    return b"".join(written(one, found[:max_series], form) for one, found in rows.items() if found)
+                    of_groups[one].append((rank, (of_group, value)))
+    for one, ranked in of_groups.items():
+        ranked.sort(key=itemgetter(0))
+        rows[one] = [row for _, row in ranked[:max_series]]
+    return b"".join(written(one, found, form) for one, found in rows.items() if found)
 
 
 def status_of(found: FlowFailover, group: GroupReadiness) -> str:

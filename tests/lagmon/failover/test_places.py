@@ -11,7 +11,7 @@ from tests.lagmon.failover.mirror import STEPS, played
 
 
 def pairs(*places):
-    return [SyncPair(0, number, *place, 0) for number, place in enumerate(places)]
+    return [SyncPair(0, number, *place, number) for number, place in enumerate(places)]
 
 
 def start(run, upstream, target_end=1000, *, in_transactions=False):
@@ -40,6 +40,14 @@ def test_what_was_replicated_before_a_restart_is_where_it_was():
     assert runs_of(recreated) == [recreated[2:]]
     assert start(recreated, 30) == (0, 0)
     assert runs_of([]) == []
+
+
+def test_syncs_that_overtook_each_other_are_no_restart():
+    first, last, late = SyncPair(0, 1, 10, 10, 0), SyncPair(0, 2, 67, 67, 25), SyncPair(0, 3, 65, 65, 11)
+    assert runs_of([first, last, late]) == [[first, late, last]]
+    assert start([first, last, late], 20) == (20, 20)
+    later = late._replace(at_ms=1000)  # both topics were re-created
+    assert runs_of([first, last, later]) == [[later]]
 
 
 def test_target_offsets_without_gaps():

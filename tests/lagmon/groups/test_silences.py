@@ -115,6 +115,7 @@ def test_who_is_stuck_on_the_very_first_record_of_a_partition_makes_its_group_un
     assert (line["status"], line["worst"]) == ("UNKNOWN", {"topic": "t", "partition": 1})
     assert line["partitions"] == {"OK": 1, "UNKNOWN": 1}
     assert (line["lag_records"], line["max_lag_records"], line["lag_unknown_partitions"]) == (0, 0, 1)
+    assert (line["lag_s"], line["lag_s_kind"]) == (0, "at_least")  # of the partition that is known
     assert line["sentence"] == (
         "Lag unknown: the group has never committed here, although 5 records were written, the first 1 min 19 s "
         "ago. A member has had the partition since 2026-09-21 14:13:50 UTC at the latest. The partition is "

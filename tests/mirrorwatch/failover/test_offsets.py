@@ -70,10 +70,11 @@ def test_the_file_is_read_as_it_was_written(tmp_path, file):
 
 
 def test_offsets_of_a_moment():
-    made, missing = exported_at(FOUND, {("A.orders", 0): 7, ("A.orders", 1): 240}, now_ms=0)
+    ends = {("A.orders", 0): 240, ("A.orders", 1): 240}
+    made, missing = exported_at(FOUND, {("A.orders", 0): 7, ("A.orders", 1): 240}, ends, now_ms=0)
     assert [(one.partition, one.offset, one.current, one.basis) for one in made.positions] == [
         (0, 7, 101, "time"),
-        (1, 240, None, "time"),
+        (1, 240, None, "end"),
     ]
     assert missing == ("orders-2",)
 
@@ -115,7 +116,7 @@ def test_all_that_speaks_against_it_is_said_at_once(target, file):
     assert [str(one) for one in refused.value.problems] == [
         "f: target_cluster_id: the file is of cluster target-id, and B is another-id; export the offsets again",
         "f: group: billing has members on B (stable); stop them first",
-        "f: positions: A.orders-0: 150 is not within 0 to 120; export again",
+        "f: positions: A.orders-0: 150 is not within 0 to 120; export the offsets again",
         "f: positions: A.orders-0: the committed offset was 101 and is 111; export the offsets again",
         "f: positions: A.orders-1: does not exist on B; remove it from the file",
     ]

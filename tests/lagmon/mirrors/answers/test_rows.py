@@ -51,6 +51,43 @@ def test_a_flows_lag_in_seconds_is_worth_what_that_of_its_slowest_partition_is(f
     assert told(behind) == (30.0, "at_least")
 
 
+def summed(one):
+    found = one.snapshot()
+    document = flow_document(one.flow, found, judge_flow(one.flow, found), since_ms=one.now)
+    return document["lag_records"], document["unknown_partitions"], document["lag_s_kind"]
+
+
+def test_partitions_without_an_offset_that_have_records_make_the_lag_a_lower_bound():
+    one = Mirrored({"orders": 1, "wide": 3})
+
+    def each():
+        one.write(10)
+        one.commit(to=max(1, one.ends["orders", 0] - 30))
+
+    one.go(120, each=each)
+    assert summed(one) == (30, 0, "exact")
+    for partition in (0, 1):
+        one.write(10, "wide", partition, copied=False)
+    one.go(10, each=each)
+    assert summed(one) == (30, 2, "at_least")
+
+
+def test_what_may_be_markers_alone_is_not_in_the_sum():
+    one = Mirrored({"orders": 1, "marked": 1})
+    one.refused = {"marked"}
+
+    def each():
+        one.write(10)
+        one.commit(to=max(1, one.ends["orders", 0] - 30))
+
+    one.write(100, "marked")
+    one.commit("marked")
+    one.go(60, each=each)
+    one.write(40, "marked", copied=False, record=False)
+    one.go(60, each=each)
+    assert summed(one) == (30, 1, "estimate")
+
+
 def test_of_a_flow_whose_lag_is_not_known_the_seconds_are_worth_nothing():
     assert told(Mirrored()) == (None, "none")
 

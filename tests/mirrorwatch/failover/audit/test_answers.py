@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from fleet.series.failover import FAILOVER_STATUSES
 from lagmon.exposition.format import Form
+from mirrorwatch.failover.audit.series import series_text
 from tests.mirrorwatch.failover.audit.audited import AT, AUDITS, Process
 
 LIST = {"flow": "", "search": "", "first": 0, "most": 100, "fields": None, "address": "/api/v1/failover"}
@@ -49,6 +52,19 @@ def test_series():
     ]
     unknown = {line.partition("{")[0] for line in lines if 'group="audit"' in line}
     assert unknown == {"mirrorwatch_failover_group_ready"}
+
+
+def test_with_fewer_series_than_groups_every_flow_has_its_worst_and_its_counts():
+    both = AUDITS["A->B"]
+    other = replace(both, flow=replace(both.flow, source="B", target="A"))
+    for most in (0, 2, 4):
+        lines = series_text([both, other], Form.PLAIN, max_series=most).decode().splitlines()
+        ready = [line for line in lines if line.startswith("mirrorwatch_failover_group_ready{")]
+        assert len(ready) == most
+        assert sum('flow="A->B"' in line for line in ready) == most / 2
+        assert sum(line.startswith("mirrorwatch_failover_groups{") for line in lines) == 2 * len(
+            FAILOVER_STATUSES
+        )
 
 
 def test_series_follow_the_audits():
