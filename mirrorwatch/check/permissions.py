@@ -185,7 +185,7 @@ def optional_failover_permissions(config: Configuration) -> tuple[Permission, ..
         for target in targets
         for one in (
             Permission(target, EVERY, ("DescribeConfigs",), "which topics are compacted"),
-            Permission(target, EVERY, ("Read",), "offsets apply"),
+            Permission(target, EVERY, ("Read",), "--prove and offsets apply"),
             Permission(target, EVERY, ("Read",), "offsets apply", "group"),
         )
     )
