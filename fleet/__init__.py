@@ -16,5 +16,6 @@ dialect        common parts of all documents of /api/v1
 quantity       durations, sizes and numbers as text
 portions       splits names into batches
 shards         which replica watches which flow and which groups
+secret_keys    client properties that may hold secrets
 errors         errors that a user may see
 """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fleet.connect.flows import has_variable
 from fleet.connect.kinds import hosts_in
 from fleet.errors import Problem
+from fleet.mm2.filters import split_list
 from fleet.mm2.names import client_names
 
 if TYPE_CHECKING:
@@ -26,7 +27,12 @@ _OWN_KEY = (
     "ssl.keystore.location", "ssl.keystore.key", "ssl.keystore.certificate.chain", "ssl.key.location",
     "ssl.key.pem", "ssl.certificate.location", "ssl.certificate.pem",
 )  # fmt: skip
-_ALTERNATIVES = (_LOGIN, _TRUST, _OWN_KEY)
+# Keys that are not needed if one of these is given instead; a store's own password goes with its store.
+_INSTEAD_OF = (
+    dict.fromkeys(_LOGIN, _LOGIN)
+    | dict.fromkeys((*_TRUST, "ssl.truststore.password"), _TRUST)
+    | dict.fromkeys((*_OWN_KEY, "ssl.keystore.password", "ssl.key.password"), _OWN_KEY)
+)
 
 
 def clients_of(
@@ -66,7 +72,7 @@ def clients_of(
         warnings += [
             Problem(file, each.key, _missing(alias, each, where)) for each in secrets if each.instead
         ]
-        if not client.get(_BOOTSTRAP, "").strip() and not own.get(_BOOTSTRAP) and not missed:
+        if not any(split_list(client.get(_BOOTSTRAP, ""))) and not own.get(_BOOTSTRAP) and not missed:
             sentence = f"is missing; write clusters.{alias}.{_BOOTSTRAP} {where}."
             missed.append((keys[alias][_BOOTSTRAP], sentence))
         if "sasl.jaas.config" in own:  # it names the user as well
@@ -95,8 +101,7 @@ def _kept_elsewhere(
     found = []
     for name in [name for name, value in client.items() if has_variable(value)]:
         del client[name]
-        names = next((each for each in _ALTERNATIVES if name in each), (name,))
-        if name in own or _covered(own, names):
+        if name in own or _covered(own, _INSTEAD_OF.get(name, ())):
             continue
         sentence = (
             "holds a variable that only the Connect worker can resolve; write "

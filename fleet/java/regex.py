@@ -21,6 +21,7 @@ from fleet.java.codepoints import CodePoints
 from fleet.java.regex_class import BREAKS, SHORTHANDS, escape_at, read_class
 
 LONGEST_CHARS = 20_000
+LONGEST_LIST_CHARS = 1_000_000
 _DEEPEST = 50
 _LOOK = {"=": "(?=", "!": "(?!", "<=": "(?<=", "<!": "(?<!", ">": "(?>", ":": "(?:"}
 _ANCHORS = {
@@ -40,13 +41,16 @@ class _Flags:
 
 
 @lru_cache(maxsize=512)  # the flows of one configuration share most patterns
-def compile_java(pattern: str) -> re.Pattern[str]:
-    """Return the pattern in Python's form; use fullmatch, as MirrorMaker does.
+def compile_java(*entries: str) -> re.Pattern[str]:
+    """Return the pattern in Python's form, of several the alternatives; use fullmatch, as MirrorMaker does.
 
     Raises ValueError with a sentence if Java would refuse it or it cannot be translated.
     """
-    if len(pattern) > LONGEST_CHARS:
+    if any(len(entry) > LONGEST_CHARS for entry in entries):
         raise ValueError(f"the regular expression is longer than {LONGEST_CHARS} characters")
+    pattern = "|".join(entries)
+    if len(pattern) > LONGEST_LIST_CHARS:
+        raise ValueError(f"the list of regular expressions is longer than {LONGEST_LIST_CHARS} characters")
     reader = _Reader(pattern)
     translated = reader.alternatives(_Flags(), depth=0)
     if reader.at < len(pattern):

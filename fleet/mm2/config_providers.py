@@ -45,10 +45,14 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A resolved value, and a sentence for each variable that could not be resolved."""
+    """A resolved value, and a sentence for each variable that could not be resolved.
+
+    `left` are the variables of providers that are not configured, which Kafka takes for text.
+    """
 
     value: str = field(repr=False)
     troubles: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 def providers_of(properties: Mapping[str, str], *, trimmed: bool = True) -> dict[str, Provider]:
@@ -78,11 +82,12 @@ def resolve(value: str, providers: Mapping[str, Provider], lookup: Lookup) -> Re
     if "${" not in value:
         return Resolved(value)
     troubles: list[str] = []
+    left: list[str] = []
 
     def replacement(found: re.Match[str]) -> str:
         provider = providers.get(found[1])
         if provider is None:
-            troubles.append(_no_provider(found[0], found[1]))
+            left.append(_no_provider(found[0], found[1]))
             return found[0]
         try:
             answer = _look_up(provider, found[2] or "", found[3], lookup)
@@ -94,7 +99,7 @@ def resolve(value: str, providers: Mapping[str, Provider], lookup: Lookup) -> Re
             return found[0]
         return answer
 
-    return Resolved(_VARIABLE.sub(replacement, value), tuple(troubles))
+    return Resolved(_VARIABLE.sub(replacement, value), tuple(troubles), tuple(left))
 
 
 def _no_provider(variable: str, name: str) -> str:

@@ -54,14 +54,16 @@ class PatternList:
     text: str
     entries: tuple[str, ...] = field(init=False)
     _joined: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
+    _each: tuple[re.Pattern[str] | None, ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "entries", split_list(self.text))
         object.__setattr__(self, "_joined", self._compiled() if self.entries else None)
+        object.__setattr__(self, "_each", None)
 
     def _compiled(self) -> re.Pattern[str]:
         try:
-            return compile_java("|".join(self.entries))
+            return compile_java(*self.entries)
         except ValueError:
             for entry in self.entries:
                 compile_java(entry)  # names the wrong entry as it was written
@@ -75,13 +77,20 @@ class PatternList:
         """Return the entry that matches the name, or the whole list when only its entries together do."""
         if not self.matches(name):
             return None
-        for entry in self.entries:
-            try:
-                if compile_java(entry).fullmatch(name):
-                    return entry
-            except ValueError:  # an entry split by its own comma is valid only within the list
-                continue
+        if self._each is None:  # only few lists are asked for an entry
+            object.__setattr__(self, "_each", tuple(_compiled_alone(entry) for entry in self.entries))
+        for entry, pattern in zip(self.entries, self._each or (), strict=True):
+            if pattern is not None and pattern.fullmatch(name):
+                return entry
         return self.text
+
+
+def _compiled_alone(entry: str) -> re.Pattern[str] | None:
+    """Return the pattern of one entry; None if its own comma split it, so that only the list is valid."""
+    try:
+        return compile_java(entry)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,9 @@ class FlowReader:
         resolved = {key: self.mm2.read(value) for key, value in properties.items()}
         # Without providers `${` is text, with a warning.
         troubles = {
-            key: each.troubles for key, each in resolved.items() if each.troubles and self.mm2.providers
+            key: (*each.troubles, *each.left)
+            for key, each in resolved.items()
+            if (each.troubles or each.left) and self.mm2.providers
         }
         found = {key: each.value for key, each in resolved.items()}
         return Values(self.file, found, self.problems, written, troubles)

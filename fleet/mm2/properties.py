@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fleet.errors import ConfigurationError, Problem
 from fleet.java import properties as java_properties
 from fleet.mm2.config_providers import Lookup
+from fleet.mm2.filters import split_list
 from fleet.mm2.flows import FlowOverrides, FlowReader
 from fleet.mm2.ignored import instead_of_clusters
 from fleet.mm2.names import TOP_LEVEL_NAMES, TOP_LEVEL_REST_NAMES, client_names
@@ -16,6 +17,7 @@ from fleet.mm2.replication import NEWEST_KNOWN, major_version
 from fleet.mm2.resolution import Mm2Properties
 from fleet.mm2.value_rules import fault_of
 from fleet.mm2.warnings import byte_order_mark, ignored_flows, warnings_of
+from fleet.secret_keys import is_secret
 from fleet.topology import Cluster, Topology, override_clusters
 
 if TYPE_CHECKING:
@@ -157,8 +159,9 @@ def _cluster(
         client[name] = resolved.value
         if name not in override:
             key = f"{alias}.{place}" if f"{alias}.{place}" in mm2.raw else name
-            problems += [Problem(file, key, f"{each}.") for each in resolved.troubles]
-    if not client.get("bootstrap.servers", "").strip() and not override.get("bootstrap.servers"):
+            left = () if is_secret(name) else resolved.left  # it may be part of a password
+            problems += [Problem(file, key, f"{each}.") for each in (*resolved.troubles, *left)]
+    if not any(split_list(client.get("bootstrap.servers", ""))) and not override.get("bootstrap.servers"):
         sentence = (
             f"is missing; write where the cluster is, for example {alias}.bootstrap.servers = host:9092."
         )

@@ -133,7 +133,7 @@ class Mm2Properties:
     def read(self, value: str) -> Resolved:
         """Return one value as a client, worker or connector reads it: each resolves it once more."""
         found = self.resolve(value)
-        if found.troubles:
+        if found.troubles or found.left:
             return found
         return Resolved(resolve(found.value, self.early, self.lookup).value)
 

@@ -16,7 +16,6 @@ _BYTE_ORDER_MARK = "\xef\xbb\xbf"  # as MirrorMaker reads it, in ISO-8859-1
 _COMMENT = re.compile(r"\s#")
 _SECRET = re.compile(r"\.(sasl|ssl)\.")
 _ROUNDS = 3  # a cycle that MirrorMaker has not detected by then is endless
-_VARIABLE = re.compile(r"\$\{[^}]*:[^}]*\}")
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,8 +87,8 @@ def _doubtful_text(key: str, name: str, value: str, mm2: Mm2Properties) -> str |
         return "has a # after its value, which MirrorMaker reads as part of it; move the comment up a line."
     if not value.isascii() or not key.isascii():
         return "has characters beyond ASCII, which MirrorMaker reads as ISO-8859-1; write them as \\uXXXX."
-    if not mm2.providers and _VARIABLE.search(value):
-        return "looks like a variable, but stays unresolved: config.providers names no provider."
+    if mm2.resolve(value).left:
+        return "looks like a variable, but stays unresolved: config.providers names no provider for it."
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.quantity import Bounds, between_text, duration_text
+from fleet.verdicts.offsets import says_something
 from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 from fleet.verdicts.words import MAX_ROWS, Judgement, clause, ended, holding, pause_s
 
@@ -42,9 +43,13 @@ def found(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Judgement | No
 
 
 def lost_records(lag: LagEvidence, now_at: float, *, without: str) -> Bounds:
-    """Return the number of records lost by findings that hold, without those of one topic."""
+    """Return the number of records lost by findings that hold, for HOLD_S, without those of one topic.
+
+    It has no upper bound if nothing holds and offsets have no current verdict.
+    """
     held = _once([one for one in holding(lag.findings, now_at) if one.verdict is Verdict.LOSING])
-    return _sum([_bounds(one) for one in held if one.topic != without], is_all=not lag.more_found)
+    is_all = not lag.more_found and (bool(held) or says_something(lag))
+    return _sum([_bounds(one) for one in held if one.topic != without], is_all=is_all)
 
 
 def of_canary_topic(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Cause | None:

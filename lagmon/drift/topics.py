@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Pairs = Mapping[str, str]  # names on the target by names on the source, of the topics that a flow replicates
 
 EXISTS, MISSING = "exists", "missing"
+AHEAD_MS = 300_000  # how far the clock of a producer may be ahead
 NEVER = {
     "internal": (
         "MirrorMaker takes the name for that of an internal topic and never replicates it: rename the topic,"
@@ -48,8 +49,9 @@ def missing_topics(
     NEVER). `unsure` are topics for which it depends on the version of MirrorMaker. `hidden` are names on the
     target that the principal may not see; `sees_none`: it sees no topic on the source. `since_ms` is since
     when a topic of the source is known to exist, epoch ms: one that is younger than the mirror's refresh is
-    expected.
+    expected. A time in the future is that of a wrong clock, and does not count.
     """
+    known_ms = {topic: at_ms for topic, at_ms in since_ms.items() if at_ms <= now_ms + AHEAD_MS}
     found: list[Difference] = []
     remarks: list[Difference] = []
     unseen: list[str] = []
@@ -59,12 +61,12 @@ def missing_topics(
         if remote in hidden:
             unseen.append(topic)
             continue
-        until_ms = _due_ms(flow, since_ms.get(topic))
+        until_ms = _due_ms(flow, known_ms.get(topic))
         if until_ms is not None and until_ms > now_ms:
             advice = f"expected at the next refresh, {_refresh(flow)}: check again later"
             remarks.append(_missing(topic, remote, advice, until_ms))
         else:
-            found.append(_missing(topic, remote, _why_missing(flow, known=topic in since_ms)))
+            found.append(_missing(topic, remote, _why_missing(flow, known=topic in known_ms)))
     found += [_missing(topic, flow.remote_topic(topic), NEVER[rule]) for topic, rule in never.items()]
     omissions = (
         Omission(f"the principal may not see them on {flow.target}: grant it Describe", tuple(unseen)),

@@ -64,7 +64,12 @@ _FLOW = {
     "heartbeat_age_s": nullable(shapes.seconds("Age of MirrorMaker's newest heartbeat.")),
     "recovery_point_age_s": nullable(shapes.seconds("Age of the newest record that is on the target.")),
     "recovery_point_age_s_kind": one_of(("exact", "at_least", "estimate", "none")),
-    "lost_records": nullable(whole("Records known to be lost, the canary's and yours; null where unknown.")),
+    "lost_records": nullable(
+        whole(
+            "Records known to be lost: all of the canary, and yours by findings of the last 15 minutes; null"
+            " where unknown."
+        )
+    ),
     "lost_records_most": nullable(whole("At most; null where that is not known.")),
     "lost_records_kind": one_of(RECORD_KINDS),
     "losses": listed(ref("Loss"), "Lost canary records, newest first."),

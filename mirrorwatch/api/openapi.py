@@ -46,7 +46,7 @@ PROBLEM: Schema = closed(
 
 _INTRODUCTION = (
     "Moments are RFC 3339 in UTC with milliseconds. Durations are numbers with their unit in the name (`_s`)."
-    " A number NAME that may be a bound has a NAME_kind: exact, at_least, between (with NAME_most),"
+    " A number NAME that may be a bound has a NAME_kind: exact, at_least, at_most, between (with NAME_most),"
     " estimate or none. Flows are written `A->B` in documents and may be written `A:B` in addresses. A list"
     " has `count`, `offset` and `next`, the address of the next page. `fields` chooses the top-level fields"
     " of its items. Unknown parameters are refused. Refusals are problem documents of RFC 9457 with a stable"

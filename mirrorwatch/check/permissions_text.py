@@ -105,7 +105,7 @@ def commands(
     `{cluster}` in `command_config` means the alias of the cluster.
     """
     lines = [
-        f"# Grants {principal} what {' and '.join(parts)} of Mirrorwatch {'needs' if len(parts) == 1 else 'need'}.",
+        f"# Grants {principal} what Mirrorwatch needs for {' and '.join(parts)}.",
         f"# {command_config}: client properties of a principal that may alter ACLs.",
     ]
 
@@ -149,9 +149,9 @@ def _print_tasks(sheet: Sheet, config: Configuration) -> None:
     topics = sorted({permission.name for permission in tasks})
     which = topics[0] if len(topics) == 1 else "the configuration topics of the mirrors' workers"
     sheet.say(
-        f"Optional: Read on {which}. With it, run names hanging tasks and partitions without a task. It stores"
-        " only which task has which partitions. Passwords of the mirror are there too, so decide whether to"
-        " grant it."
+        f"Optional: Read on {which}. With it, run names hanging tasks and partitions without a task. It"
+        " stores only which task has which partitions. Passwords of the mirror are there too, so decide"
+        " whether to grant it."
     )
 
 

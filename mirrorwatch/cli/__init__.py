@@ -2,6 +2,7 @@
 
 main           `mirrorwatch check`, `run`, `status`, `help`, `version`
 commands       how commands are found and how they fail
+options        types of options that several commands have
 surroundings   shared parts of commands: log options, configuration, console
 annotate       `mirrorwatch annotate`
 checksum       `mirrorwatch checksum plan|run|digest|compare`

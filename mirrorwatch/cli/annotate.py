@@ -66,11 +66,9 @@ def annotate(
 async def _written(config: Configuration, incident: str, author: str, text: str, now_at: float) -> bool:
     from alerts.incident_tables import add_note  # noqa: PLC0415 - see the module's docstring
     from alerts.incidents import Note  # noqa: PLC0415 - see the module's docstring
-    from mirrorwatch.service.store_parts import opened  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.history.made_store import made_store  # noqa: PLC0415 - see the module's docstring
     from runtime.store.store import Store  # noqa: PLC0415 - see the module's docstring
 
     note = Note(now_at, author, text)
-    async with opened(config, Store.open_if_made) as store:
-        if store is None:
-            return False
+    async with made_store(config, Store.open_if_made) as store:
         return await store.write(lambda connection: add_note(connection, incident, note))

@@ -82,7 +82,7 @@ def take_secrets(ctx: click.Context, secrets: frozenset[str]) -> None:
 
 
 def conclude_refusals_with(ctx: click.Context, words: str) -> None:
-    """End later refusals with `words`, because the configuration itself is valid."""
+    """End later refusals with `words`, such as the default after the configuration was read."""
     ctx.meta[_REFUSAL] = words
 
 

@@ -19,7 +19,7 @@ import click
 
 from mirrorwatch.cli.annotate import annotate
 from mirrorwatch.cli.checksum import checksum
-from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, configure_logs
+from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, conclude_refusals_with, configure_logs
 from mirrorwatch.cli.drift import drift
 from mirrorwatch.cli.drill import drill
 from mirrorwatch.cli.exclude import exclude
@@ -27,6 +27,7 @@ from mirrorwatch.cli.failover import failover
 from mirrorwatch.cli.migrate import migrate
 from mirrorwatch.cli.objectives import objectives
 from mirrorwatch.cli.offsets import offsets
+from mirrorwatch.cli.options import ClusterFile, Principal, refuse_without
 from mirrorwatch.cli.render import render
 from mirrorwatch.cli.report import report
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
@@ -100,6 +101,7 @@ def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
 )
 @click.option(
     "--principal",
+    type=Principal(),
     metavar="PRINCIPAL",
     default="User:mirrorwatch",
     show_default=True,
@@ -107,6 +109,7 @@ def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
 )
 @click.option(
     "--command-config",
+    type=ClusterFile(),
     metavar="FILE",
     default="admin.properties",
     show_default=True,
@@ -138,6 +141,10 @@ def check(
     """
     if acls and as_json:
         raise click.UsageError("--acls and --json exclude each other: the JSON holds the commands too.")
+    if not acls:
+        refuse_without(context, "--acls", "part", "command_config")
+    if not acls and not as_json:
+        refuse_without(context, "--acls or --json", "principal")
     from fleet.errors import ConfigurationError  # noqa: PLC0415 - see the module's docstring
 
     try:
@@ -192,6 +199,7 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
     early: list[int] = []  # a reload requested meanwhile runs as soon as possible
     signal.signal(signal.SIGHUP, lambda number, _frame: early.append(number))
     found = read_config(context, config)
+    conclude_refusals_with(context, "The service did not start")
     import asyncio  # noqa: PLC0415 - see the module's docstring
 
     from mirrorwatch.service.service import Service  # noqa: PLC0415 - see the module's docstring
@@ -264,14 +272,16 @@ def status(
 
     --watch tries again if the service does not answer. Ctrl-C ends it with status 130.
 
-    Exit status: 0 every flow is healthy; 1 a flow is not; 2 invalid address; 3 the worst verdict is unknown;
-    4 no answer.
+    Exit status: 0 every flow is healthy; 1 a flow is not; 2 invalid address or cluster; 3 the worst verdict
+    is unknown; 4 no answer.
     """
     import asyncio  # noqa: PLC0415 - see the module's docstring
 
     from mirrorwatch.cli.status import Question  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.cli.status import status as show  # noqa: PLC0415 - see the module's docstring
 
+    if not watching:
+        refuse_without(context, "--watch", "interval_s")
     log_if_asked(context)
     question = Question(url, as_json, search, kafka_cluster, os.environ)
     console, errors = make_console(), make_console(stderr=True)

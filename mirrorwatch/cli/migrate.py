@@ -7,11 +7,14 @@ from pathlib import Path
 import click
 
 from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, conclude_refusals_with
+from mirrorwatch.cli.options import FlowName
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, read_config
 
 _NEW = click.argument("config", metavar="NEW", type=click.Path(path_type=Path))
 _FILE = click.argument("file", type=click.Path(path_type=Path))
-_FLOW = click.option("--flow", metavar="FLOW", help="The flow of the new mirror, if it has another name.")
+_FLOW = click.option(
+    "--flow", type=FlowName(), metavar="A:B", help="The flow of the new mirror, if it has another name."
+)
 
 
 @click.group(cls=NearestGroup, short_help="Move a flow to another MirrorMaker without loss.")
@@ -24,7 +27,7 @@ def migrate() -> None:
 
 @migrate.command(cls=ExplainingCommand, short_help="Write the positions of the old mirror into a file.")
 @click.argument("config", metavar="OLD", type=click.Path(path_type=Path))
-@click.option("--flow", metavar="FLOW", required=True, help="The flow, such as 'A->B'.")
+@click.option("--flow", type=FlowName(), metavar="A:B", required=True, help="The flow, source first.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The new file.")
 @logging_options(QUIET)
 @click.pass_context
@@ -81,7 +84,7 @@ def verify(context: click.Context, /, config: Path, file: Path, *, flow: str | N
     It reads these records on both clusters and compares their content.
 
     Exit status: 0 nothing skipped, and repeated as expected; 1 records were skipped, or more were repeated;
-    3 not everything was compared; 4 a cluster or Kafka Connect is unavailable.
+    3 not everything was compared, or numbers are lower bounds; 4 a cluster or Kafka Connect is unavailable.
     """
     found = read_config(context, config)
     conclude_refusals_with(context, f"{file} cannot be used with {config}")

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, conclude_refusals_with
+from mirrorwatch.cli.options import FlowName, Moment
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, read_config
 
 _CONFIG = click.argument("config", type=click.Path(path_type=Path))
-_FLOW = click.option("--flow", metavar="FLOW", required=True, help="The flow, such as 'A->B'.")
+_FLOW = click.option("--flow", type=FlowName(), metavar="A:B", required=True, help="The flow, source first.")
 _GROUP = click.option("--group", metavar="GROUP", required=True, help="The consumer group.")
 
 
@@ -62,7 +63,13 @@ def export(context: click.Context, /, config: Path, *, flow: str, group: str, ou
 @_CONFIG
 @_FLOW
 @_GROUP
-@click.option("--to-time", metavar="TIME", required=True, help="The moment, such as 2026-11-27T10:00:00Z.")
+@click.option(
+    "--to-time",
+    type=Moment(),
+    metavar="TIME",
+    required=True,
+    help="The moment, such as 2026-11-27T10:00:00Z.",
+)
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The new file.")
 @logging_options(QUIET)
 @click.pass_context

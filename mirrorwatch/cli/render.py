@@ -60,6 +60,8 @@ def render(
     """
     if replay == (folder is not None):
         raise click.UsageError("Write DIR, or --replay without DIR.")
+    if replay and (form != "files" or divisor != 1):
+        raise click.UsageError("--replay writes nothing: leave out --format and --divide-times.")
     found = read_config(context, config)
     if folder is None:
         return _replay(context, found)

@@ -1,8 +1,8 @@
 """`mirrorwatch status`: shows the verdicts of a running service.
 
-Exit status: 0 every flow is healthy; 1 a finding; 2 invalid address; 3 the worst verdict is unknown; 4 no
-answer, or no answer of Mirrorwatch. The answer is foreign data: bounded, checked, and without control
-characters.
+Exit status: 0 every flow is healthy; 1 a finding; 2 invalid address or cluster; 3 the worst verdict is
+unknown; 4 no answer, or no answer of Mirrorwatch. The answer is foreign data: bounded, checked, and without
+control characters.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ async def ask(question: Question, console: Console, *, indent: int | None = 2) -
     if question.as_json:
         console.out(json.dumps(answer.document, indent=indent, ensure_ascii=True), highlight=False)
         return exit_status(answer)
-    show(answer, console)
     groups = await _groups(address, credentials, search=question.search, kafka_cluster=question.kafka_cluster)
+    show(answer, console)
     if groups is not None:
         show_groups(groups, console)
     return exit_status(answer)
@@ -186,21 +186,26 @@ def _credentials(address: URL, environ: Mapping[str, str]) -> _Credentials | Non
 async def _groups(
     address: URL, credentials: _Credentials | None, *, search: str, kafka_cluster: str
 ) -> GroupsAnswer | None:
-    """Return the groups; None if the service does not watch groups."""
+    """Return the groups; None if the service does not watch groups, _UsageError for an unknown cluster."""
     path = address.path.removesuffix(PATH)
     wanted = {key: value for key, value in (("search", search), ("kafka_cluster", kafka_cluster)) if value}
     asked = address.with_path(path + GROUPS_PATH).with_query({**wanted, "limit": str(WORST_GROUPS)})
     try:
         # Errors have a document too: 404 without a lag monitor, 503 if it does not answer.
-        found = groups_of(
-            json.loads(await _fetch(asked, credentials, also=(404, 503)), parse_constant=_refuse)
-        )
-        page = _shown(address.with_path(path + GROUPS_PAGE).with_query(wanted))
-        return None if found is None else replace(found, page=page, searched=bool(search))
+        body = await _fetch(asked, credentials, also=(404, 503))
     except NoAnswerError as error:
         return GroupsAnswer((), 0, (), (Note("Groups", f"{error}."),))
+    try:
+        document = json.loads(body, parse_constant=_refuse)
+        found = groups_of(document)
     except (ValueError, RecursionError):
         return None
+    if found is None:
+        return None
+    if document.get("code") == "unknown_cluster":
+        raise _UsageError(f"--cluster: {found.notes[0].sentence}")
+    page = _shown(address.with_path(path + GROUPS_PAGE).with_query(wanted))
+    return replace(found, page=page, searched=bool(search))
 
 
 async def _fetch(address: URL, credentials: _Credentials | None, *, also: tuple[int, ...] = ()) -> bytes:

@@ -101,6 +101,7 @@ class GroupAnswer:
     group: str
     status: str
     lag_records: int | None
+    lag_records_kind: str  # `exact`, `at_least` or `none`
     lag_s: float | None
     lag_s_kind: str  # `exact`, `at_least`, `estimate` or `none`
     sentence: str
@@ -191,6 +192,7 @@ def _group(item: dict[str, Any]) -> GroupAnswer:
         group=_name(item, "group"),
         status=_text(item, "status"),
         lag_records=_whole(item, "lag_records"),
+        lag_records_kind=_text(item, "lag_records_kind"),
         lag_s=_number(item, "lag_s"),
         lag_s_kind=_text(item, "lag_s_kind"),
         sentence=_text(item, "sentence"),

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fleet.verdicts.words import sentences
 from mirrorwatch.cli.status_answer import Note
-from mirrorwatch.web.pages.groups import STATUS_VERDICTS, headline, lag_text
+from mirrorwatch.web.pages.groups import STATUS_VERDICTS, headline
 from mirrorwatch.web.texts import (
     NOTHING,
     age_text,
@@ -22,6 +22,7 @@ from mirrorwatch.web.texts import (
     counted,
     latency_text,
     moment_text,
+    number_text,
 )
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
     _say(console, Text(""))
     if groups.count or not groups.notes:
         counts, carried = dict(groups.by_status), dict(groups.carried)
-        said = headline(counts, groups.count, {}, carried, searched=groups.searched)
+        partial = bool(groups.notes)
+        said = headline(counts, groups.count, {}, carried, searched=groups.searched, partial=partial)
         _say(console, Text(said, style="bold"))
     bad = [group for group in groups.worst if group.status != "OK"]
     if bad and console.width >= _NARROW:
@@ -118,7 +120,7 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
         table.add_column("lag", justify="right", no_wrap=True)
         table.add_column("behind", justify="right", no_wrap=True)
         for group in bad:
-            lag = lag_text(group.lag_records)
+            lag = number_text(group.lag_records, group.lag_records_kind)
             behind = bounded_age_text(group.lag_s, group.lag_s_kind)
             table.add_row(_name(group), Text(group.kafka_cluster), _status(group), lag, behind)
         console.print(table)

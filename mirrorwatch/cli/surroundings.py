@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mirrorwatch.cli.commands import configure_logs, take_secrets
+from mirrorwatch.cli.commands import conclude_refusals_with, configure_logs, take_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,11 +42,12 @@ def logging_options(level: str) -> Callable[[_F], _F]:
 
 
 def read_config(context: click.Context, path: Path) -> Configuration:
-    """Read a configuration, and keep its secrets out of the output."""
+    """Read a configuration and keep its secrets out of the output; later refusals do not blame it."""
     from mirrorwatch.configuration.reading import read_configuration  # noqa: PLC0415 - help needs nothing of this
 
     found = read_configuration(path, environ=os.environ)
     take_secrets(context, found.secrets)
+    conclude_refusals_with(context, "Nothing was done")
     return found
 
 

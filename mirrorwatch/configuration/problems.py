@@ -29,7 +29,7 @@ def in_order(
     hidden = sorted((secret for secret in secrets if secret), key=len, reverse=True)
     shown = [problem for problem in problems if problem.key not in without_value]
     clean = [replace(problem, sentence=_without(problem.sentence, hidden)) for problem in shown]
-    clean += unresolved  # they quote the file, which has no secret there
+    clean += unresolved  # they quote no value
 
     def place(problem: Problem) -> tuple[str, int]:
         found = _LINE.search(problem.file)

@@ -18,6 +18,7 @@ MAX_BYTES = 1_000_000
 MAX_FOREIGN_BYTES = strict_yaml.MAX_RESOURCES_BYTES
 """The limit for the output of other programs: resources of Kubernetes, the connectors of a worker."""
 _OURS = frozenset({"mm2", "clusters", "flows", "canary", "http", "store"})
+_ADDRESS = re.compile(r"https?:/")  # a path has no second slash
 _MIRROR_KEY = re.compile(r"clusters|.+\.bootstrap\.servers|.+->.+\.enabled")
 
 
@@ -36,6 +37,8 @@ def read_bytes(path: Path) -> bytes:
         todo = (
             "check the path" if isinstance(error, FileNotFoundError) else "check the path and its permissions"
         )
+        if _ADDRESS.match(str(path)):
+            todo = "write the address as connect.url in a YAML file"
         raise _refusal(path, f"cannot be read ({reason}); {todo}") from error
     if found.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise _refusal(path, "UTF-16 text, as PowerShell writes it; save the file as UTF-8")

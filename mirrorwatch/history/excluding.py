@@ -12,6 +12,7 @@ from alerts.objectives import Exclusion
 from alerts.reports.wording import time_text
 from fleet.errors import ConfigurationError, Problem
 from fleet.probe_history import MINUTE_S
+from mirrorwatch.history.made_store import made_store
 from mirrorwatch.service.store_parts import opened
 from mirrorwatch.web.texts import plain
 from runtime.store.store import Store
@@ -26,16 +27,15 @@ MAX_AUTHOR, MAX_REASON = 200, 2000
 
 async def listed(config: Configuration) -> list[str]:
     """Return one line for each exclusion."""
-    async with opened(config, Store.open_to_read) as store:
-        found = [] if store is None else await store.read(tables.exclusions)
+    async with made_store(config, Store.open_to_read) as store:
+        found = await store.read(tables.exclusions)
     return [_line(one) for one in found] or ["No excluded time."]
 
 
 async def remove(config: Configuration, number: int) -> list[str]:
     """Remove an exclusion; raises ConfigurationError for an unknown number."""
-    async with opened(config, Store.open_if_made) as store:
-        remove_it = partial(tables.include, number=number)
-        removed = False if store is None else await store.write(remove_it)
+    async with made_store(config, Store.open_if_made) as store:
+        removed = await store.write(partial(tables.include, number=number))
     if not removed:
         sentence = f"unknown exclusion {number}; see --list"
         raise ConfigurationError([Problem("--remove", "", sentence)])

@@ -13,8 +13,8 @@ from alerts.rules.document import Links, rules_document
 from alerts.rules.rule import promql_duration
 from alerts.rules.watching import JOB
 from dashboards import BOARDS, dashboard
+from mirrorwatch.history.owned_files import write_files
 from runtime.config.yaml_output import yaml_text
-from runtime.files.owned_folder import write_owned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,10 +36,10 @@ def render(
 
     All times of rules, routes and scrapes are divided by `divisor`.
 
-    Raises ConfigurationError if there is nothing to render, or files are in the way.
+    Raises ConfigurationError if there is nothing to render, files are in the way, or none can be written.
     """
     objectives = config.objectives_to("render")
-    changed = write_owned(folder, files_of(config, kubernetes=kubernetes, divisor=divisor))
+    changed = write_files(folder, files_of(config, kubernetes=kubernetes, divisor=divisor), by="render")
     rates = {one.name: one.probes_per_s for one in config.flow_facts}
     advice = [rate_advice(one, rates[one.flow]) for one in objectives]
     return changed, [one for one in (_address_advice(config), *advice) if one is not None]
@@ -114,6 +114,8 @@ def _scrape(config: Configuration, interval_s: float) -> str:
         comment += f"\nWrite the password of the user to {_PASSWORD_FILE}, or name another file."
     if config.http.address.host in _EVERY_INTERFACE:
         comment += "\nReplace the target by the address at which Prometheus reaches the service."
+    if config.store.group:
+        comment += "\nAdd the address of every replica of the group as a target."
     job["static_configs"] = [{"targets": [str(config.http.address)]}]
     return yaml_text({"scrape_configs": [job]}, comment=comment)
 

@@ -18,8 +18,8 @@ from alerts.reports.replay import (
 from alerts.reports.wording import bad_text, objective_text, period_text, stretch_text
 from canary.persistence.history import read_minutes
 from fleet.probe_history import MINUTE_S
-from fleet.quantity import duration_text
-from mirrorwatch.history.reporting import figures_by_flow, first_minute_of, flows_of, period_of, reading
+from fleet.quantity import count_text, duration_text
+from mirrorwatch.history.reporting import figures_by_flow, first_minute_of, flows_of, period_of, reading_made
 from mirrorwatch.history.tallying import last_final_minute
 
 if TYPE_CHECKING:
@@ -36,15 +36,16 @@ _NOTE = (
 
 
 async def replay(config: Configuration, *, now_at: float) -> list[str]:
-    """Return lines: what each alert would have done, and bad periods without an alert."""
+    """Return lines: what each alert would have done, and bad periods without an alert.
+
+    Raises UnavailableError if the store is not made or cannot be read.
+    """
     until = last_final_minute(config, now_at)
     span = (first_minute_of(until, period_of(config.objectives_to("replay"))), until)
     alerts: list[Replayed] = []
     unseen: list[tuple[Objective, Stretch]] = []
     incidents = observed = 0
-    async with reading(config) as store:
-        if store is None:
-            return ["No data: the store is not made yet; start the service first."]
+    async with reading_made(config) as store:
         for flow, wanted in flows_of(config).items():
             found, minutes = await _flow(store, flow, wanted, span)
             alerts += found
@@ -57,7 +58,7 @@ async def replay(config: Configuration, *, now_at: float) -> list[str]:
         return [f"No data: the store holds nothing of {period_text(*span)}."]
     announced = f"{incidents - len(unseen)} of {incidents} bad times of {LEAST_OF_INCIDENT} probes or more"
     return [
-        f"{period_text(*span)}; {duration_text(observed * MINUTE_S)} of minutes observed over all flows.",
+        f"{period_text(*span)}; {count_text(observed, 'minute')} observed over all flows.",
         "",
         *_table([_row(one) for one in alerts]),
         "",

@@ -22,6 +22,7 @@ from alerts.reports import (
 from alerts.reports.reconciling import difference_text, queries_of, reconciled_of
 from fleet.errors import MalformedError, UnavailableError
 from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
+from mirrorwatch.history.made_store import made_store
 from mirrorwatch.history.tallying import first_minute, last_final_minute, tallies_of
 from mirrorwatch.service.store_parts import opened
 from mirrorwatch.web.pages.page import Page
@@ -44,14 +45,14 @@ LIMIT_S = 120.0  # of reading one flow
 async def make_report(config: Configuration, *, period_s: float | None, now_at: float) -> Report:
     """Return the report over a period (s) that ends now; by default over that of each objective.
 
-    Raises ConfigurationError without objectives, UnavailableError if the store cannot be read.
+    Raises ConfigurationError without objectives, UnavailableError if the store is not made or cannot be read.
     """
     objectives = config.objectives_to("report")
     until = last_final_minute(config, now_at)
     first = first_minute_of(until, period_s or period_of(objectives))
     found: dict[Objective, ObjectiveReport] = {}
-    async with reading(config) as store:
-        excluded = await store.read(exclusions) if store is not None else []
+    async with reading_made(config) as store:
+        excluded = await store.read(exclusions)
         for flow, wanted in flows_of(config).items():
             left_out = [(one.first, one.until) for one in excluded if one.flow == flow]
             starts = [first_minute_of(until, period_s or one.period_s) for one in wanted]
@@ -65,16 +66,20 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
             since_at=first * MINUTE_S,
             until_at=until * MINUTE_S,
         )
-        rehearsals = await store.read(wanted_rehearsals) if store is not None else []
-        notes = () if store is not None else ("The store is not made yet; start the service first.",)
+        rehearsals = await store.read(wanted_rehearsals)
     shown = tuple(one for one in excluded if one.first < until and one.until > first)
     reports = tuple(found[one] for wanted in flows_of(config).values() for one in wanted)
-    return Report(first, until, reports, shown, notes, tuple(rehearsals))
+    return Report(first, until, reports, shown, rehearsals=tuple(rehearsals))
 
 
 def reading(config: Configuration) -> AbstractAsyncContextManager[Store | None]:
     """Open the store of a configuration for reading; None if it does not exist."""
     return opened(config, Store.open_to_read, limit_s=LIMIT_S)
+
+
+def reading_made(config: Configuration) -> AbstractAsyncContextManager[Store]:
+    """Open the store of a configuration for reading; raises UnavailableError if it is not made yet."""
+    return made_store(config, Store.open_to_read, limit_s=LIMIT_S)
 
 
 def flows_of(config: Configuration) -> dict[str, list[Objective]]:
@@ -107,12 +112,10 @@ def texts_of(report: Report, formats: Iterable[str]) -> dict[str, str]:
 
 
 async def _flow(
-    store: Store | None, objectives: Sequence[Objective], period: Span, left_out: Sequence[Span]
+    store: Store, objectives: Sequence[Objective], period: Span, left_out: Sequence[Span]
 ) -> list[ObjectiveReport]:
     """Return the reports of one flow's objectives, and those of the period before if it has data."""
     spans = without(period, left_out)
-    if store is None:
-        return [ObjectiveReport(one, figures_of(one, (), spans)) for one in objectives]
     first, until = period
     figures = await figures_by_flow(store, objectives, spans)
     before: Sequence[Figures | None] = [None] * len(objectives)

@@ -9,7 +9,7 @@ from alerts.reports.suggesting import suggestion_of
 from alerts.reports.wording import objective_text, share_text
 from alerts.rules.rule import promql_duration
 from fleet.probe_history import MINUTE_S
-from mirrorwatch.history.reporting import flows_of, reading
+from mirrorwatch.history.reporting import flows_of, reading_made
 from mirrorwatch.history.tallying import last_final_minute, tallies_of
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ async def suggest(config: Configuration, *, now_at: float) -> tuple[str, bool]:
     span = (until - int(HISTORY_S // MINUTE_S), until)
     rates = {one.name: one.probes_per_s for one in config.flow_facts}
     found: list[Suggestion] = []
-    async with reading(config) as store:
+    async with reading_made(config) as store:
         for flow, wanted in flows_of(config).items():
-            tallies = await tallies_of(store, wanted, [span]) if store is not None else [[]] * len(wanted)
+            tallies = await tallies_of(store, wanted, [span])
             found += [
                 suggestion_of(one, each, rates[flow]) for one, each in zip(wanted, tallies, strict=True)
             ]

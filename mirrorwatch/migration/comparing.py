@@ -32,8 +32,8 @@ class Compared:
     """The records of one partition: how many were passed, are missing, and are there too often.
 
     `strange` are records on the target since the export that are none of those read on the source: repeated
-    ones from before the position, or of another writer. If some have the same content, and the mirror has not
-    passed all that were read, `missing` and `repeated` are lower bounds.
+    ones from before the position, or of another writer. If one that the mirror has not passed has the same
+    content as another one, `missing` and `repeated` are lower bounds.
     """
 
     passed: int
@@ -77,17 +77,17 @@ def compare(
     here: Counter[bytes] = Counter()
     count = missing = 0
     first: int | None = None
-    later = False
+    later: set[bytes] = set()
     for offset, content in source:
         here[content] += 1
         if offset >= passed:
-            later = True
+            later.add(content)
             continue
         count += 1
         if here[content] > there[content]:
             missing += 1
             first = offset if first is None else first
     repeated = sum(max(0, there[content] - often) for content, often in here.items())
-    alike = later and any(often > 1 for often in here.values())
+    alike = any(here[content] > 1 for content in later)
     strange = sum(often for content, often in fresh.items() if content not in here)
     return Compared(count, missing, repeated, first, alike, strange)

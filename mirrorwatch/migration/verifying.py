@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MOST_OFFSETS = 1_000_000  # of one partition
 PARTITIONS_AT_ONCE = 8  # each waits for its own clients most of the time
 NOTHING_NEW = "no new record since the export"
+BOUNDED = "lower bounds, as records not replicated yet have the same content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,9 @@ class Verified:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether nothing was left out; without a new record there is nothing to compare."""
-        return self.problem == NOTHING_NEW or (self.compared is not None and not self.remark)
+        """Return whether all is compared and exact; without a new record there is nothing to compare."""
+        one = self.compared
+        return self.problem == NOTHING_NEW or (one is not None and not one.bounded and not self.remark)
 
 
 def verify_migration(config: Configuration, *, path: Path, flow: str | None) -> int:
@@ -245,11 +247,11 @@ def _print(sheet: Sheet, name: str, found: list[Verified], stopped: str) -> None
     inexact = any(not one.exact for one, _ in compared)
     records = f"{count_text(passed, 'record')} of {count_text(len(compared), 'partition')}"
     sheet.fact("compared", records, indent=2)
-    sheet.fact("skipped", between_text(missing, None if bounded else missing), indent=2)
+    sheet.fact("skipped", _counted(missing, None if bounded else missing), indent=2)
     bounds = [one.repeated_most for one, _ in compared]
     expected = "" if None in bounds else f" (at most {sum(each or 0 for each in bounds):,} expected)"
     most = None if bounded or inexact or strange else repeated
-    sheet.fact("repeated", between_text(repeated, most) + expected, indent=2)
+    sheet.fact("repeated", _counted(repeated, most) + expected, indent=2)
     if strange:
         sheet.fact(
             "others",
@@ -263,9 +265,11 @@ def _print(sheet: Sheet, name: str, found: list[Verified], stopped: str) -> None
     reasons: dict[str, list[str]] = {}
     for one in found:
         if reason := one.problem or one.remark:
-            reasons.setdefault(reason, []).append(f"{one.place[0]}-{one.place[1]}")
+            reasons.setdefault(f"not compared, {reason}", []).append(f"{one.place[0]}-{one.place[1]}")
+        if one.compared is not None and one.compared.bounded:
+            reasons.setdefault(BOUNDED, []).append(f"{one.place[0]}-{one.place[1]}")
     for reason, places in reasons.items():
-        sheet.say(f"not compared, {reason}: {', '.join(places[:FIRST])}{rest(places, joined=True)}")
+        sheet.say(f"{reason}: {', '.join(places[:FIRST])}{rest(places, joined=True)}")
 
 
 def _print_bad(sheet: Sheet, bad: list[tuple[Verified, Compared]]) -> None:
@@ -285,6 +289,11 @@ def _print_bad(sheet: Sheet, bad: list[tuple[Verified, Compared]]) -> None:
     sheet.figures(("partition", "skipped", "first", "repeated", "expected", "others"), rows[:FIRST])
     if more := rest(rows):
         sheet.say(more)
+
+
+def _counted(least: int, most: int | None) -> str:
+    """Return bounds as text; no record found is no proof that there is none."""
+    return "none found" if most is None and not least else between_text(least, most)
 
 
 def _verdict(found: list[Verified], missing: int) -> str:

@@ -54,8 +54,8 @@ class FlowStatus:
         return self.past.verdict if self.past is not None and not self.now.is_bad else self.now.verdict
 
 
-def flow_status(flow: FlowVerdict) -> FlowStatus:
-    """Split a verdict into the present state and the past one."""
+def flow_status(flow: FlowVerdict, *, by: str = "canary") -> FlowStatus:
+    """Split a verdict into the present state and the past one; part `by` describes a healthy flow."""
     told = FlowState(flow.verdict, flow.cause, flow.sentence, flow.since_at)
     if not flow.verdict.is_bad or flow.verdict in flow.conditions:
         return FlowStatus(told)
@@ -66,6 +66,4 @@ def flow_status(flow: FlowVerdict) -> FlowStatus:
     if flow.conditions:
         worst = min(flow.conditions, key=lambda one: one.severity)
         return FlowStatus(FlowState(worst, None, "", None), told, by_audit)
-    return FlowStatus(
-        FlowState(Verdict.HEALTHY, None, dict(flow.parts).get("canary", ""), None), told, by_audit
-    )
+    return FlowStatus(FlowState(Verdict.HEALTHY, None, dict(flow.parts).get(by, ""), None), told, by_audit)

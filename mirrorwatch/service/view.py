@@ -227,7 +227,7 @@ class FlowView:
     @property
     def status(self) -> FlowStatus:
         """Return the present state, apart from a past one."""
-        return flow_status(self.verdict)
+        return flow_status(self.verdict, by="lag" if self.canary_state == "off" else "canary")
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,8 +205,8 @@ def _flow_view(
 
 
 def _lost_records(books: Mapping[str, int], by_offsets: Bounds | None) -> Bounds | None:
-    """Return the number of lost records by canary and offsets; None if unknown."""
+    """Return the number of lost records: all by canary, those of HOLD_S by offsets; None if unknown."""
     if not books["expected"]:
         return by_offsets
-    probes, (least, most) = books["lost"] + books["confirmed"], by_offsets or Bounds(0, 0)
+    probes, (least, most) = books["lost"] + books["confirmed"], by_offsets or Bounds(0, None)
     return Bounds(probes + least, None if most is None else probes + most)

@@ -290,7 +290,8 @@ def incident_document(incident: Incident, links: PageLinks, spent: Budgets) -> d
 def budgets_of(incident: Incident, objectives: Iterable[Objective], facts: Iterable[FlowFacts]) -> Budgets:
     """Return the approximate share of each budget that an incident spent, for objectives that count probes.
 
-    The configured probe rate gives the number of probes in the period.
+    The configured probe rate gives the number of probes in the period. Objectives that count minutes are left
+    out: an incident does not count those.
     """
     rate = next((one.probes_per_s for one in facts if one.name == incident.flow), 0.0)
     counts = incident.counts
@@ -301,7 +302,8 @@ def budgets_of(incident: Incident, objectives: Iterable[Objective], facts: Itera
     return tuple(
         (str(one.kind), bad[one.kind] / (one.budget_ratio * rate * one.period_s))
         for one in objectives
-        if one.flow == incident.flow and one.kind in bad and rate > 0 and one.budget_ratio > 0
+        if one.flow == incident.flow and one.kind in bad and one.slice_ratio is None
+        if rate > 0 and one.budget_ratio > 0
     )
 
 

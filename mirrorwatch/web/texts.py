@@ -11,18 +11,17 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from fleet.quantity import between_text, duration_text
+from fleet.quantity import Bounds, between_text, duration_text
 from fleet.verdicts.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from alerts.incidents import Incident
-    from fleet.quantity import Bounds
-    from mirrorwatch.service.view import ServiceView, UnreachedView
+    from mirrorwatch.service.view import FlowView, ServiceView, UnreachedView
 
 NOTHING = "\N{EN DASH}"  # no value
 
 _SHOWN_BROKERS = 6
-_BOUNDS = {"at_least": "at least ", "estimate": "about "}
+_BOUNDS = {"at_least": "at least ", "at_most": "at most ", "estimate": "about "}
 _UNSEEN_BLANKS = re.compile(r"^ +| +$|(?<= ) +", re.ASCII)
 _BREAKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
 
@@ -74,10 +73,6 @@ def headline(view: ServiceView) -> str:
     if counts[Verdict.HEALTHY] == total:
         return {1: "The flow is healthy", 2: "Both flows are healthy"}.get(
             total, f"All {total} flows are healthy"
-        )
-    if counts[Verdict.UNKNOWN] == total:
-        return {1: "The flow has no verdict yet", 2: "Neither flow has a verdict yet"}.get(
-            total, f"None of the {total} flows has a verdict yet"
         )
     said: list[str] = []
     for verdict in Verdict:
@@ -197,6 +192,11 @@ def age_text(seconds: float | None) -> str:
     return duration_text(seconds)
 
 
+def number_text(number: int | None, kind: str = "exact") -> str:
+    """Write a number with its kind, `270` or `at least 270`; a dash if unknown."""
+    return NOTHING if number is None else f"{_BOUNDS.get(kind, '')}{number:,}"
+
+
 def bounded_age_text(seconds: float | None, kind: str) -> str:
     """Write an age with its kind: `at least` for a bound, `about` for an estimate."""
     text = age_text(seconds)
@@ -205,7 +205,20 @@ def bounded_age_text(seconds: float | None, kind: str) -> str:
 
 def bounds_text(count: Bounds | None) -> str:
     """Write a number of records with its bounds: `5`, `at least 5`, `between 5 and 8`; a dash if unknown."""
-    return NOTHING if count is None else between_text(*count)
+    return NOTHING if count in (None, (0, None)) else between_text(*count)
+
+
+def probes_lost(flow: FlowView) -> int:
+    """Return the number of lost canary records."""
+    return flow.books.get("lost", 0) + flow.books.get("confirmed", 0)
+
+
+def lost_by_offsets(flow: FlowView) -> Bounds | None:
+    """Return the number of records that offsets show as lost in the last HOLD_S; None if unknown."""
+    if flow.lost_records is None:
+        return None
+    (least, most), probes = flow.lost_records, probes_lost(flow)
+    return Bounds(least - probes, None if most is None else most - probes)
 
 
 def latency_text(seconds: float | None) -> str:
@@ -288,7 +301,7 @@ def what_text(incident: Incident) -> str:
     lost = incident.lost_records
     said = []
     for condition in incident.conditions:
-        if condition is Verdict.LOSING and lost != (0, 0):
+        if condition is Verdict.LOSING and lost not in ((0, 0), (0, None)):
             said.append(f"{between_text(*lost, 'record')} lost")
         else:
             said.append(BEEN[condition])

@@ -94,9 +94,9 @@ class _Resolver:
             return self._variable(name)
         if colon and name and provider == "file":
             return self._file(name)
+        # What follows the '${' may be part of a password.
         raise ValueError(
-            f"unknown reference '${{{reference}}}'; write ${{env:NAME}} or ${{file:PATH}}, "
-            "or $${ for a literal ${"
+            "unknown reference after '${'; write ${env:NAME} or ${file:PATH}, or $${ for a literal ${"
         )
 
     def _variable(self, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 TIMEOUT_S = 10.0
 POST_TIMEOUT_S = 40.0  # some megabytes, over an ocean
 MOST_BYTES = 32 * 10**6
+_PRIVATE = re.compile(r"(?<=//)[^/?#]*@|[?#].*", re.DOTALL)  # user and password, query and fragment
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Status, body, and target of a redirection (or empty)."""
+    """Status, body, and target of a redirection without user and query (or empty)."""
 
     status: int
     body: bytes = field(repr=False)
@@ -71,7 +73,7 @@ async def _asked(method: str, url: str, headers: Mapping[str, str], timeout_s: f
             session.request(method, url, allow_redirects=False, **more) as answer,
         ):
             body = await _bounded(answer)
-            return Answer(answer.status, body, answer.headers.get("Location", ""))
+            return Answer(answer.status, body, _PRIVATE.sub("", answer.headers.get("Location", "")))
     except aiohttp.ClientConnectorCertificateError as error:
         raise UnavailableError(
             f"{url} presents an untrusted certificate: set SSL_CERT_FILE to the file of its CA"

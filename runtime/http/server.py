@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
@@ -42,6 +42,7 @@ HEADERS_WITHIN_S = 75.0
 REQUEST_WITHIN_S = 30.0
 HANDSHAKE_WITHIN_S = 10.0
 FULL_EVERY_S = 60.0
+_ABSENT = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
 
 def application(
@@ -215,27 +216,39 @@ class HttpServer:
 
 
 async def _bound(address: Address) -> list[BoundedSocket]:
-    """Return a socket for every address that the host's name stands for; raises OSError."""
+    """Return a socket for every address of the host that this machine has; raises OSError without any."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(
         address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     sockets: list[BoundedSocket] = []
-    try:
-        for family, kind, protocol, _, place in dict.fromkeys(found):
-            one = BoundedSocket(family, kind, protocol)
-            sockets.append(one)
-            one.setblocking(False)
-            # What was closed a moment ago may be taken again; what is listened on may not.
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            one.bind(place)
-    except OSError:
+    errors: list[OSError] = []
+    for family, kind, protocol, _, place in dict.fromkeys(found):
+        try:
+            sockets.append(_bound_to(family, kind, protocol, place))
+        except OSError as error:
+            errors.append(error)
+    # /etc/hosts may have ::1 where IPv6 is off.
+    if fatal := [one for one in errors if one.errno not in _ABSENT] or ([] if sockets else errors):
         for one in sockets:
             one.close()
-        raise
+        raise fatal[0]
     return sockets
+
+
+def _bound_to(family: int, kind: int, protocol: int, place: tuple[Any, ...]) -> BoundedSocket:
+    one = BoundedSocket(family, kind, protocol)
+    try:
+        one.setblocking(False)
+        # What was closed a moment ago may be taken again; what is listened on may not.
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        one.bind(place)
+    except OSError:
+        one.close()
+        raise
+    return one
 
 
 def _refusal(address: Address, error: OSError | UnicodeError) -> str:

@@ -47,6 +47,12 @@ CHANGES_LEADERS: Final = (
 )
 
 _RULES: Final = (
+    # Settings are rejected before there is a connection, in texts that otherwise mean one failed.
+    _Rule(
+        "_INVALID_ARG",
+        "",
+        Diagnosis("configuration", "the Kafka client rejects its settings", quotes=True),
+    ),
     # Connection failures. One failure may have several errors: texts are matched first.
     _Rule(
         "",
@@ -243,11 +249,6 @@ _RULES: Final = (
         "OFFSET_OUT_OF_RANGE _AUTO_OFFSET_RESET",
         "",
         _unavailable("the offset is out of the range of the partition"),
-    ),
-    _Rule(
-        "_INVALID_ARG",
-        "",
-        Diagnosis("configuration", "the Kafka client rejects its settings", quotes=True),
     ),
     # The least specific rules come last.
     _Rule(

@@ -193,6 +193,7 @@ def configure(
         if root.handlers == [bridge]:
             root.handlers[:] = before[0]
             root.setLevel(before[1])
+        root.removeHandler(bridge)  # another handler may have been added
         structlog.reset_defaults()
 
     return undo

@@ -98,13 +98,13 @@ class Store:
 
         Raises UnavailableError where it lacks migrations: the service of this version takes them.
         """
-        file = Path(self._url.database or "") if self._url.get_backend_name() == "sqlite" else None
-        if file is not None and not file.exists():  # SQLite makes what it opens
-            return False
         return await self._open_made(self._check_migrations, writing=False)
 
     async def _open_made(self, then: Callable[[sa.Connection], None], *, writing: bool = True) -> bool:
         """Open and do this if somebody has made the store; else close it and return False."""
+        file = Path(self._url.database or "") if self._url.get_backend_name() == "sqlite" else None
+        if file is not None and not file.exists():  # SQLite makes what it opens
+            return False
 
         def go_on_if_made(connection: sa.Connection) -> bool:
             made = is_made(connection)

@@ -23,7 +23,7 @@ from alerts.reports import (
     probe_tally,
     value_tally,
 )
-from alerts.reports.wording import share_text
+from alerts.reports.wording import covered_text, share_text
 from fleet.probe_history import DAY_MINUTES, ProbeDay, ProbeMinute, ValueRun
 from fleet.verdicts.vocabulary import Cause, Verdict
 
@@ -180,6 +180,7 @@ def test_an_sli_is_never_rounded_up_to_its_target_or_to_all():
     assert share_text(0.999) == "99.9 %"
     assert share_text(1.0) == "100 %"
     assert share_text(0.98999999) == "98.9999 %"
+    assert [covered_text(one) for one in (16 / 60, 0.99999, 1.001)] == ["26.6 %", "99.9 %", "100 %"]
 
 
 @pytest.mark.parametrize(

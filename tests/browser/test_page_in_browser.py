@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from aiohttp import web
 from playwright.async_api import expect
 
+from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.web.routes.main import routes
 from tests.mirrorwatch import views
@@ -192,12 +193,14 @@ async def test_it_works_without_script(browser, service):
     await expect(page.locator("h1")).to_contain_text("The flow is stalled", timeout=_SOON_MS)
 
 
-@pytest.mark.parametrize("width", [390, 1280, 2560])
+@pytest.mark.parametrize("width", [320, 390, 1280, 2560])
 async def test_no_width_makes_the_page_scroll_sideways(browser, service, width):
+    losing = views.flow("a-rather-long-cluster-name-of-one-site", "B", Verdict.LOSING)
     service.flows = (
-        views.flow("a-rather-long-cluster-name-of-one-site", "B", Verdict.LOSING),
+        replace(losing, lost_records=Bounds(120_000, 480_000)),
         *(views.flow("hub", f"edge-{number}") for number in range(11)),
     )
     page = await browser.new_page(viewport={"width": width, "height": 844})
-    await page.goto(service.url)
-    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    for path in ("", "runbooks/MirrorwatchCertificateExpires"):
+        await page.goto(service.url + path)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width

@@ -65,5 +65,3 @@ def test_an_unknown_incident_and_an_empty_note_are_refused(tmp_path):
     assert unknown.exception.exit_code == 2
     empty = _annotate(tmp_path, name, "--author", "Ada", "--text", "  ")
     assert "empty" in empty.exception.message
-    (tmp_path / "mirrorwatch.db").unlink()
-    assert "unknown" in _annotate(tmp_path, name, "--author", "Ada", "--text", "x").exception.message

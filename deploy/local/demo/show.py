@@ -31,6 +31,7 @@ _HOLD_S = 6.0  # how long a fault continues after it was seen, so that a user ca
 _PAGED_S = 25.0  # and how long at most until an alert fires
 _ACT_S = 60.0
 _ANEW_S = 30.0  # how long a killed process stays away, so that the alarm is seen
+_SHOWN_S = 0.05  # shorter times would be shown as 0.0 s
 _AT_ONCE_S = 10.0  # what ends so soon after it was restarted will not stay
 
 
@@ -62,11 +63,12 @@ class Show:
         """
         begun = time.monotonic()
         said = self._watch(lambda said: said.verdict in (Verdict.HEALTHY, *_STAYING), deadline_s=_NOTICE_S)
-        after = f"after {time.monotonic() - begun:.1f} s"
+        passed_s = time.monotonic() - begun
+        after = f"after {passed_s:.1f} s"
         if said is None:
             self._say(f"  {FLOW} is not healthy within {_NOTICE_S:.0f} s")
         elif said.verdict == Verdict.HEALTHY:
-            self._say(f"  {FLOW} is healthy, {after}")
+            self._say(f"  {FLOW} is healthy{f', {after}' if passed_s >= _SHOWN_S else ' already'}")
         else:
             if told is None or (said.verdict, said.cause) != (told.verdict, told.cause):
                 self._say(f"  {after} mirrorwatch reports {said}")

@@ -74,10 +74,8 @@ class ShownName:
 
 def groups_view(document: Mapping[str, Any]) -> GroupsView:
     """Return the counts of all groups for the main page."""
-    counts, partial = document["by_status"], bool(document.get("missing_shards"))
-    said = headline(
-        counts, document["count"], document["not_ready"], document.get("carried"), partial=partial
-    )
+    counts, partial = document["by_status"], _is_partial(document)
+    said = headline(counts, document["count"], {}, document.get("carried"), partial=partial)
     return GroupsView(said, worst_verdict(counts, partial=partial), notes(document))
 
 
@@ -98,9 +96,11 @@ def headline(
     """Write the number of groups by status: `5,000 groups: 3 STOP, 12 WARN`; the others are OK.
 
     `carried` is the number of groups that each flow's mirror syncs: `(613 synced by A->B)`; `searched`: a
-    search selected the groups; `partial`: those of some shards are missing.
+    search or a cluster selects the groups; `lacking`: clusters that are not read yet; `partial`: groups of
+    some shards or clusters are missing.
     """
-    if not total and (lacking or partial):
+    partial = partial or bool(lacking)
+    if not total and partial:
         return "Groups not known yet"
     if not total:
         return "No group matches this search" if searched else "No group has committed an offset"
@@ -111,6 +111,8 @@ def headline(
         return f"{texts.counted(total, 'group')}{aside}: {', '.join(bad)}"
     if partial:
         return f"{texts.counted(total, 'group')}{aside} OK, others are not known"
+    if searched:
+        return f"{texts.counted(total, 'group')}{aside} found, {'OK' if total == 1 else 'all OK'}"
     well = {1: "The group is OK", 2: "Both groups are OK"}.get(total, f"All {total:,} groups are OK")
     return f"{well}{aside}"
 
@@ -119,6 +121,11 @@ def worst_verdict(counts: Mapping[str, int], *, partial: bool = False) -> Verdic
     """Return the verdict of the worst status that a group has; not healthy if some are missing."""
     found = STATUS_VERDICTS[next(iter(counts), "UNKNOWN")]
     return Verdict.UNKNOWN if partial and found is Verdict.HEALTHY else found
+
+
+def _is_partial(document: Mapping[str, Any]) -> bool:
+    """Return whether groups of a shard or a cluster are missing."""
+    return bool(document.get("missing_shards") or document["not_ready"])
 
 
 def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
@@ -157,9 +164,9 @@ def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) 
     """Return the contents of the list."""
     asked = {"search": search, "kafka_cluster": kafka_cluster}
     total, first = document["count"], document["offset"]
-    counts, partial = document["by_status"], bool(document.get("missing_shards"))
-    carried = document.get("carried")
-    said = headline(counts, total, document["not_ready"], carried, searched=bool(search), partial=partial)
+    counts, partial = document["by_status"], _is_partial(document)
+    searched = bool(search or kafka_cluster)
+    said = headline(counts, total, {}, document.get("carried"), searched=searched, partial=partial)
     return {
         "headline": said,
         "verdict": worst_verdict(counts, partial=partial),
@@ -172,7 +179,7 @@ def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) 
         "place": page_of(first, len(document["groups"]), total, lambda offset: list_address(asked, offset)),
         "address": list_address(asked, first),
         "json_address": "/api/v1" + list_address(asked, first),
-        "searched": bool(search or kafka_cluster),
+        "searched": searched,
     }
 
 
@@ -198,7 +205,7 @@ def group_names(document: Mapping[str, Any]) -> dict[str, Any]:
         "name": ShownName.of(group),
         "verdict": STATUS_VERDICTS[document["status"]],
         "partitions": _partitions(document["partitions"]),
-        "lag": lag_text(document["lag_records"]),
+        "lag": sum_text(document["lag_records"], document["lag_unknown_partitions"]),
         "behind": behind_text(document),
         "why": _why(document),
         "members": _members(document["members"]),
@@ -207,16 +214,16 @@ def group_names(document: Mapping[str, Any]) -> dict[str, Any]:
             row["status"] == "OK" and row["committed_offset"] > row["end_offset"] >= 0
             for row in document["rows"]
         ),
-        "pictured": (bad or document["rows"])[: 6 if bad else 2],
+        "pictured": [] if document["offset"] else (bad or document["rows"])[: 6 if bad else 2],
         "place": page_of(document["offset"], len(document["rows"]), document["count"], page_address),
         "address": page_address(document["offset"]),
         "json_address": "/api/v1" + page_address(document["offset"]),
     }
 
 
-def lag_text(records: int | None) -> str:
-    """Write a number of records; a dash if unknown."""
-    return texts.NOTHING if records is None else f"{records:,}"
+def sum_text(records: int | None, unknown: int) -> str:
+    """Write the lag of several partitions, of which so many are unknown and not in the sum."""
+    return texts.number_text(records, "at_least" if unknown else "exact")
 
 
 def behind_text(row: Mapping[str, Any]) -> str:
@@ -236,7 +243,7 @@ def _row(line: Mapping[str, Any]) -> dict[str, Any]:
         "kafka_cluster": line["kafka_cluster"],
         "status": line["status"],
         "verdict": STATUS_VERDICTS[line["status"]],
-        "lag": lag_text(line["lag_records"]),
+        "lag": sum_text(line["lag_records"], line["lag_unknown_partitions"]),
         "behind": behind_text(line),
         "partitions": _partitions(line["partitions"]),
         "why": _why(line),

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from alerts.incidents import GAP_S
+from checksum.compare.verdicts import FINDING
 from fleet.quantity import duration_text
 from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.web import texts
 from mirrorwatch.web.linking import runbook_of
 from mirrorwatch.web.pages.groups import page_of
+from mirrorwatch.web.pages.mirrors import has_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,10 +78,13 @@ def incidents_names(
         return f"/incidents?{query}" if query else "/incidents"
 
     worst = [one.worst.condition for one in opened if one.worst is not None]
+    of_flow = "" if flow is None else f" of {flow.flow}"
     return {
         "incidents": incidents,
         "opened": len(opened),
-        "headline": f"{texts.counted(len(opened), 'incident')} open" if opened else "No open incidents",
+        "headline": f"{texts.counted(len(opened), 'incident')}{of_flow} open"
+        if opened
+        else f"No open incidents{of_flow}",
         "verdict": min(worst, key=lambda one: one.severity, default=Verdict.UNKNOWN),
         "gap": duration_text(GAP_S).replace(" min", " minutes"),
         "flow": flow,
@@ -98,6 +103,7 @@ def incident_names(incident: Incident, view: ServiceView, spent: Budgets) -> dic
         "incident": incident,
         "verdict": verdict,
         "links": view.links,
+        "by_offsets": all(has_offsets(flow) for flow in view.flows if flow.flow == incident.flow),
         "dashboard": view.links.dashboard(incident.flow),
         "runbook": None if present is None else runbook_of(present.condition, present.cause),
         "calm_s": view.now_at - incident.bad_until_at,
@@ -144,25 +150,33 @@ def flows_names(view: ServiceView) -> dict[str, Any]:
 
 def checksums_names(view: ServiceView) -> dict[str, Any]:
     """Return what the page about all checksums needs."""
-    with_run = [flow for flow in view.flows if flow.checksum is not None]
-    found = [flow for flow in with_run if flow.checksum is not None and flow.checksum.newest.findings]
+    checksums = [flow.checksum for flow in view.flows if flow.checksum is not None]
+    found = sum(_has_differences(flow) for flow in view.flows)
+    empty = sum(not one.newest.source_records for one in checksums)
     hidden, total = view.hidden_flows, len(view.flows) + view.hidden_flows
     if not total:
         headline, verdict = "No flows configured", Verdict.UNKNOWN
     elif found:
-        flows = texts.counted(len(found), "flow")
+        flows = texts.counted(found, "flow")
         headline, verdict = f"Checksums found differences on {flows}", Verdict.LOSING
     elif hidden:
         verb = "is" if hidden == 1 else "are"
         headline, verdict = f"{hidden} of {total} flows {verb} not known", Verdict.UNKNOWN
-    elif len(with_run) < len(view.flows):
-        missing = len(view.flows) - len(with_run)
+    elif len(checksums) < len(view.flows):
+        missing = len(view.flows) - len(checksums)
         flows = "The flow has" if len(view.flows) == 1 else f"{missing} of {len(view.flows)} flows have"
         headline, verdict = f"{flows} no checksum yet", Verdict.UNKNOWN
-    elif all(flow.checksum is not None and flow.checksum.newest.status == 0 for flow in with_run):
-        headline, verdict = "No differences: the newest checksum of every flow is OK", Verdict.HEALTHY
-    else:
+    elif any(one.newest.status for one in checksums):
         headline, verdict = "Checksums incomplete: not all records were verified", Verdict.UNKNOWN
+    elif empty:
+        flows = texts.counted(empty, "flow")
+        headline, verdict = f"The newest checksum of {flows} compared no records", Verdict.UNKNOWN
+    else:
+        oldest = texts.moment_text(min(one.newest.ended_at for one in checksums), view.now_at)
+        text = f"the newest checksum of every flow is OK, the oldest of {oldest}"
+        earlier = any(one.earlier for one in checksums)
+        headline = f"T{text[1:]}; earlier ones found differences" if earlier else f"No differences: {text}"
+        verdict = Verdict.HEALTHY
     return {
         "flows": view.flows,
         "headline": headline,
@@ -170,6 +184,13 @@ def checksums_names(view: ServiceView) -> dict[str, Any]:
         "links": view.links,
         "notes": missing_notes(view),
     }
+
+
+def _has_differences(flow: FlowView) -> bool:
+    """Return whether the newest checksum of a flow found differences, or an earlier finding holds."""
+    newest = None if flow.checksum is None else flow.checksum.newest
+    holds = any(one.part == "checksum" for one in flow.verdict.evidence)
+    return holds or (newest is not None and (newest.findings > 0 or newest.status == FINDING))
 
 
 def missing_notes(view: ServiceView) -> tuple[str, ...]:

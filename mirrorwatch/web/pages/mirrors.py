@@ -7,20 +7,26 @@ from urllib.parse import quote, urlencode
 
 from fleet.quantity import between_text, duration_text
 from fleet.verdicts.vocabulary import Cause, Verdict
+from lagmon.groups.rules.words import How
 from mirrorwatch.web import texts
-from mirrorwatch.web.pages.groups import STATUS_VERDICTS, behind_text, lag_text, page_of
+from mirrorwatch.web.pages.groups import STATUS_VERDICTS, behind_text, page_of, sum_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mirrorwatch.service.flow_status import FlowState
+    from mirrorwatch.service.view import FlowView
 
 _PICTURED, _PICTURED_WELL = 6, 2
 _SHOWN = 50  # of what was found
 WAITING = "WAITING"  # what a row shows whose commit is overdue, though its status is still OK
 _OVERDUE_CADENCES = 2.0  # a mirror commits once in each; one may fall between two samples
 # What seconds of headroom are worth that are not taken from our own looks.
-_WORTH = {"by retention.ms and the record's own time": "about ", "by retention.ms, at most": "at most "}
+_WORTH = {
+    How.BY_RECORD_TIME: "about ",
+    How.BY_SPEED: "about ",
+    How.AT_MOST: "at most ",
+}
 
 
 class _Kind(NamedTuple):
@@ -30,6 +36,11 @@ class _Kind(NamedTuple):
     many: str
     found: list[tuple[int, str]]
     unlisted: int = 0
+
+
+def has_offsets(flow: FlowView) -> bool:
+    """Return whether the lag monitor reads the offsets of a flow."""
+    return any(part == "lag" for part, _ in flow.verdict.parts)
 
 
 def flow_address(flow: str, offset: int = 0, search: str = "") -> str:
@@ -49,15 +60,16 @@ def mirror_names(
     by_all = now if now is not None and now.is_bad and document["verdict"] == Verdict.HEALTHY else None
     bad = [row for row in document["rows"] if row["status"] != "OK"]
     offset = document["offset"]
+    pictured = [] if offset else bad[:_PICTURED] or document["rows"][:_PICTURED_WELL]
     return {
         "document": document,
         "verdict": Verdict(document["verdict"]) if by_all is None else by_all.verdict,
         "by_all": by_all,
-        "lag": lag_text(document["lag_records"]),
+        "lag": sum_text(document["lag_records"], document["unknown_partitions"]),
         "behind": behind_text(document),
         "read": _read(document),
         **_found(document),
-        "pictured": [_pictured(row) for row in (bad[:_PICTURED] or document["rows"][:_PICTURED_WELL])],
+        "pictured": [_pictured(row) for row in pictured],
         "rows": [_row(row, waiting=_is_waiting(row, document)) for row in document["rows"]],
         "ahead": any(_is_ahead(row) for row in document["rows"]),
         "search": search,
@@ -192,11 +204,11 @@ def _row(row: Mapping[str, Any], *, waiting: bool) -> dict[str, Any]:
         "verdict": Verdict.LATE if waiting else STATUS_VERDICTS[row["status"]],
         "topic": row["topic"],
         "partition": row["partition"],
-        "lag": lag_text(row["lag_records"]),
+        "lag": texts.number_text(row["lag_records"], "at_most" if row["reason"] == "unread" else "exact"),
         "behind": behind_text(row),
-        "next_offset": lag_text(row["next_offset"]),
-        "end": lag_text(row.get("end_offset")),
-        "target_end": lag_text(row.get("target_end_offset")),
+        "next_offset": texts.number_text(row["next_offset"]),
+        "end": texts.number_text(row.get("end_offset")),
+        "target_end": texts.number_text(row.get("target_end_offset")),
         "headroom": _headroom(row),
         "sentence": row["sentence"],
     }

@@ -29,12 +29,11 @@ from mirrorwatch.web.pages.groups import (
     STATUS_VERDICTS,
     ShownName,
     behind_text,
-    lag_text,
     offset_text,
 )
 from mirrorwatch.web.pages.incidents import bar_paths, bar_text, runbook_name
-from mirrorwatch.web.pages.mirrors import flow_address
-from mirrorwatch.web.pages.picture import picture_of
+from mirrorwatch.web.pages.mirrors import flow_address, has_offsets
+from mirrorwatch.web.pages.picture import MOST_DRAWN, picture_of
 from mirrorwatch.web.pages.runbooks import Mitigations
 
 if TYPE_CHECKING:
@@ -92,6 +91,7 @@ class Page:
             "status_verdicts": STATUS_VERDICTS,
             "meanings": MEANINGS,
             "mitigations": Mitigations(),
+            "most_drawn": MOST_DRAWN,
             "newest_measured": newest_measured,
             "offsets_picture": offsets_picture,
             "stages": STAGES,
@@ -108,12 +108,15 @@ class Page:
             "behind": behind_text,
             "duration": duration_text,
             "flow_address": flow_address,
+            "has_offsets": has_offsets,
             "heartbeat": texts.heartbeat_text,
-            "lag": lag_text,
+            "lag": texts.number_text,
             "lasted": texts.lasted_text,
+            "lost_by_offsets": texts.lost_by_offsets,
             "latency": texts.latency_text,
             "offset": offset_text,
             "passed_by": texts.unreached_text,
+            "probes_lost": texts.probes_lost,
             "recent": texts.recent_text,
             "run_address": run_address,
             "runbook_name": runbook_name,

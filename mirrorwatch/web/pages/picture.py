@@ -28,6 +28,7 @@ _TALLER = 44.0  # for each further cluster beside it
 _BOTH_WAYS = 22.0  # more room where two labels stand above each other
 _COLUMN_GAP = 190.0
 _EDGE = 16.0
+MOST_DRAWN = 100  # clusters; placing many more takes seconds, and no user finds one among them
 _MOST_LAYERED = 12  # clusters; beyond that columns grow too tall and the ring reads better
 _LONGEST_NAME = 18
 
@@ -54,11 +55,11 @@ class Picture:
 
 
 def picture_of(view: ServiceView) -> Picture | None:
-    """Place every cluster and draw every flow, or return None when there is no cluster at all."""
+    """Place every cluster and draw every flow, or return None for no cluster and for more than MOST_DRAWN."""
     states = {cluster.alias: cluster.state for cluster in view.clusters}
     links = [(flow.source, flow.target) for flow in view.flows]
     aliases = list(dict.fromkeys([*states, *(alias for link in links for alias in link)]))
-    if not aliases:
+    if not 0 < len(aliases) <= MOST_DRAWN:
         return None
     widths = {alias: max(84.0, text_width(_shortened(alias), 15) + 32) for alias in aliases}
     boxes: dict[str, Box] = {}

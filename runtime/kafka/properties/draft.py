@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from fleet.errors import Problem
-from runtime.kafka.properties.redaction import is_secret
+from fleet.secret_keys import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

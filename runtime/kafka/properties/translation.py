@@ -127,11 +127,10 @@ def _copy(draft: Draft, key: Key) -> None:
 
 def _bootstrap(draft: Draft) -> None:
     key = "metadata.broker.list" if draft.has("metadata.broker.list") else "bootstrap.servers"
-    text = draft.value(key)
-    if text is None:
-        draft.problem("bootstrap.servers", "missing; name at least one broker as host:port")
+    servers = [part.strip() for part in (draft.value(key) or "").split(",") if part.strip()]
+    if not servers:
+        draft.problem(key, "missing; name at least one broker as host:port")
         return
-    servers = [part.strip() for part in text.split(",") if part.strip()]
     for server in servers:
         # A listener name before the address is allowed by Java and means nothing to a client.
         address, _, port = server.rpartition(":")
@@ -144,7 +143,14 @@ def _bootstrap(draft: Draft) -> None:
         if len(port) > 5 or not 0 < int(port) < 65536:
             draft.problem(key, f"invalid port in '{server}'; write one from 1 to 65535")
             return
-    draft.settings["bootstrap.servers"] = ",".join(server.rpartition("://")[2] for server in servers)
+    draft.settings["bootstrap.servers"] = ",".join(map(_for_librdkafka, servers))
+
+
+def _for_librdkafka(server: str) -> str:
+    """Return the address without its listener's name; librdkafka requires brackets for an IPv6 address."""
+    host, _, port = server.rpartition("://")[2].rpartition(":")
+    bare = host.strip("[]")
+    return f"[{bare}]:{port}" if ":" in bare else f"{bare}:{port}"
 
 
 def _protocol(draft: Draft) -> str | None:

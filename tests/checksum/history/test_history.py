@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -376,10 +377,15 @@ async def test_runs_that_were_told_late_stand_beside_the_newest_with_when_they_w
     assert await history.take(packed_run(document("r1")), now_ms=1 << 51)  # nothing of it was left
 
 
+def has_file(address):
+    return address.get_backend_name() == "sqlite" and Path(address.database).exists()
+
+
 async def test_what_nobody_made_is_not_made_where_it_is_only_looked_at(address):
     looking = Store(address, migrations=MIGRATIONS)
     assert not await looking.open_if_made()
     assert not await looking.open_if_made()
+    assert not has_file(address)
     made = Store(address, migrations=MIGRATIONS)
     await made.open()
     await made.close()

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fleet.java.regex import compile_java
+from fleet.java.regex import LONGEST_CHARS, compile_java
+from fleet.mm2 import filters
 from fleet.mm2.filters import GroupFilter, TopicFilter, lacks_comma, split_list
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -84,6 +85,25 @@ def test_a_filter_lets_through_what_the_real_one_does(version, kind, number):
 )
 def test_a_filter_says_which_entry_decided(made, name, sentence):
     assert made.why(name) == sentence
+
+
+def test_each_entry_of_a_list_is_compiled_once(monkeypatch):
+    names = [f"orders-{number}" for number in range(600)]  # more than compile_java remembers
+    made, compiled = TopicFilter(",".join(names)), []
+    monkeypatch.setattr(filters, "compile_java", lambda entry: compiled.append(entry) or compile_java(entry))
+    for name in (names[0], names[-1], names[-1]):
+        assert made.why(name) == f"topics has '{name}'"
+    assert compiled == names
+
+
+def test_a_list_may_be_as_long_as_its_file():
+    names = [f"shop.orders-{number}" for number in range(1500)]
+    assert len(text := ",".join(names)) > LONGEST_CHARS
+    assert TopicFilter(text).matches(names[-1])
+    with pytest.raises(ValueError, match="the list of regular expressions is longer than 1000000 characters"):
+        TopicFilter(",".join("a" * 20_000 for _ in range(50)))
+    with pytest.raises(ValueError, match="the regular expression is longer than 20000 characters"):
+        TopicFilter(f"{'a' * 20_001}, b")
 
 
 def test_the_default_of_exclude_depends_on_the_version():

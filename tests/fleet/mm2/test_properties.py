@@ -49,7 +49,6 @@ UNUSABLE = {
     "providers-env.properties": "B.sasl.jaas.config",
     "providers-file.properties": "B.sasl.jaas.config",
     "providers-missing-file.properties": "A.ssl.key.password",
-    "providers-none.properties": "A.ssl.key.password",
     "providers-restricted.properties": "A.ssl.key.password",
     "spaces-in-key.properties": "A->B.enabled",
 }
@@ -272,6 +271,7 @@ WARNED = [
     ("topics = é", "topics", "characters beyond ASCII"),
     ("A->B.enabled = true", "A->B.enabled", "is set in lines 4 and 5; the last one applies."),
     ("worker.note = ${file:/x:y}", "worker.note", "looks like a variable"),
+    ('A.sasl.jaas.config = x password="Top${SEC:RET}"', "A.sasl.jaas.config", "looks like a variable"),
     ("tasks.max = 2", "dedicated.mode.enable.internal.rest", "if this MirrorMaker runs on several nodes"),
     ("A->B.refresh.topics.enabled = false", "A->B.refresh.topics.enabled", "only after a restart"),
     ("replication.policy.class = org.apache.kafka.connect.mirror.LegacyReplicationPolicy", "replication.policy.class", "is not a class of an Apache Kafka release"),
@@ -482,6 +482,25 @@ def test_a_variable_without_a_value_is_a_problem_where_it_is_needed():
     assert read(PLAIN + provider + "B.client.id = ${env:MW_GOLDEN_MISSING}").warnings == ()
 
 
+def test_a_variable_without_a_provider_is_text_in_a_password_and_a_problem_elsewhere():
+    file = "config.providers = file\nconfig.providers.file.class = org.apache.kafka.common.config.provider.FileConfigProvider\n"
+    for more in ("", file):
+        found = read(f"{PLAIN}{more}A.ssl.key.password = Top${{SEC:RET}}\n")
+        assert found.topology.cluster("A").client["ssl.key.password"] == "Top${SEC:RET}"
+        assert "SEC" not in str(*found.warnings)
+        (problem,) = problems_of(f"{PLAIN}{more}A.ssl.truststore.location = ${{fil:x:y}}\n")
+        assert problem.sentence.startswith(
+            "${fil:x:y} stays unresolved, because config.providers names no 'fil'"
+        )
+
+
+@pytest.mark.parametrize("servers", ["", ",", " , ,"])
+def test_a_cluster_without_a_server_is_a_problem(servers):
+    (problem,) = problems_of(PLAIN.replace("a:9092", servers), "3.9.2")
+    assert problem.key == "A.bootstrap.servers"
+    assert "is missing; write where the cluster is" in problem.sentence
+
+
 def test_where_no_flow_is_left_the_lines_that_name_none_are_told():
     """The same sentence as the warning that there is where another flow is enabled."""
     wrong = "A->C.enabled = true"
@@ -519,12 +538,12 @@ def test_a_bad_version_is_refused():
 
 
 def test_our_own_clusters_go_over_those_of_the_file_key_by_key():
-    text = PLAIN + "A.security.protocol = SSL\nA.sasl.jaas.config = ${file:/nowhere:x}\n"
-    assert [problem.key for problem in problems_of(text)] == ["A.sasl.jaas.config"]
-    own = {"A": {"sasl.jaas.config": "mine"}, "C": {"bootstrap.servers": "c:1"}}
+    text = PLAIN + "A.security.protocol = SSL\nA.ssl.truststore.location = ${file:/nowhere:x}\n"
+    assert [problem.key for problem in problems_of(text)] == ["A.ssl.truststore.location"]
+    own = {"A": {"ssl.truststore.location": "mine"}, "C": {"bootstrap.servers": "c:1"}}
     topology = read(text, clusters=own).topology
     assert topology.cluster("A").client == {
-        "bootstrap.servers": "a:9092", "security.protocol": "SSL", "sasl.jaas.config": "mine",
+        "bootstrap.servers": "a:9092", "security.protocol": "SSL", "ssl.truststore.location": "mine",
     }  # fmt: skip
     assert topology.cluster("C").client == {"bootstrap.servers": "c:1"}
 

@@ -510,6 +510,19 @@ def test_a_sum_has_no_upper_bound_where_one_of_its_parts_has_none():
     assert lost_records(lag(findings=both), NOW, without="") == (124, None)
 
 
+@pytest.mark.parametrize(
+    ("verdict", "ago_s", "expected"),
+    [
+        (HEALTHY, HOLD_S, (123, 123)),
+        (HEALTHY, HOLD_S + 1, (0, 0)),
+        (UNKNOWN, HOLD_S, (123, 123)),
+        (UNKNOWN, HOLD_S + 1, (0, None)),
+    ],
+)
+def test_without_a_current_verdict_nothing_shows_that_no_records_are_lost(verdict, ago_s, expected):
+    assert lost_records(lag(verdict, findings=[deleted(ago_s=ago_s)]), NOW, without="") == expected
+
+
 def test_a_sum_has_the_bounds_of_its_parts():
     both = (deleted(records_most=200), deleted(topic="payments", first=1, last=1))
     told = judge(seen(offsets=lag(findings=both)), now_at=NOW)

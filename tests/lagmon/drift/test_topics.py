@@ -11,7 +11,7 @@ from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
 from fleet.verdicts.flow import Flow
 from lagmon.drift.differences import Verdict
-from lagmon.drift.topics import loops, missing_topics, partition_counts
+from lagmon.drift.topics import AHEAD_MS, loops, missing_topics, partition_counts
 
 FLOW = Flow("A", "B", mirror_version="4.3")
 PAIRS = {"orders": "A.orders", "bills": "A.bills"}
@@ -36,6 +36,8 @@ def test_topics_on_the_target_are_the_same():
         (NOW_MS - REFRESH_MS, 600.0, False, "older than the mirror's topic refresh (every 10 min)"),
         (NOW_MS - REFRESH_MS + 1, 600.0, True, "expected at the next refresh"),
         (NOW_MS - 1, None, False, "restart it"),
+        (NOW_MS + AHEAD_MS, 600.0, True, "expected at the next refresh"),
+        (NOW_MS + AHEAD_MS + 1, 600.0, False, "age is unknown"),
     ],
 )
 def test_a_young_topic_is_expected_and_an_old_one_is_missing(since_ms, refresh_s, expected, words):

@@ -157,8 +157,8 @@ async def test_groups_are_narrowed_by_a_part_of_their_names_and_by_cluster(monit
     )
     _, text = await asked(monitored, search="none of them")
     assert "No group matches this search\n" in text
-    _, text = await asked(monitored, kafka_cluster="C")
-    assert "Groups: unknown Kafka cluster 'C'; known: A, B\n" in text
+    found = await asked(monitored, kafka_cluster="C")
+    assert found == (2, "--cluster: unknown Kafka cluster 'C'; known: A, B.\n")
 
 
 async def test_a_service_that_watches_no_groups_shows_nothing_of_them(monitored):

@@ -25,6 +25,26 @@ def command(tmp_path, *options, more=""):
     return ended.output
 
 
+def test_a_replay_writes_nothing_in_no_format(tmp_path):
+    (tmp_path / "mirrorwatch.yaml").write_text(CONFIG)
+    for option in (["--format", "kubernetes"], ["--divide-times", "15"]):
+        arguments = ["render", str(tmp_path / "mirrorwatch.yaml"), "--replay", *option]
+        ended = CliRunner().invoke(cli, arguments)
+        assert ended.exit_code == 2
+        assert "--replay writes nothing: leave out --format and --divide-times." in ended.output
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    config, folder = tmp_path / "mirrorwatch.yaml", tmp_path / "mirrorwatch.yaml" / "monitoring"
+    config.write_text(CONFIG)
+    ended = CliRunner().invoke(cli, ["render", str(config), str(folder)], standalone_mode=False)
+    assert ended.return_value == 2
+    assert ended.output.splitlines() == [
+        f"{folder}: cannot be written (not a directory); choose another folder",
+        "Nothing was done: 1 problem.",
+    ]
+
+
 def rendered(tmp_path, *options, more=""):
     command(tmp_path, *options, more=more)
     folder = tmp_path / "monitoring"
@@ -77,6 +97,17 @@ def test_prometheus_is_told_of_tls_and_users(tmp_path):
     }
     links = alert(files, "MirrorwatchClusterDown")["annotations"]
     assert links["runbook_url"] == "https://10.0.0.5:9699/runbooks/MirrorwatchClusterDown"
+
+
+def test_every_replica_of_a_group_is_scraped(tmp_path):
+    scrape, said = (
+        tmp_path / "monitoring" / "prometheus" / "scrape.yml",
+        "address of every replica of the group",
+    )
+    command(tmp_path)
+    assert said not in scrape.read_text()
+    command(tmp_path, more='store: {url: "postgresql://u:p@db/mw", group: one}\n')
+    assert said in scrape.read_text()
 
 
 @pytest.mark.parametrize(

@@ -117,12 +117,11 @@ def test_two_replicas_count_each_minute_once(config):
     assert (one.figures.valid, one.figures.observed_minutes, one.met) == (60 * 60, 60, True)
 
 
-def test_an_empty_store_and_none_at_all_show_so_first(config):
-    missing = made(config)
-    assert missing.first_line.startswith("No data: ")
+def test_an_empty_store_shows_so_first_and_none_at_all_is_unavailable(config):
+    with pytest.raises(UnavailableError, match="is not made yet; start the service first"):
+        made(config)
     fill(config, {})
-    assert made(config).first_line == missing.first_line
-    assert made(config).notes == ()
+    assert made(config).first_line.startswith("No data: ")
 
 
 def test_a_missed_objective_is_status_1_and_a_part_of_the_period_status_3(config):
@@ -139,6 +138,7 @@ def test_a_missed_objective_is_status_1_and_a_part_of_the_period_status_3(config
 
 def test_files_are_named_by_the_day_and_never_over_what_others_wrote(tmp_path):
     config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    fill(config, {})
     out = tmp_path / "out"
     assert report(config, "--out", out).return_value == 3
     again = report(config, "--out", out)
@@ -151,6 +151,13 @@ def test_files_are_named_by_the_day_and_never_over_what_others_wrote(tmp_path):
     refused = report(config, "--out", tmp_path / "full")
     assert refused.return_value == 2
     assert "is not empty, and report did not write what is in it" in refused.output
+    below = tmp_path / "out" / "mirrorwatch.md" / "reports"
+    refused = report(config, "--out", below)
+    assert refused.return_value == 2
+    assert refused.output.splitlines() == [
+        f"{below}: cannot be written (not a directory); choose another folder",
+        "Nothing was done: 1 problem.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -290,6 +297,7 @@ def test_objectives_go_to_openslo_and_come_back(tmp_path):
 
 def test_suggestions_are_a_section_that_can_be_used(tmp_path):
     config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    fill(config, {}, incarnation="a0")
     short = run("objectives", "suggest", config)
     assert short.return_value == 3
     assert "# A->B availability: too little history: 0.0 of 7 days observed" in short.output
@@ -300,6 +308,7 @@ def test_suggestions_are_a_section_that_can_be_used(tmp_path):
     assert one.target_ratio == 0.9999
     replayed = run("render", "--replay", config)
     assert "0 of 0 bad times" in replayed.output
+    assert re.search(r"\); 11,5\d\d minutes observed over all flows\.\n", replayed.output)
 
 
 def test_check_warns_where_one_failed_probe_pages(tmp_path):

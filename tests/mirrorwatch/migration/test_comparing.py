@@ -50,6 +50,8 @@ def numbered(values, first=0):
         ("aab", "ab", 3, Compared(3, 1, 0, first_missing=1)),
         ("aab", "aaab", 3, Compared(3, 0, 1)),
         ("aaa", "aa", 2, Compared(2, 0, 0, bounded=True)),  # one of them may be the third
+        ("aabc", "aab", 3, Compared(3, 0, 0)),  # the later one is like none of them
+        ("abcc", "ab", 2, Compared(2, 0, 0, bounded=True)),  # one of them may be there twice
         ("", "", 0, Compared(0, 0, 0)),
     ],
 )

@@ -37,6 +37,14 @@ def test_a_verdict_about_what_has_ended_is_past():
     assert (healthy.past.cause, healthy.worst) == (Cause.FILTERED, Verdict.LOSING)
 
 
+def test_a_flow_without_a_canary_that_lost_records_is_healthy_by_its_offsets():
+    parts = (("canary", "canary.mode is off."), ("lag", "No lag on 6 partitions."))
+    view = views.healthy_after_losing()
+    view = replace(view, verdict=replace(view.verdict, parts=parts))
+    assert _status(view).now.sentence == "canary.mode is off."
+    assert _status(replace(view, canary_state="off")).now.sentence == "No lag on 6 partitions."
+
+
 def test_a_condition_that_nothing_describes_is_shown_without_a_sentence():
     view = views.healthy_after_losing()
     verdict = replace(view.verdict, conditions=frozenset({Verdict.LATE, Verdict.REPEATING}))

@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
+from alerts.objectives import defaults_of
 from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch.service.recovery_point import older
 from mirrorwatch.service.view import LatencySlice
-from mirrorwatch.web.documents import flow_document, flows_document
+from mirrorwatch.web.documents import budgets_of, flow_document, flows_document
 from mirrorwatch.web.linking import WITHIN, PageLinks
 from tests.mirrorwatch import views
 from tests.mirrorwatch.stored_incidents import OPEN
@@ -108,6 +110,15 @@ def test_objectives_and_links_stand_in_a_flow():
         "dashboard": None,
     }
     assert flow_document(views.flow(), WITHIN)["links"]["runbook"] is None
+
+
+def test_an_incident_spends_a_known_share_only_of_budgets_that_count_records():
+    facts = (SimpleNamespace(name="A->B", probes_per_s=6.0),)
+    by_records = defaults_of("A->B", "A", "B", has_canary=True)
+    by_minutes = [replace(one, slice_ratio=0.95) for one in by_records]
+    spent = budgets_of(views.incident(), by_records, facts)
+    assert [kind for kind, _ in spent] == ["availability", "freshness"]
+    assert budgets_of(views.incident(), by_minutes, facts) == ()
 
 
 def test_every_verdict_and_cause_is_written_as_its_word():

@@ -99,7 +99,8 @@ def values(client, topic):
 
 
 def count_in(said, name):
-    return int(re.search(rf"^ *{name} +(?:at least )?([0-9,]+)", said, re.MULTILINE)[1].replace(",", ""))
+    found = re.search(rf"^ *{name} +(?:at least )?(none found|[0-9,]+)", said, re.MULTILINE)[1]
+    return 0 if found == "none found" else int(found.replace(",", ""))
 
 
 def sent(command, text=None):

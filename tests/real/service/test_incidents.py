@@ -47,5 +47,5 @@ async def test_a_stall_is_one_incident_through_a_kill_of_the_service(
         for path in ("/flows", "/flows/A:B", "/incidents", f"/incidents/{after['incident']}", "/checksums"):
             status, body = service.get(path)
             assert status == 200, path
-            assert "<h1>" in body
+            assert "<h1" in body
         assert "stalled" in service.get("/flows/A:B/incident")[1]

@@ -68,11 +68,11 @@ j: ${topic}
             "Kafka's form FILE:KEY is not supported, write only the value into mw.properties"
         ),
         (
-            "mw.yml:7: f: unknown reference '${vault:secret/x}'; write ${env:NAME} or ${file:PATH}, "
+            "mw.yml:7: f: unknown reference after '${'; write ${env:NAME} or ${file:PATH}, "
             "or $${ for a literal ${"
         ),
         (
-            "mw.yml:8: g: unknown reference '${env:}'; write ${env:NAME} or ${file:PATH}, "
+            "mw.yml:8: g: unknown reference after '${'; write ${env:NAME} or ${file:PATH}, "
             "or $${ for a literal ${"
         ),
         "mw.yml:9: h: unclosed '${'; add '}', or write '$${' for a literal '${'",
@@ -80,7 +80,7 @@ j: ${topic}
         f"mw.yml:10: i: file {tmp_path}/large: larger than 64 KiB, the limit for a secret; check the path",
         f"mw.yml:10: i: file {tmp_path}/binary: not UTF-8 text; save it as UTF-8",
         (
-            "mw.yml:11: j: unknown reference '${topic}'; write ${env:NAME} or ${file:PATH}, "
+            "mw.yml:11: j: unknown reference after '${'; write ${env:NAME} or ${file:PATH}, "
             "or $${ for a literal ${"
         ),
     ]

@@ -71,12 +71,21 @@ async def test_a_post_brings_its_token_and_some_megabytes():
     assert came == [("Bearer t0ken", "application/json", 2**22)]
 
 
-async def test_a_redirection_is_not_followed():
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("http://elsewhere.example/", "http://elsewhere.example/"),
+        ("https://me:hunter2@elsewhere.example:8083/a@b?token=hunter2#hunter2", "https://elsewhere.example:8083/a@b"),
+        ("//me:hunter%402@[::1]/", "//[::1]/"),
+        ("/login?next=/", "/login"),
+    ],
+)  # fmt: skip
+async def test_a_redirection_is_not_followed_and_its_address_has_no_secret(location, shown):
     async def handler(_request):
-        raise web.HTTPFound("http://elsewhere.example/")
+        return web.Response(status=302, headers={"Location": location})
 
     answer = await told(handler)
-    assert (answer.status, answer.location) == (302, "http://elsewhere.example/")
+    assert (answer.status, answer.location) == (302, shown)
 
 
 async def test_more_than_is_believed_is_refused(monkeypatch):

@@ -282,6 +282,23 @@ async def test_a_port_in_use_or_not_ours_is_a_sentence(serve):
     )
 
 
+async def test_an_address_of_a_name_that_this_machine_lacks_is_left_out(serve, monkeypatch):
+    """As ::1 of localhost in /etc/hosts where IPv6 is off."""
+    places = ["192.0.2.1", "127.0.0.1"]
+
+    async def getaddrinfo(_host, port, **_more):
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (place, port)) for place in places]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    server, _ = await serve(config(listen="localhost:0"))
+    other, settings = HttpServer(), config(listen=f"localhost:{server.port}")
+    with pytest.raises(UnavailableError, match="is in use by another program"):
+        await other.bind(settings)
+    places.pop()
+    with pytest.raises(UnavailableError, match="is not an address of this machine"):
+        await other.bind(settings)
+
+
 async def test_an_address_is_had_before_anything_listens_there(client):
     """So that who cannot have it knows before it touches anything else."""
     first, second, third = HttpServer(), HttpServer(), HttpServer()

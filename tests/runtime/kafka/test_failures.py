@@ -212,6 +212,12 @@ SAID = [
         ConfigurationError,
         "the Kafka client rejects its settings",
     ),
+    (
+        KafkaError._INVALID_ARG,
+        "ssl.cipher.suites failed: ssl\\ssl_ciph.c:1455: error:0A0000B9:SSL routines::no cipher match: ",
+        ConfigurationError,
+        "the Kafka client rejects its settings",
+    ),
     (KafkaError._FAIL, "Local: Communication failure", UnavailableError, "Local: Communication failure"),
 ]
 

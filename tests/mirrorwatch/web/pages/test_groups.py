@@ -91,6 +91,8 @@ async def drawn(client, address, status=200):
         ({"OK": 5000}, 5000, {}, "All 5,000 groups are OK"),
         ({}, 0, {}, "No group has committed an offset"),
         ({}, 0, {"A": {}}, "Groups not known yet"),
+        ({"OK": 3}, 3, {"A": {}}, "3 groups OK, others are not known"),
+        ({"STOP": 1, "OK": 2}, 3, {"A": {}}, "3 groups: 1 STOP"),
     ],
 )
 def test_the_first_line_counts_what_is_not_well(counts, total, lacking, said):
@@ -107,6 +109,26 @@ def test_the_first_line_counts_what_is_not_well(counts, total, lacking, said):
 )
 def test_a_search_finds_nothing_only_where_all_groups_are_known(total, lacking, said):
     assert headline({"STOP": 1} if total else {}, total, lacking, searched=True) == said
+
+
+@pytest.mark.parametrize(("total", "said"), [(1, "1 group found, OK"), (3, "3 groups found, all OK")])
+def test_a_search_is_not_about_all_groups(total, said):
+    assert headline({"OK": total}, total, {}, searched=True) == said
+
+
+async def test_while_a_cluster_is_not_read_the_groups_of_others_are_not_all(page):
+    monitored = Monitored("A", "B")
+    monitored.topic("A", "orders")
+    monitored.group("A", "shipping", "orders", "moving")
+    monitored.watches["B"].reader = SimpleNamespace(progress=None)
+    said = "1 group OK, others are not known"
+    counts = await GroupCounts(monitored, clock=monitored).view()
+    assert (counts.headline, counts.verdict) == (said, Verdict.UNKNOWN)
+    application = web.Application()
+    application.add_routes(group_routes(monitored, page=page, clock=monitored))
+    async with TestClient(TestServer(application)) as client:
+        assert f"? {said}" in (await drawn(client, "/groups")).text
+        assert "1 group found, OK" in (await drawn(client, "/groups?kafka_cluster=A")).text
 
 
 @pytest.mark.parametrize(
@@ -246,7 +268,7 @@ async def test_a_partition_without_a_commit_has_its_row_and_its_picture(client, 
     lag.silences.owned.first[:] = end_at(NOW_S - 300)
     markup = await drawn(client, "/groups?search=shipping")
     said = "orders 1: Lag unknown: the group has never committed here, although 15,000 records were written"
-    assert f"UNKNOWN shipping A 270 5 s 1 UNKNOWN, 1 OK {said}" in markup.text
+    assert f"UNKNOWN shipping A at least 270 at least 5 s 1 UNKNOWN, 1 OK {said}" in markup.text
     markup = await drawn(client, "/groups/A/shipping")
     no = texts.NOTHING
     said = f"{no} {no} {no} {end_at(NOW_S):,} rdkafka Lag unknown: the group has never committed"

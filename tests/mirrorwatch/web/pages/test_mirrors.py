@@ -29,7 +29,7 @@ HOSTILE = "<b onclick=x>"
     ("how", "text"),
     [
         (How.BY_RETENTION, "59 min"),
-        (How.BY_SPEED, "59 min"),
+        (How.BY_SPEED, "about 59 min"),
         (How.BY_RECORD_TIME, "about 59 min"),
         (How.AT_MOST, "at most 59 min"),
     ],
@@ -126,6 +126,9 @@ async def test_partitions_that_are_not_well_are_not_called_moving(client, flow):
     assert "healthy: A → B" in markup.text
     assert "UNKNOWN wide 7" in markup.text
     assert "The worst partitions" in markup.text
+    following = (await drawn(client, "/flows/A-%3EB/offsets?offset=100")).text
+    assert "The worst partitions" not in following
+    assert "Progress" not in following
 
 
 async def test_an_offset_past_the_end_as_it_was_last_looked_at_is_explained(client, flow):

@@ -32,9 +32,8 @@ def _drawn(page, *flows, **service):
         ([V.HEALTHY], "The flow is healthy", "healthy"),
         ([V.HEALTHY] * 2, "Both flows are healthy", "healthy"),
         ([V.HEALTHY] * 3, "All 3 flows are healthy", "healthy"),
-        ([V.UNKNOWN], "The flow has no verdict yet", "unknown 1/1"),
-        ([V.UNKNOWN] * 2, "Neither flow has a verdict yet", "unknown 2/2"),
-        ([V.UNKNOWN] * 3, "None of the 3 flows has a verdict yet", "unknown 3/3"),
+        ([V.UNKNOWN], "The flow is not known", "unknown 1/1"),
+        ([V.UNKNOWN] * 2, "2 of 2 flows are not known", "unknown 2/2"),
         ([V.LOSING], "The flow is losing records", "losing 1/1"),
         ([V.LOSING, V.HEALTHY, V.HEALTHY], "1 of 3 flows is losing records", "losing 1/3"),
         ([V.LOSING, V.LATE, V.LATE], "1 of 3 flows is losing records, 2 are late", "losing 1/3"),
@@ -148,11 +147,39 @@ def test_a_flow_without_a_canary_has_no_measures_of_one_and_what_offsets_know_to
         views.unprobed(Verdict.LOSING, lost_records=Bounds(1505, None)),
         uncontrolled="canary.mode is off",
     )
-    assert "Lostat least 1,505" in markup.text
-    for absent in ("Median", "No measurements", "Stage, newest", "none returned yet"):
+    assert "Records lost, 15 minat least 1,505" in markup.text
+    for absent in ("Canary records lost", "Median", "No measurements", "Stage, newest", "none returned yet"):
         assert absent not in markup.text
     assert "none: canary.mode is off" in markup.text
-    assert f"Lost{texts.NOTHING}" in _drawn(page, views.unprobed(Verdict.UNKNOWN, lost_records=None)).text
+    for unknown in (None, Bounds(0, None)):
+        text = _drawn(page, views.unprobed(Verdict.UNKNOWN, lost_records=unknown)).text
+        assert f"Records lost, 15 min{texts.NOTHING}" in text
+
+
+def test_records_lost_by_canary_and_by_offsets_are_shown_with_their_periods(page):
+    flow = views.flow(verdict=V.LOSING)  # 17 canary records
+    for lost, shown in (
+        (Bounds(17, 17), "0"),
+        (Bounds(20, 22), "between 3 and 5"),
+        (Bounds(17, None), texts.NOTHING),
+    ):
+        text = _drawn(page, replace(flow, lost_records=lost)).text
+        assert f"Canary records lost17 Records lost, 15 min{shown}" in text
+
+
+def test_offsets_are_linked_only_from_flows_that_have_them(page):
+    flow = views.flow()
+    parts = (*flow.verdict.parts, ("lag", "No lag on 6 partitions."))
+    monitored = replace(flow, verdict=replace(flow.verdict, parts=parts))
+    assert "Offsets of every partition" not in _drawn(page, flow).text
+    assert "Offsets of every partition" in _drawn(page, monitored).text
+
+
+def test_a_topology_of_very_many_clusters_is_not_drawn(page):
+    flows = [views.flow("hub", f"c{number}") for number in range(100)]
+    text = _drawn(page, *flows).text
+    assert "More than 100 clusters are not drawn; see the list of flows." in text
+    assert "More than" not in _drawn(page, *flows[:99]).text
 
 
 def test_the_evidence_of_the_verdict_stands_before_that_of_what_is_with_it(page):

@@ -94,7 +94,7 @@ def test_a_missing_shard_is_a_problem_and_no_summary_looks_complete():
 
 def test_nothing_but_missing_shards():
     view = merged(views.service(), missing=[LOST])
-    assert texts.headline(view) == "Neither flow has a verdict yet"
+    assert texts.headline(view) == "2 of 2 flows are not known"
     assert texts.title(view) == "unknown 2/2 · mirrorwatch"
 
 

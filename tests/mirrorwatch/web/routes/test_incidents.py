@@ -11,11 +11,14 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from alerts.objectives import defaults_of
 from fleet.verdicts.vocabulary import Verdict
+from mirrorwatch.service.view import ChecksumRunView, ChecksumView
+from mirrorwatch.web import texts
 from mirrorwatch.web.linking import PageLinks
 from mirrorwatch.web.pages.page import Page
 from mirrorwatch.web.routes.incidents import Aims, incident_pages
 from mirrorwatch.web.routes.main import routes
 from tests.mirrorwatch import views
+from tests.mirrorwatch.markup import Markup
 from tests.mirrorwatch.stored_incidents import ENDED, HOSTILE, OPEN, Incidents
 
 
@@ -88,8 +91,12 @@ async def test_the_list_of_incidents_and_that_of_one_flow(scene):
     assert (await _text(scene, "/incidents?flow=A:B")).count("272 records lost") == 2
     assert "Unknown flow" in await _text(scene, "/incidents?flow=A:C", 404)
     assert "Unknown page" in await _text(scene, "/incidents?offset=-1", 400)
+    assert "1 incident of A-&gt;B open" in await _text(scene, "/incidents?flow=A:B")
+    text = Markup(await _text(scene, "/incidents?flow=B:A")).text
+    assert "No open incidents of B->A" in text
+    assert "The store has no incidents of B → A; see all incidents." in text
     scene.incidents.all = scene.incidents.open = ()
-    assert "The store has no incidents" in await _text(scene, "/incidents")
+    assert "The store has no incidents." in await _text(scene, "/incidents")
 
 
 async def test_the_page_of_a_flow_has_everything_about_it(scene):
@@ -103,7 +110,6 @@ async def test_the_page_of_a_flow_has_everything_about_it(scene):
         "99.9 %, over 28 d; 61.2 % of its error budget is left",
         "2.5 times its error budget is spent",
         "error budget unknown: not enough data",
-        "/offsets",
         "Counters",
     ):
         assert part in text
@@ -126,6 +132,73 @@ async def test_all_flows_and_all_checksums(scene):
     scene.flows = []
     assert "No flows configured" in await _text(scene, "/flows")
     assert "No flows configured" in await _text(scene, "/checksums")
+
+
+async def test_an_old_latency_is_not_listed_as_the_present_one(scene):
+    rows = (await _text(scene, "/flows")).split("<tr")
+    none = f'data-label="99th percentile">{texts.NOTHING}<'
+    shown = {flow: none not in row for row in rows for flow in ("A:B", "B:A") if f"/flows/{flow}" in row}
+    assert shown == {"A:B": False, "B:A": True}
+
+
+async def test_only_the_first_line_and_a_lost_connection_are_read_out(scene):
+    markup = Markup(await _text(scene, f"/incidents/{OPEN.incident}"))
+    live = [(tag, one.get("id")) for tag, one in markup.elements if "aria-live" in one]
+    assert live == [("p", "lost-connection"), ("h1", None)]
+
+
+async def test_offsets_are_linked_while_they_are_monitored(scene):
+    flow, _ = scene.flows
+    for path in (f"/incidents/{OPEN.incident}", "/flows/A:B"):
+        assert "/flows/A-%3EB/offsets" not in await _text(scene, path)
+    parts = (*flow.verdict.parts, ("lag", "No lag on 6 partitions."))
+    scene.flows[0] = replace(flow, verdict=replace(flow.verdict, parts=parts))
+    for path in (f"/incidents/{OPEN.incident}", "/flows/A:B"):
+        assert "/flows/A-%3EB/offsets" in await _text(scene, path)
+
+
+def checksum(*, ago_s=600.0, status=0, findings=0, records=100, earlier=()):
+    ended_at = views.NOW_AT - ago_s
+    run = ChecksumRunView(
+        "r1", ended_at - 60, ended_at, status, 1.0, records, records, {}, findings, 0, 0, 0, 1
+    )
+    return ChecksumView(run, earlier)
+
+
+FOUND = checksum(ago_s=7200, status=1, findings=5).newest
+
+
+@pytest.mark.parametrize(
+    ("verdict", "shown", "headline"),
+    [
+        (
+            Verdict.HEALTHY,
+            checksum(),
+            "✓ No differences: the newest checksum of every flow is OK, the oldest of 20:16:40 UTC",
+        ),
+        (
+            Verdict.HEALTHY,
+            checksum(ago_s=300 * 86_400),
+            "✓ No differences: the newest checksum of every flow is OK, the oldest of 01 Aug 2025 20:26 UTC",
+        ),
+        (
+            Verdict.HEALTHY,
+            checksum(earlier=(FOUND,)),
+            "✓ The newest checksum of every flow is OK, the oldest of 20:16:40 UTC; earlier ones found differences",
+        ),
+        (Verdict.LOSING, checksum(earlier=(FOUND,)), "✕ Checksums found differences on 1 flow"),
+        (Verdict.HEALTHY, checksum(status=1), "✕ Checksums found differences on 1 flow"),
+        (Verdict.HEALTHY, checksum(status=1, findings=2), "✕ Checksums found differences on 1 flow"),
+        (Verdict.HEALTHY, checksum(status=3), "? Checksums incomplete: not all records were verified"),
+        (Verdict.HEALTHY, checksum(records=0), "? The newest checksum of 1 flow compared no records"),
+    ],
+)
+async def test_checksums_are_ok_only_while_none_of_them_found_a_difference_that_holds(
+    scene, verdict, shown, headline
+):
+    rows = () if verdict is Verdict.HEALTHY else (replace(views.evidence(), part="checksum"),)
+    scene.flows = [replace(views.flow(verdict=verdict, evidence_rows=rows), checksum=shown)]
+    assert f"{headline} A → B" in Markup(await _text(scene, "/checksums")).text
 
 
 async def test_a_store_that_does_not_answer_is_shown(scene):

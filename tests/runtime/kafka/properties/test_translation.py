@@ -76,6 +76,10 @@ TRANSLATED = [
         {"bootstrap.servers": " a1:9092, PLAINTEXT://[::1]:9093 ,"},
         {"bootstrap.servers": "a1:9092,[::1]:9093"},
     ),
+    (
+        {"bootstrap.servers": "::1:9092, SSL://fe80::1%eth0:9093, [2001:db8::1]:9094"},
+        {"bootstrap.servers": "[::1]:9092,[fe80::1%eth0]:9093,[2001:db8::1]:9094"},
+    ),
     ({"metadata.broker.list": "own:1"}, {"bootstrap.servers": "own:1"}),
     (_SASL, {"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "alice", "sasl.password": _SECRET}),
     (_SASL | {"sasl.mechanism": "scram-sha-256"}, {"sasl.mechanism": "SCRAM-SHA-256"}),
@@ -197,6 +201,7 @@ def test_translates(given_properties, expected):
 
 REFUSED = [
     ({"bootstrap.servers": ""}, "clusters.A.bootstrap.servers: missing"),
+    ({"bootstrap.servers": " , "}, "clusters.A.bootstrap.servers: missing"),
     ({"bootstrap.servers": "a1"}, "invalid broker address 'a1'"),
     ({"bootstrap.servers": "a1:1 b1:1"}, "invalid broker address 'a1:1 b1:1'; separate addresses by commas"),
     ({"bootstrap.servers": "a1:1;b1:1"}, "invalid broker address 'a1:1;b1:1'; separate addresses by commas"),
