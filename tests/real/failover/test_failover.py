@@ -37,7 +37,7 @@ def stage(request, kafka_pair, mirror, topic_name):
     [
         ("healthy", "consumer"),
         ("lagging", "classic"),
-        ("restarted", "consumer"),
+        pytest.param("restarted", "consumer", marks=pytest.mark.long),
         pytest.param("healthy", "classic", marks=pytest.mark.long),
         pytest.param("lagging", "consumer", marks=pytest.mark.long),
         pytest.param("restarted", "classic", marks=pytest.mark.long),

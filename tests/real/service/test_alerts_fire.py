@@ -194,6 +194,7 @@ def test_a_frozen_mirror_fires_after_silence_and_a_source_that_is_down_mutes_wha
         assert (held.state, held.inhibited_by) == ("active", ()), name
 
 
+@pytest.mark.long
 def test_a_report_on_the_fault_agrees_with_prometheus(stage):
     """What the store has by minutes, and what was scraped of the same minutes, once the fault is among them."""
     over_at = datetime.now(UTC)

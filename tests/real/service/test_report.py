@@ -43,6 +43,7 @@ def report(service):
 
 
 @pytest.mark.real
+@pytest.mark.long
 def test_a_report_counts_what_the_store_holds_through_a_fault_a_kill_and_two_replicas(
     mirror, topic, tmp_path
 ):
