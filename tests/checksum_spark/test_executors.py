@@ -21,7 +21,7 @@ from tests.eventually import eventually
 pytestmark = pytest.mark.real
 PARTITIONS, RECORDS, RECORD_BYTES = 2, 12_000, 1000
 QUOTA = 1_500_000  # bytes a second: what the broker gives the client id, so that reading takes seconds
-STARTED_S, RUN_S, FLUSH_S = 120.0, 240.0, 60.0
+STARTED_S, RUN_S, FLUSH_S = 240.0, 240.0, 60.0  # it waits 2 min for the mirror, which is this test
 
 
 @pytest.fixture
