@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# By shape rather than by list, so that a key nobody has foreseen is hidden as well.
+# By shape rather than by list, so that an unforeseen key is hidden as well.
 _SECRET_KEY: Final = re.compile(
     r"passw(?:or)?d|passphrase|secret|jaas|credential|token$|\.pem$|(?:^|[._])key$|keystore\.certificate|"
     r"oauthbearer\.(?:config|extensions)",

@@ -48,12 +48,10 @@ class Story:
     """The series of one healthy flow; a case changes some."""
 
     def __init__(self, objective: Objective, others: Sequence[tuple[str, str, str]], minutes: int) -> None:
-        self._labels = dict(
-            zip(FLOW.split(", "), (objective.flow, objective.source, objective.target), strict=True)
-        )
+        self._labels = _labels_of(objective.flow, objective.source, objective.target)
         self._count = minutes * _MINUTE
         self._values: dict[str, str] = {f"up{{job={quoted(JOB)}}}": f"1x{self._count}"}
-        for labels in (self._labels, *(dict(zip(FLOW.split(", "), one, strict=True)) for one in others)):
+        for labels in (self._labels, *(_labels_of(*one) for one in others)):
             self._values[_selector(series.FLOW_INFO, labels)] = f"1x{self._count}"
             now = f"0+{STEP_S}x{self._count}"
             self._values[_selector(series_failover.FAILOVER_LAST_SUCCESS_TIMESTAMP_SECONDS, labels)] = now
@@ -90,6 +88,10 @@ class Story:
     def case(self, name: str, *moments: tuple[str, Sequence[str]]) -> Case:
         """Return the played case."""
         return Case(name, dict(self._values), moments)
+
+
+def _labels_of(flow: str, source: str, target: str) -> dict[str, str]:
+    return dict(zip(FLOW.split(", "), (flow, source, target), strict=True))
 
 
 _COUNTERS = (
@@ -295,7 +297,7 @@ def _collector(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
     down = story.fires_alone("MirrorwatchClusterDown", CRITICAL, kafka_cluster=flow.target)
     # Every flow from or to the cluster has the alert that mutes its others.
     mutes = [
-        story.fires_alone(name, INFO, **dict(zip(FLOW.split(", "), (each, source, target), strict=True)))
+        story.fires_alone(name, INFO, **_labels_of(each, source, target))
         for each, source, target in ((flow.flow, flow.source, flow.target), *others)
         for name, end in (("MirrorwatchSourceDown", source), ("MirrorwatchTargetDown", target))
         if end == flow.target

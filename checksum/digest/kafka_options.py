@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from checksum.plan.pacing import MOST_FETCH_BYTES
 from fleet.errors import ConfigurationError, Problem
+from fleet.secret_keys import is_secret
 from runtime.kafka.properties.java_clients import JAVA_KEYS
 from runtime.kafka.properties.msk import OWN_KEYS
 from runtime.kafka.properties.native_keys import NATIVE_KEYS
-from runtime.kafka.properties.redaction import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -245,9 +245,14 @@ class MirrorFlow(FlowView):
                 found[slot] = recreated_ms if recreated_ms > self.windows.confirmed_ms(slot) else -1
         return found
 
+    @property
+    def _is_read(self) -> bool:
+        """Return whether the offsets of the mirror and the topics of both sides are known."""
+        return self.read_to_ms >= 0 and bool(self.source.topics) and bool(self.target.topics)
+
     def _without(self, now_ms: int, patience_ms: int) -> list[tuple[str, int, int]]:
         """Return the partitions without an offset; none until offsets and topics are known."""
-        if self.read_to_ms < 0 or not self.source.topics or not self.target.topics:
+        if not self._is_read:
             return []
         self.first_offsets.note(self, now_ms=now_ms, patience_ms=patience_ms)
         return self.partitions_without()
@@ -261,7 +266,7 @@ class MirrorFlow(FlowView):
     ) -> list[Missing]:
         """Return what is missing, and request a list of the target's topics if that helps."""
         self.target.list_awaited.discard(self.order.name)
-        if self.read_to_ms < 0 or not self.source.topics or not self.target.topics:
+        if not self._is_read:
             return []
         with_offset = Counter(topic for topic, _, _ in self.windows.slots())
         waiting = [(topic, number) for topic, number, records in without if records > 0]

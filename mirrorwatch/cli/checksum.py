@@ -11,7 +11,7 @@ import click
 
 from checksum.spark.settings import DRIVER_MEMORY
 from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, conclude_refusals_with
-from mirrorwatch.cli.options import FlowName
+from mirrorwatch.cli.options import FLOW_NAME
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _chosen(command: _F) -> _F:
         click.option(
             "--flow",
             "flows",
-            type=FlowName(),
+            type=FLOW_NAME,
             multiple=True,
             metavar="A:B",
             help="A flow, source first. By default all flows of CONFIG.",

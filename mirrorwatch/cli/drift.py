@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from mirrorwatch.cli.commands import ExplainingCommand
-from mirrorwatch.cli.options import FlowName
+from mirrorwatch.cli.options import FLOW_NAME
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 
 
 @click.command(cls=ExplainingCommand, short_help="Show how the target of each flow differs from its source.")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--flow", type=FlowName(), metavar="A:B", help="Show this flow alone, source first.")
+@click.option("--flow", type=FLOW_NAME, metavar="A:B", help="Show this flow alone, source first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document with every difference.")
 @logging_options(QUIET)
 @click.pass_context

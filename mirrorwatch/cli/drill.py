@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from mirrorwatch.cli.commands import ExplainingCommand
-from mirrorwatch.cli.options import FlowName
+from mirrorwatch.cli.options import FLOW_NAME
 from mirrorwatch.cli.report import Period
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, read_config
 
 
 @click.command(cls=ExplainingCommand, short_help="Rehearse a planned failover, step by step.")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--flow", type=FlowName(), metavar="A:B", help="The flow, source first.")
+@click.option("--flow", type=FLOW_NAME, metavar="A:B", help="The flow, source first.")
 @click.option("--group", "groups", metavar="GROUP", multiple=True, help="Watch this group alone; repeatable.")
 @click.option(
     "--limit", "limit_s", type=Period(), default="1h", show_default=True, help="Give up after this."
@@ -47,11 +47,8 @@ def drill(
         print_rehearsals,
         rehearse,
     )
-    from mirrorwatch.history.made_store import check_made  # noqa: PLC0415 - see the module's docstring
-    from runtime.process.loop import run_to_end  # noqa: PLC0415 - see the module's docstring
 
     log_if_asked(context)
     if flow is None:
-        run_to_end(check_made(found))
         return print_rehearsals(found)
     return rehearse(found, flow=flow, groups=groups, limit_s=limit_s)

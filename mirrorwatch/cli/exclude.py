@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from mirrorwatch.cli.commands import ExplainingCommand, conclude_refusals_with
-from mirrorwatch.cli.options import FlowName
+from mirrorwatch.cli.options import FLOW_NAME
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, read_config
 
 
 @click.command(cls=ExplainingCommand, short_help="Exclude time of a flow from its objectives.")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--flow", type=FlowName(), metavar="A:B", help="The flow, source first.")
+@click.option("--flow", type=FLOW_NAME, metavar="A:B", help="The flow, source first.")
 @click.option("--from", "since", metavar="TIME", help="The start, such as 2026-11-27T10:00Z.")
 @click.option("--to", "until", metavar="TIME", help="The end. It may be in the future.")
 @click.option("--author", metavar="NAME", help="Who excludes it.")

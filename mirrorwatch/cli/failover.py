@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from mirrorwatch.cli.commands import ExplainingCommand
-from mirrorwatch.cli.options import FlowName
+from mirrorwatch.cli.options import FLOW_NAME
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 
 
 @click.command(cls=ExplainingCommand, short_help="Show where each consumer group would start on the target.")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--group", metavar="GROUP", help="Show this group alone, with its partitions.")
-@click.option("--flow", type=FlowName(), metavar="A:B", help="Show this flow alone, source first.")
+@click.option("--flow", type=FLOW_NAME, metavar="A:B", help="Show this flow alone, source first.")
 @click.option("--prove", "proved", is_flag=True, help="With --group: read its next records on both clusters.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @logging_options(QUIET)

@@ -27,7 +27,7 @@ from mirrorwatch.cli.failover import failover
 from mirrorwatch.cli.migrate import migrate
 from mirrorwatch.cli.objectives import objectives
 from mirrorwatch.cli.offsets import offsets
-from mirrorwatch.cli.options import ClusterFile, Principal, refuse_without
+from mirrorwatch.cli.options import CLUSTER_FILE, PRINCIPAL, refuse_without
 from mirrorwatch.cli.render import render
 from mirrorwatch.cli.report import report
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
@@ -101,7 +101,7 @@ def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
 )
 @click.option(
     "--principal",
-    type=Principal(),
+    type=PRINCIPAL,
     metavar="PRINCIPAL",
     default="User:mirrorwatch",
     show_default=True,
@@ -109,7 +109,7 @@ def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
 )
 @click.option(
     "--command-config",
-    type=ClusterFile(),
+    type=CLUSTER_FILE,
     metavar="FILE",
     default="admin.properties",
     show_default=True,

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, conclude_refusals_with
-from mirrorwatch.cli.options import FlowName
+from mirrorwatch.cli.options import FLOW_NAME
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, read_config
 
 _NEW = click.argument("config", metavar="NEW", type=click.Path(path_type=Path))
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 _FLOW = click.option(
-    "--flow", type=FlowName(), metavar="A:B", help="The flow of the new mirror, if it has another name."
+    "--flow", type=FLOW_NAME, metavar="A:B", help="The flow of the new mirror, if it has another name."
 )
 
 
@@ -27,7 +27,7 @@ def migrate() -> None:
 
 @migrate.command(cls=ExplainingCommand, short_help="Write the positions of the old mirror into a file.")
 @click.argument("config", metavar="OLD", type=click.Path(path_type=Path))
-@click.option("--flow", type=FlowName(), metavar="A:B", required=True, help="The flow, source first.")
+@click.option("--flow", type=FLOW_NAME, metavar="A:B", required=True, help="The flow, source first.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The new file.")
 @logging_options(QUIET)
 @click.pass_context

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from mirrorwatch.cli.commands import ExplainingCommand, NearestGroup, conclude_refusals_with
-from mirrorwatch.cli.options import FlowName, Moment
+from mirrorwatch.cli.options import FLOW_NAME, MOMENT
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, read_config
 
 _CONFIG = click.argument("config", type=click.Path(path_type=Path))
-_FLOW = click.option("--flow", type=FlowName(), metavar="A:B", required=True, help="The flow, source first.")
+_FLOW = click.option("--flow", type=FLOW_NAME, metavar="A:B", required=True, help="The flow, source first.")
 _GROUP = click.option("--group", metavar="GROUP", required=True, help="The consumer group.")
 
 
@@ -65,7 +65,7 @@ def export(context: click.Context, /, config: Path, *, flow: str, group: str, ou
 @_GROUP
 @click.option(
     "--to-time",
-    type=Moment(),
+    type=MOMENT,
     metavar="TIME",
     required=True,
     help="The moment, such as 2026-11-27T10:00:00Z.",

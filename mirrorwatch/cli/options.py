@@ -4,70 +4,67 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _CLUSTER = "{cluster}"
 
 
-class FlowName(click.ParamType[str]):
-    """A flow, `A->B` or `A:B`; a shell makes `A-` of the first one without quotes, and writes a file B."""
+class CheckedText(click.ParamType[str]):
+    """A text that is refused with a sentence; without one, it is taken as it is."""
 
-    name = "flow"
+    def __init__(self, name: str, fault: Callable[[str], str | None]) -> None:
+        self.name = name
+        self._fault = fault
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text; whether there is such a flow is known to the configuration alone."""
+        """Return the text; fails with what is wrong with it."""
         text = str(value)
-        if text.endswith("-") and "->" not in text and ":" not in text:
-            self.fail(f"unknown flow '{text[:60]}'; quote it: 'A->B', or write A:B", param, ctx)
+        if fault := self._fault(text):
+            self.fail(fault, param, ctx)
         return text
 
 
-class Moment(click.ParamType[str]):
-    """A moment in RFC 3339 with its zone."""
-
-    name = "moment"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text; other errors in it are reported with those of other options."""
-        text = str(value)
-        try:
-            zone = datetime.fromisoformat(text).tzinfo
-        except ValueError:
-            return text
-        if zone is None:
-            sentence = f"invalid moment '{text[:60]}': the zone is missing; write it as 2026-11-27T17:30:00Z"
-            self.fail(sentence, param, ctx)
-        return text
+def _flow_fault(text: str) -> str | None:
+    """Return what is wrong where a shell took the end of `A->B` for a file to write."""
+    if text.endswith("-") and "->" not in text and ":" not in text:
+        return f"unknown flow '{text[:60]}'; quote it: 'A->B', or write A:B"
+    return None
 
 
-class Principal(click.ParamType[str]):
-    """A principal of Kafka, `TYPE:NAME`."""
-
-    name = "principal"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text."""
-        text = str(value)
-        kind, _, name = text.partition(":")
-        if not kind or not name:
-            self.fail(f"invalid principal '{text[:100]}'; write TYPE:NAME, such as User:ann", param, ctx)
-        return text
+def _moment_fault(text: str) -> str | None:
+    """Return whether a moment in RFC 3339 lacks its zone; other errors are reported with other options."""
+    try:
+        zone = datetime.fromisoformat(text).tzinfo
+    except ValueError:
+        return None
+    if zone is None:
+        return f"invalid moment '{text[:60]}': the zone is missing; write it as 2026-11-27T17:30:00Z"
+    return None
 
 
-class ClusterFile(click.ParamType[str]):
-    """The name of a file for each cluster: `{cluster}` means the alias."""
+def _principal_fault(text: str) -> str | None:
+    kind, _, name = text.partition(":")
+    return None if kind and name else f"invalid principal '{text[:100]}'; write TYPE:NAME, such as User:ann"
 
-    name = "file"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text."""
-        text = str(value)
-        for unknown in re.findall(r"\{[^{}]*\}", text.replace(_CLUSTER, "")):
-            self.fail(f"unknown variable '{unknown[:60]}'; write {_CLUSTER} for the alias", param, ctx)
-        return text
+def _file_fault(text: str) -> str | None:
+    """Return which variable other than `{cluster}`, the alias, the name of a file has."""
+    unknown = re.search(r"\{[^{}]*\}", text.replace(_CLUSTER, ""))
+    return (
+        None if unknown is None else f"unknown variable '{unknown[0][:60]}'; write {_CLUSTER} for the alias"
+    )
+
+
+FLOW_NAME = CheckedText("flow", _flow_fault)
+MOMENT = CheckedText("moment", _moment_fault)
+PRINCIPAL = CheckedText("principal", _principal_fault)
+CLUSTER_FILE = CheckedText("file", _file_fault)
 
 
 def refuse_without(context: click.Context, needed: str, *names: str) -> None:

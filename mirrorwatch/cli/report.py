@@ -125,10 +125,10 @@ def report(
         click.echo(texts[chosen[0]], nl=False)
     else:
         from alerts.reports import file_name  # noqa: PLC0415 - see the module's docstring
-        from mirrorwatch.history.owned_files import write_files  # noqa: PLC0415 - see the module's docstring
+        from runtime.files.owned_folder import write_owned  # noqa: PLC0415 - see the module's docstring
 
         files = {file_name(made, form): text for form, text in texts.items()}
-        write_files(out, files, by="report", keep=True)
+        write_owned(out, files, by="report", keep=True)
         for name in files:
             click.echo(out / name)
         click.echo(made.first_line)

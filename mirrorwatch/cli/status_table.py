@@ -109,7 +109,7 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
     if groups.count or not groups.notes:
         counts, carried = dict(groups.by_status), dict(groups.carried)
         partial = bool(groups.notes)
-        said = headline(counts, groups.count, {}, carried, searched=groups.searched, partial=partial)
+        said = headline(counts, groups.count, carried, searched=groups.searched, partial=partial)
         _say(console, Text(said, style="bold"))
     bad = [group for group in groups.worst if group.status != "OK"]
     if bad and console.width >= _NARROW:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mirrorwatch.cli.commands import ExplainingCommand, conclude_refusals_with
-from mirrorwatch.cli.options import Moment
+from mirrorwatch.cli.options import MOMENT
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 
 
@@ -24,7 +24,7 @@ from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, m
 @click.option("--offset", type=click.IntRange(min=0), metavar="N", help="The offset of the record.")
 @click.option("--key", metavar="KEY", help="The newest record with this key, of the last 10,000 offsets.")
 @click.option(
-    "--time", type=Moment(), metavar="TIME", help="The first record at or after this RFC 3339 moment."
+    "--time", type=MOMENT, metavar="TIME", help="The first record at or after this RFC 3339 moment."
 )
 @click.option("--show-key", is_flag=True, help="Show the key of the record.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

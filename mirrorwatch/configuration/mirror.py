@@ -14,13 +14,13 @@ from fleet.mm2.config_providers import Lookup
 from fleet.mm2.names import WORKER_NAMES
 from fleet.mm2.properties import FlowOverrides, Mm2, read_mm2
 from fleet.mm2.resolution import Mm2Properties
+from fleet.secret_keys import is_secret
 from mirrorwatch.configuration.connect_files import ConnectorsFile
 from mirrorwatch.configuration.forms import Form, form_of_mirror
 from mirrorwatch.configuration.problems import secrets_in
 from mirrorwatch.configuration.text import MAX_BYTES, check_properties, lines_of_keys, read_bytes
 from runtime.kafka.properties.fate import Fate
 from runtime.kafka.properties.java_clients import JAVA_KEYS
-from runtime.kafka.properties.redaction import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

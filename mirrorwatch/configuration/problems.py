@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.errors import Problem
-from runtime.kafka.properties.redaction import is_secret
+from fleet.secret_keys import is_secret
 from runtime.process.logs import as_value
 
 if TYPE_CHECKING:

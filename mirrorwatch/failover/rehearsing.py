@@ -18,6 +18,7 @@ from lagmon.failover.rehearsal import STEPS, Look, Rehearsed
 from mirrorwatch.failover.asking import orders_named, readers_of
 from mirrorwatch.failover.facts import read_flow
 from mirrorwatch.failover.mirror_topics import MirrorTopics
+from mirrorwatch.history.made_store import made_store
 from mirrorwatch.service.store_parts import opened
 from mirrorwatch.web.texts import plain
 from runtime.process.clock import SystemClock
@@ -150,7 +151,5 @@ async def _kept(config: Configuration, record: Rehearsal) -> bool:
 
 
 async def _stored(config: Configuration, flows: list[str]) -> list[Rehearsal]:
-    async with opened(config, Store.open_to_read) as store:
-        if store is None:
-            return []
+    async with made_store(config, Store.open_to_read) as store:
         return await store.read(partial(rehearsals_between, flows=flows, since_at=0.0, until_at=1e12))

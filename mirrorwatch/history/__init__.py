@@ -6,7 +6,6 @@ minute_keeping    stores the state of each flow for each minute
 budget_keeping    error budgets for `/metrics`
 tallying          reads the counts of objectives from the store
 made_store        opens the store if the service has made it
-owned_files       files in a folder that a command owns
 excluding         exclusions in the store
 reporting         makes a report from the store, compares it with Prometheus
 replaying         replays alerts over the minutes in the store

@@ -29,9 +29,3 @@ async def made_store(
         f"the store {where} is not made yet; start the service first, or check the path of {config.path} and"
         " its store.url"
     )
-
-
-async def check_made(config: Configuration) -> None:
-    """Raise UnavailableError if the store is not made yet."""
-    async with made_store(config, Store.open_to_read):
-        pass

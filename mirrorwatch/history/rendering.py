@@ -13,8 +13,8 @@ from alerts.rules.document import Links, rules_document
 from alerts.rules.rule import promql_duration
 from alerts.rules.watching import JOB
 from dashboards import BOARDS, dashboard
-from mirrorwatch.history.owned_files import write_files
 from runtime.config.yaml_output import yaml_text
+from runtime.files.owned_folder import write_owned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ def render(
     Raises ConfigurationError if there is nothing to render, files are in the way, or none can be written.
     """
     objectives = config.objectives_to("render")
-    changed = write_files(folder, files_of(config, kubernetes=kubernetes, divisor=divisor), by="render")
+    changed = write_owned(folder, files_of(config, kubernetes=kubernetes, divisor=divisor))
     rates = {one.name: one.probes_per_s for one in config.flow_facts}
     advice = [rate_advice(one, rates[one.flow]) for one in objectives]
     return changed, [one for one in (_address_advice(config), *advice) if one is not None]

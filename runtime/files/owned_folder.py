@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from fleet.errors import ConfigurationError, Problem, UnavailableError
+from fleet.errors import ConfigurationError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ def write_owned(
 
     Paths are relative, with slashes. `by` is the command that owns the folder. `keep` leaves files of ours
     that are not among these. Raises ConfigurationError with every file that is in the way, and writes
-    nothing then; UnavailableError where the disk refuses.
+    nothing then, or with the folder where the disk refuses.
     """
     try:
         owned = _owned(folder, by)
@@ -35,7 +35,8 @@ def write_owned(
             raise ConfigurationError(problems)
         return _write(folder, files, owned, kept, folder / manifest_name(by))
     except OSError as error:
-        raise UnavailableError(f"{error.filename or folder}: cannot write: {error.strerror}") from error
+        sentence = f"cannot be written ({(error.strerror or '').lower()}); choose another folder"
+        raise ConfigurationError([Problem(str(folder), "", sentence)]) from error
 
 
 def manifest_name(by: str) -> str:

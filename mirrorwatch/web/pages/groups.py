@@ -75,7 +75,7 @@ class ShownName:
 def groups_view(document: Mapping[str, Any]) -> GroupsView:
     """Return the counts of all groups for the main page."""
     counts, partial = document["by_status"], _is_partial(document)
-    said = headline(counts, document["count"], {}, document.get("carried"), partial=partial)
+    said = headline(counts, document["count"], document.get("carried"), partial=partial)
     return GroupsView(said, worst_verdict(counts, partial=partial), notes(document))
 
 
@@ -87,7 +87,6 @@ def groups_away(sentence: str) -> GroupsView:
 def headline(
     counts: Mapping[str, int],
     total: int,
-    lacking: Mapping[str, Any],
     carried: Mapping[str, int] | None = None,
     *,
     searched: bool = False,
@@ -96,10 +95,8 @@ def headline(
     """Write the number of groups by status: `5,000 groups: 3 STOP, 12 WARN`; the others are OK.
 
     `carried` is the number of groups that each flow's mirror syncs: `(613 synced by A->B)`; `searched`: a
-    search or a cluster selects the groups; `lacking`: clusters that are not read yet; `partial`: groups of
-    some shards or clusters are missing.
+    search or a cluster selects the groups; `partial`: groups of some shards or clusters are missing.
     """
-    partial = partial or bool(lacking)
     if not total and partial:
         return "Groups not known yet"
     if not total:
@@ -166,7 +163,7 @@ def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) 
     total, first = document["count"], document["offset"]
     counts, partial = document["by_status"], _is_partial(document)
     searched = bool(search or kafka_cluster)
-    said = headline(counts, total, {}, document.get("carried"), searched=searched, partial=partial)
+    said = headline(counts, total, document.get("carried"), searched=searched, partial=partial)
     return {
         "headline": said,
         "verdict": worst_verdict(counts, partial=partial),

@@ -10,8 +10,6 @@ from fleet.secret_keys import is_secret
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["HIDDEN", "is_secret", "redacted"]
-
 HIDDEN: Final = "[hidden]"
 
 _USER_INFO: Final = re.compile(r"(?<=://)[^/?#\s@]*@")

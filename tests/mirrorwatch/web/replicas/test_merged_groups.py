@@ -96,7 +96,7 @@ def test_a_missing_shard_is_a_reason_at_every_cluster():
     ],
 )
 def test_no_headline_looks_complete(counts, said, verdict):
-    assert headline(counts, sum(counts.values()), {}, partial=True) == said
+    assert headline(counts, sum(counts.values()), partial=True) == said
     assert worst_verdict(counts, partial=True) == verdict
 
 
