@@ -7,7 +7,7 @@ The causes, in order; the first that explains the stall counts:
 3. The target lacks a topic or partition of the task (topic_missing, partition_missing).
 4. Nothing has moved since the last partition stalled (mirror_down).
 5. No task is assigned to the stalled partitions (not_mirrored).
-6. A task is UNASSIGNED (task_failed).
+6. A task is UNASSIGNED, for long enough that its offsets would show progress since (task_failed).
 7. The tasks assigned to them move with other partitions (filtered if the mirror may skip records, else
    unexplained).
 8. Only the last records of idle logs wait, and the mirror may skip records (filtered).
@@ -177,8 +177,10 @@ def _why_running(
         sentence += f" {_assignment(flow, stall, known)}"
         if not known:
             return Cause.NOT_MIRRORED, sentence
-    tasks = {one.task for one in flow.states.in_state(UNASSIGNED)}
-    if unassigned and may_be_assigned(flow, stall.slots, known, tasks).any():
+    # A worker writes UNASSIGNED for a moment as it joins again: that is how it comes back.
+    stays_ms = snapshot.now_ms - stall.slack_ms
+    tasks = {one.task for one in flow.states.in_state(UNASSIGNED) if one.at_ms <= stays_ms}
+    if tasks and may_be_assigned(flow, stall.slots, known, tasks).any():
         return Cause.TASK_FAILED, f"{sentence} {unassigned}"
     since_ms, drops = int(stall.since_ms.max()), flow.order.flow.handling.drops
     if known is not None and passed_over(

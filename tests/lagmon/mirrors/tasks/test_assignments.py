@@ -219,14 +219,22 @@ def test_a_mirror_of_which_nothing_moves_is_down_whatever_its_tasks_have():
 
 def test_a_task_that_does_not_run_explains_only_what_a_task_has():
     one = stands("orders-0,orders-1")
-    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
+    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now - 60 * S)
     assert told(one) == (Verdict.STALLED, Cause.TASK_FAILED)
     one = stands("orders-0", "orders-1")
-    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
-    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)  # it carries what moves
+    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now - 60 * S)
+    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)  # it is assigned to what makes progress
     one = stands("orders-0")
-    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
+    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now - 60 * S)
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
+
+
+def test_a_worker_that_joins_again_is_no_cause_until_it_had_time_to_show_progress():
+    one = stands("orders-0", "orders-1")
+    one.flow.states.take(TaskState(MINE, None, "UNASSIGNED", ""), one.now)
+    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
+    one.go(90, each=lambda: busy(one, moves=(0,)))
+    assert told(one) == (Verdict.STALLED, Cause.TASK_FAILED)
 
 
 @pytest.mark.parametrize(
