@@ -17,7 +17,7 @@ COMPILE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-e
 	--python-version 3.11 --no-header
 ARGS ?=
 
-.PHONY: help demo test trials bench check docs drills lock release clean java spark browser monitoring database lint
+.PHONY: help demo test trials bench check audit docs drills lock release clean java spark browser monitoring database lint
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
@@ -41,6 +41,9 @@ check: $(READY) spark monitoring lint docs  ## Check style, types, the house rul
 	@echo "ruff format"; $(BIN)/ruff format -q --check .
 	@echo "mypy"; $(BIN)/mypy --no-error-summary
 	@echo "house rules"; $(BIN)/python -m pytest -q --no-header --durations=0 tests/house
+
+audit: $(READY)  ## Look up the pinned dependencies in a database of known vulnerabilities
+	@deploy/local/audit.sh $(ARGS)
 
 docs: $(READY)  ## Build the documentation into dist/docs; a broken link or anchor fails
 	@echo "docs"; $(BIN)/mkdocs build --strict 2>&1 | sed '/^INFO/d'
