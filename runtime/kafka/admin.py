@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _LENIENT_S = 2.0  # what can be had later is not waited for longer
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
+_REFUSED_S = 3.0  # librdkafka tries refused credentials until the timeout; after this a refusal is final
 CHUNK = 500  # partitions in one request for offsets
 SETTINGS_CHUNK = 200  # topics in one request for their settings, some kilobytes each
 MAX_TOPICS = 100_000  # names in one list
@@ -99,6 +100,7 @@ class ClusterAdmin:
         self._timeout_s = timeout_s
         self._client: Any = None
         self._symptoms = Symptoms()
+        self._has_answered = False
 
     async def open(self) -> None:
         """Create the client; it connects at the first request.
@@ -305,6 +307,15 @@ class ClusterAdmin:
         return "" if entry is None else entry.value or ""
 
     async def _metadata(self, topic: str | None, *, timeout_s: float) -> Any:
+        if self._has_answered:
+            return await self._list_topics(topic, timeout_s=timeout_s)
+        # This call cannot be ended early, so it waits briefly at first: a refusal is known by then.
+        soon_s = min(_REFUSED_S, timeout_s / 2)
+        with suppress(UnavailableError):
+            return await self._list_topics(topic, timeout_s=soon_s)
+        return await self._list_topics(topic, timeout_s=timeout_s - soon_s)
+
+    async def _list_topics(self, topic: str | None, *, timeout_s: float) -> Any:
         asked = asyncio.get_running_loop().run_in_executor(
             None, partial(self._client.list_topics, topic, timeout=timeout_s)
         )
@@ -382,9 +393,11 @@ class ClusterAdmin:
         return offset
 
     async def _ask(self, future: Any, doing: str) -> Any:
+        asked = asyncio.wrap_future(future)
         try:
             async with asyncio.timeout(self._timeout_s + _GRACE_S):
-                answer = await asyncio.wrap_future(future)
+                await self._wait_for_refusal(asked)
+                answer = await asked
         except TimeoutError as error:
             raise UnavailableError(
                 f"cluster {self._cluster}: {doing} had no answer within {self._timeout_s:g} s; try again"
@@ -397,7 +410,20 @@ class ClusterAdmin:
         if self._client is not None:
             self._client.poll(0)  # errors of a past outage must not explain the next one
         self._symptoms.clear()
+        self._has_answered = True
         return answer
+
+    async def _wait_for_refusal(self, asked: asyncio.Future[Any]) -> None:
+        """Raise a timeout of the client early, if the cluster has only ever refused it."""
+        if self._has_answered or self._timeout_s <= _REFUSED_S:
+            return
+        await asyncio.wait({asked}, timeout=_REFUSED_S)
+        if asked.done():
+            return
+        await self._hear()
+        found = self._symptoms.found
+        if found is not None and found.kind == "refused":
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 - librdkafka's own name
 
     async def _hear(self) -> None:
         """Process the clients' callbacks.

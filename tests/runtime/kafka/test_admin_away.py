@@ -133,3 +133,53 @@ async def test_an_outage_that_is_over_does_not_explain_the_next_one(monkeypatch)
     heard.append(refused)
     with pytest.raises(UnavailableError, match="nothing listens there"):
         await asked.end_offsets("t", [1])
+
+
+class Refused(Client):
+    """Does not answer within the first wait, as librdkafka tries refused credentials again and again."""
+
+    def __init__(self, symptoms, *, refused=True):
+        super().__init__((7,))
+        self.symptoms, self.refused = symptoms, refused
+
+    def describe_cluster(self, *, request_timeout):
+        self.timeouts.append(request_timeout)
+        return Future()
+
+    def list_topics(self, topic, *, timeout):
+        self.timeouts.append(timeout)
+        if len(self.timeouts) == 1:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return SimpleNamespace(topics={topic or "t": None})
+
+    def poll(self, _timeout):
+        if self.refused:
+            self.symptoms.hear_error(KafkaError(KafkaError._AUTHENTICATION, "a:1/1: Authentication failed"))
+
+
+@pytest.fixture
+def refused(monkeypatch):
+    monkeypatch.setattr("runtime.kafka.admin._REFUSED_S", 0.05)
+    one = ClusterAdmin(ClientSettings({}), cluster="A", timeout_s=1.0)
+    one._client = Refused(one._symptoms)
+    return one
+
+
+@pytest.mark.parametrize("question", ["describe_cluster", "list_topics"])
+async def test_credentials_that_are_refused_at_first_are_not_tried_until_the_timeout(refused, question):
+    with pytest.raises(RefusedError, match="does not accept the credentials"):
+        await getattr(refused, question)()
+    assert len(refused._client.timeouts) == 1
+
+
+async def test_a_slow_cluster_has_all_the_time_to_answer(refused):
+    refused._client.refused = False
+    assert await refused.list_topics() == ("t",)
+    assert refused._client.timeouts == [0.05, 0.95]
+
+
+async def test_a_client_that_had_an_answer_waits_for_the_next_though_one_broker_refuses_it(refused):
+    assert await refused.end_offsets("t", [0]) == {0: 7}
+    refused._client.timeouts = ["answered before"]
+    assert await refused.list_topics() == ("t",)
+    assert refused._client.timeouts == ["answered before", 1.0]
