@@ -117,12 +117,13 @@ class Bookkeeper:
         Findings are the written ones: the roster passes on those of a flow that it removed and adds again.
         """
         since_at = self._clock.wall_s() - tables.FINDINGS_S
-        carried, coverages, findings, losses = await self._store.read(
+        carried, coverages, findings, losses, arrivals = await self._store.read(
             lambda connection: (
                 tables.carried_of(connection),
                 tables.coverages_of(connection, self._taken),
                 tables.findings_since(connection, since_at),
                 tables.last_losses(connection, at_most=MAX_LOSSES),
+                tables.arrivals_of(connection),
             )
         )
         for flow, topic_id, partition in self._waiting.carried:
@@ -142,8 +143,9 @@ class Bookkeeper:
                 },
                 tuple(findings.get(flow, ())),
                 tuple(losses.get(flow, ())),
+                (arrivals | self._waiting.arrivals).get(flow),
             )
-            for flow in carried.keys() | findings.keys() | losses.keys() | watched
+            for flow in carried.keys() | findings.keys() | losses.keys() | arrivals.keys() | watched
         }
 
     def watch(self, watched: WatchedFlow) -> None:
@@ -181,6 +183,8 @@ class Bookkeeper:
             self._waiting.coverages[key] = (name, watched.watch.target_topic_id, one)
         for finding in watched.watch.found.take():
             self._waiting.findings[name, row_of(finding)] = (name, finding)
+        if watched.watch.last_arrival_ns is not None:
+            self._waiting.arrivals[name] = now.wall_of(watched.watch.last_arrival_ns)
         for incarnation in shot.finished:
             self._finish(incarnation, name)
         self._give_up_oldest()

@@ -41,12 +41,14 @@ class InheritedState:
     """State that a flow starts with: replicated (topic id, partition), unfinished probes by incarnation.
 
     `findings` are those that may still affect a verdict, `losses` the last ones; both oldest first.
+    `arrived_at`: when the newest probe arrived (epoch s), if any did.
     """
 
     carried: frozenset[tuple[str, int]] = frozenset()
     left: Mapping[str, Unfinished] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     losses: tuple[Finding, ...] = ()
+    arrived_at: float | None = None
 
     def topic_ids(self) -> set[str]:
         """Return the ids of the source topics with unfinished probes."""

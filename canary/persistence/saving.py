@@ -35,6 +35,7 @@ class Waiting:
     rows: dict[MinuteKey, tuple[int, ...]] = field(default_factory=dict)
     coverages: dict[tuple[str, str, str, int], tuple[str, str, Coverage]] = field(default_factory=dict)
     findings: dict[tuple[str, Row], tuple[str, Finding]] = field(default_factory=dict)
+    arrivals: dict[str, float] = field(default_factory=dict)  # epoch s by flow
     unlooped: set[str] = field(default_factory=set)  # flows whose earlier findings of loops are deleted
     flows_of: dict[str, frozenset[str]] = field(default_factory=dict)  # of what was taken over: unfinished
 
@@ -47,6 +48,7 @@ class Waiting:
             self.rows | newer.rows,
             self.coverages | newer.coverages,
             self.findings | newer.findings,
+            self.arrivals | newer.arrivals,
             self.unlooped | newer.unlooped,
             self.flows_of | newer.flows_of,
         )
@@ -97,6 +99,7 @@ def save(
     if waiting.unlooped:
         tables.forget_loops(connection, waiting.unlooped, now_at=now_at)
     tables.keep_findings(connection, waiting.findings.values())
+    tables.keep_arrivals(connection, waiting.arrivals)
     leases.leave_open(connection, waiting.flows_of)
 
 

@@ -1,4 +1,4 @@
-"""Tables of the canary: counters by minute, and coverage of each process's probes.
+"""Tables of the canary: counters by minute, coverage of each process's probes, findings, arrivals.
 
 A row of `canary_minutes` counts the probes of one incarnation that were due in one minute since the epoch, as
 far as one process gave them their outcome. `incarnation` wrote the row, `probes_of` sent the probes; the two
@@ -62,6 +62,12 @@ COVERAGE = sa.Table(
     sa.Column("target_from", sa.BigInteger, nullable=False),
     sa.Column("target_read", sa.BigInteger, nullable=False),
 )
+ARRIVALS = sa.Table(
+    "canary_arrivals",
+    _METADATA,
+    sa.Column("flow", sa.String(300), primary_key=True),
+    sa.Column("arrived_at", sa.Float, nullable=False),  # the newest arrival on the target
+)
 FINDINGS = sa.Table(
     "canary_findings",
     _METADATA,
@@ -96,6 +102,7 @@ MIGRATIONS = (
     Migration("canary", 2, "books by the minute, coverage and findings", create(MINUTES, COVERAGE, FINDINGS)),
     Migration("canary", 3, "the newest instant of findings that were merged", _add_last_found_at),
     Migration("canary", 4, "days of minutes", create(DAYS)),
+    Migration("canary", 5, "the newest arrival of each flow", create(ARRIVALS)),
 )
 
 MinuteKey = tuple[str, str, int]  # flow, the incarnation whose probes are counted, minute
@@ -183,6 +190,18 @@ def coverages_of(
         key = (row["flow"], row["incarnation"])
         found.setdefault(key, []).append((row["target_topic_id"], coverage))
     return found
+
+
+def keep_arrivals(connection: sa.Connection, arrivals: Mapping[str, float]) -> None:
+    """Write when a probe last arrived (epoch s) by flow."""
+    rows = [{"flow": flow, "arrived_at": at} for flow, at in arrivals.items()]
+    replace_rows(connection, ARRIVALS, rows)
+
+
+def arrivals_of(connection: sa.Connection) -> dict[str, float]:
+    """Return when a probe last arrived (epoch s) by flow."""
+    rows = connection.execute(sa.select(ARRIVALS.c.flow, ARRIVALS.c.arrived_at))
+    return {row.flow: row.arrived_at for row in rows}
 
 
 def keep_findings(connection: sa.Connection, rows: Iterable[tuple[str, Finding]]) -> None:

@@ -72,6 +72,7 @@ class FlowWatch:
         self.log_starts: dict[int, int] = {}  # of the source partitions, as last polled
         self.partition_outcomes: Counter[tuple[int, Outcome]] = Counter()  # of concluded probes
         self.inherited = InheritedState()
+        self._inherited_ns = 0
         self.target_topic_id = ""  # empty if unknown
         self._tracker = Tracker(policy, carried=carried, source_topic=source_topic)
 
@@ -90,6 +91,17 @@ class FlowWatch:
         """Return the newest arrival."""
         return self.summary(0).last_arrival_ns
 
+    def last_arrival_at(self, summary: FlowSummary, now: Instant) -> float | None:
+        """Return when the newest probe arrived (epoch s), None if unknown; `summary` is of `now`.
+
+        The one that an earlier process saw counts only once a probe waits: until then, the time since is that
+        of the restart.
+        """
+        if summary.last_arrival_ns is not None:
+            return now.wall_of(summary.last_arrival_ns)
+        has_waited = now.ns - self._inherited_ns > (self.interval_s + self.threshold_s / 2) * 1e9
+        return self.inherited.arrived_at if has_waited and self.waits(now) else None
+
     def inherit(
         self, inherited: InheritedState, now: Instant, found: Findings | None = None
     ) -> list[TrackerOutput]:
@@ -97,7 +109,7 @@ class FlowWatch:
 
         `found` are the findings of a former watch of this process, newer than the store's.
         """
-        self.inherited = inherited
+        self.inherited, self._inherited_ns = inherited, now.ns
         if found is None:
             self.found.inherit(inherited.findings, inherited.losses)
         else:
@@ -175,8 +187,8 @@ class FlowWatch:
             yield series.CANARY_LATENCY_SECONDS, (*flow, stage.value), histogram.copy()
         yield series.CANARY_THRESHOLD_SECONDS, flow, self.threshold_s
         yield series.CANARY_INTERVAL_SECONDS, flow, self.interval_s
-        if summary.last_arrival_ns is not None:
-            arrival_at = now.wall_of(summary.last_arrival_ns)
+        arrival_at = self.last_arrival_at(summary, now)
+        if arrival_at is not None:
             yield series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, flow, arrival_at
 
     def healthy(self, flow: str, now: Instant) -> Calm | None:

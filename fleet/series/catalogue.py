@@ -437,7 +437,8 @@ CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS = Series(
     unit=Unit.EPOCH_SECONDS,
     group=Group.CANARY,
     help="Time of the last arrival of a probe on the target.",
-    notes="Absent until the first arrival after a start or a takeover.",
+    notes="Absent after a start or a takeover until a probe arrives or has waited for half of the threshold."
+    " An earlier process may have seen the arrival.",
     labels=FLOW_LABELS,
 )
 CANARY_IN_FLIGHT = Series(

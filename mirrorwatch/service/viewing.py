@@ -159,7 +159,6 @@ def _flow_view(
     flow, watch = held.flow, held.watch
     state, sentence = prober.state(flow.name)
     summary = watch.summary(now.ns)
-    arrival_ns = summary.last_arrival_ns
     return FlowView(
         flow=flow.name,
         source=flow.source,
@@ -177,7 +176,7 @@ def _flow_view(
         recovery_point=older(summary.recovery_point_age_s, by_offsets),
         unreached=unreached_of(prober, flow.name),
         heartbeat_age_s=prober.sites[flow.target].mirror_topics.heartbeat_age_s(flow.name, now.at),
-        last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),
+        last_arrival_at=watch.last_arrival_at(summary, now),
         latency={
             stage.value: tuple(
                 LatencySlice(now.wall_of(one.start_ns), one.p50_s, one.p99_s, one.max_s)

@@ -73,6 +73,47 @@ async def test_what_was_kept_is_what_the_next_process_begins_with(desks):
     ]
 
 
+async def test_a_restart_in_an_outage_does_not_forget_when_the_last_probe_arrived(desks):
+    one = await desks()
+    await one.begin()
+    one.send(0)
+    one.arrive(0)
+    arrived_at = desks.clock.wall_s()
+    assert await one.keep()
+    for _ in range(2):  # two restarts: the first of them sees no arrival
+        await one.change_lease(one.bookkeeper.incarnation, process=DEAD_HERE)
+        desks.clock.advance(600)
+        one = await desks()
+        await one.begin()
+        assert last_arrival_at(one) is None
+        one.send(0)
+        desks.clock.advance(1.5)
+        assert last_arrival_at(one) is None  # it may be on its way
+        desks.clock.advance(1)
+        assert last_arrival_at(one) == arrived_at
+        assert await one.keep()
+    one.arrive(0)
+    assert last_arrival_at(one) == desks.clock.wall_s()
+
+
+async def test_what_an_earlier_process_saw_does_not_count_while_nothing_waits(desks):
+    one = await desks()
+    await one.begin()
+    one.send(0)
+    one.arrive(0)
+    assert await one.keep()
+    await one.change_lease(one.bookkeeper.incarnation, process=DEAD_HERE)
+    two = await desks()
+    await two.begin()
+    desks.clock.advance(600)  # the source is away: nothing was sent
+    assert last_arrival_at(two) is None
+
+
+def last_arrival_at(desk):
+    watch = desk.flows["A->B"].watch
+    return watch.last_arrival_at(watch.summary(desk.now.ns), desk.now)
+
+
 async def test_the_last_losses_are_there_after_a_restart_however_old_they_are(desks):
     one = await desks()
     await one.begin("A->B", "A->C")
