@@ -66,8 +66,8 @@ _FLOW = {
     "recovery_point_age_s_kind": one_of(("exact", "at_least", "estimate", "none")),
     "lost_records": nullable(
         whole(
-            "Records known to be lost: all of the canary, and yours by findings of the last 15 minutes; null"
-            " where unknown."
+            "Records of yours that offsets of the last 15 minutes show as lost; null where unknown."
+            " `counters` has those of the canary."
         )
     ),
     "lost_records_most": nullable(whole("At most; null where that is not known.")),

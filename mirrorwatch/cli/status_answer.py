@@ -49,7 +49,8 @@ class FlowAnswer:
     p50_s: float | None
     p99_s: float | None
     recovery_point: RecoveryPoint
-    losses: Bounds | None
+    canary_lost: int | None  # since the counters started
+    lost: Bounds | None  # by offsets, in the last 15 minutes
     also: AlsoAnswer | None = None
     lag: str = ""  # verdict of its offsets
     checksum: str = ""  # result of its last run
@@ -219,7 +220,8 @@ def _flow(item: Any) -> FlowAnswer:
         recovery_point=RecoveryPoint(
             _number(item, "recovery_point_age_s"), _text(item, "recovery_point_age_s_kind")
         ),
-        losses=_losses(item),
+        canary_lost=_canary_lost(_dict(item, "counters")),
+        lost=_lost(item),
         also=_also(_dict(item, "also")),
         lag=_text(_dict(item, "parts"), "lag"),
         checksum=_text(_dict(item, "parts"), "checksum"),
@@ -255,14 +257,16 @@ def _newest(slices: Any) -> dict[str, Any]:
     )
 
 
-def _losses(item: dict[str, Any]) -> Bounds | None:
-    """Return the number of lost records, or of lost probes if the service does not say."""
-    if "lost_records" in item:
-        least = _whole(item, "lost_records")
-        return None if least is None else Bounds(least, _whole(item, "lost_records_most"))
-    counters = _dict(item, "counters")
-    counts = [counters[name] for name in ("lost", "confirmed") if isinstance(counters.get(name), int)]
-    return Bounds(sum(counts), sum(counts)) if counts else None
+def _canary_lost(counters: dict[str, Any]) -> int | None:
+    """Return the number of lost canary records, None without any canary record."""
+    if not _whole(counters, "expected"):
+        return None
+    return (_whole(counters, "lost") or 0) + (_whole(counters, "confirmed") or 0)
+
+
+def _lost(item: dict[str, Any]) -> Bounds | None:
+    least = _whole(item, "lost_records")
+    return None if least is None else Bounds(least, _whole(item, "lost_records_most"))
 
 
 def _dict(item: dict[str, Any], key: str) -> dict[str, Any]:

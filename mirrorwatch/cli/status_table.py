@@ -192,7 +192,7 @@ def _table(answer: Answer) -> Table:
     table.add_column("verdict", no_wrap=True)
     table.add_column("since", overflow="fold")
     table.add_column("cause", overflow="fold")
-    for heading in ("p50", "p99", "recovery point", "lost"):
+    for heading in ("p50", "p99", "recovery point", "canary lost", "lost, 15 min"):
         table.add_column(heading, justify="right")
     for flow in answer.flows:
         table.add_row(
@@ -218,17 +218,19 @@ def _print_folded(flow: FlowAnswer, now_at: float | None, console: Console) -> N
     if flow.also is not None and not flow.past:
         text = Text.assemble("also ", _verdict(flow.also), f": {flow.also.sentence}{_code(flow.also.cause)}")
         console.print(Padding(text, (0, 0, 0, 2)))
-    p50, p99, recovery_point, lost = _numbers(flow)
-    numbers = f"p50 {p50}, p99 {p99}, recovery point {recovery_point}, lost {lost}"
+    p50, p99, recovery_point, canary_lost, lost = _numbers(flow)
+    lost_text = f"lost {lost} in 15 min, canary lost {canary_lost}"
+    numbers = f"p50 {p50}, p99 {p99}, recovery point {recovery_point}, {lost_text}"
     console.print(Padding(Text(numbers), (0, 0, 0, 2)))
 
 
-def _numbers(flow: FlowAnswer) -> tuple[str, str, str, str]:
+def _numbers(flow: FlowAnswer) -> tuple[str, ...]:
     return (
         latency_text(flow.p50_s),
         latency_text(flow.p99_s),
         bounded_age_text(flow.recovery_point.age_s, flow.recovery_point.kind),
-        bounds_text(flow.losses),
+        number_text(flow.canary_lost),
+        bounds_text(flow.lost),
     )
 
 

@@ -217,7 +217,7 @@ class FlowView:
     unreached: tuple[UnreachedView, ...] = ()  # brokers that the canary says nothing about
     checksum: ChecksumView | None = None  # where a run has ended
     failover: FailoverView | None = None  # where the audit is on
-    lost_records: Bounds | None = None  # by canary and offsets; None where nobody can know
+    lost_records: Bounds | None = None  # by offsets, in the last HOLD_S; None if unknown
     events: tuple[EventView, ...] = ()  # of a day, newest first
     bars: FlowBars | None = None  # how it was over a day and a month
     incident: Incident | None = None  # the open one

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from canary.watch.watch import Instant
-from fleet.quantity import Bounds
 from fleet.verdicts.evidence import Control
 from mirrorwatch.audits.views import checksum_view
 from mirrorwatch.lag.lone_clusters import lone_view
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from canary.flows import WatchedFlow
     from canary.prober import Prober
     from canary.site.site import Site
+    from fleet.quantity import Bounds
     from fleet.verdicts.vocabulary import FlowVerdict
     from mirrorwatch.audits.flow_audit import FlowAudit
     from mirrorwatch.configuration.configuration import Configuration
@@ -198,14 +198,6 @@ def _flow_view(
         ),
         checksum=checksum,
         failover=failover,
-        lost_records=_lost_records(watch.counters.as_dict(), lost),
+        lost_records=lost,
         events=events,
     )
-
-
-def _lost_records(books: Mapping[str, int], by_offsets: Bounds | None) -> Bounds | None:
-    """Return the number of lost records: all by canary, those of HOLD_S by offsets; None if unknown."""
-    if not books["expected"]:
-        return by_offsets
-    probes, (least, most) = books["lost"] + books["confirmed"], by_offsets or Bounds(0, None)
-    return Bounds(probes + least, None if most is None else probes + most)

@@ -213,14 +213,6 @@ def probes_lost(flow: FlowView) -> int:
     return flow.books.get("lost", 0) + flow.books.get("confirmed", 0)
 
 
-def lost_by_offsets(flow: FlowView) -> Bounds | None:
-    """Return the number of records that offsets show as lost in the last HOLD_S; None if unknown."""
-    if flow.lost_records is None:
-        return None
-    (least, most), probes = flow.lost_records, probes_lost(flow)
-    return Bounds(least - probes, None if most is None else most - probes)
-
-
 def latency_text(seconds: float | None) -> str:
     """Write a latency with two or three digits: `0.4 ms`, `38 ms`, `1.24 s`; a dash if unknown."""
     if seconds is None or not math.isfinite(seconds):

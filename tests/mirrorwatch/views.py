@@ -220,7 +220,7 @@ def flow(
         losses=losses,
         heartbeat_age_s=heartbeat_age_s,
         unreached=unreached,
-        lost_records=Bounds(counts["lost"], counts["lost"]),
+        lost_records=NONE_LOST,
     )
 
 

@@ -112,7 +112,6 @@ class Page:
             "heartbeat": texts.heartbeat_text,
             "lag": texts.number_text,
             "lasted": texts.lasted_text,
-            "lost_by_offsets": texts.lost_by_offsets,
             "latency": texts.latency_text,
             "offset": offset_text,
             "passed_by": texts.unreached_text,

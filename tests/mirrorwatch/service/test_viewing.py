@@ -11,14 +11,13 @@ from canary.report import CollectorCounts
 from canary.site.control import ControlState
 from canary.watch.findings import Loss
 from canary.watch.watch import FlowWatch
-from fleet.quantity import Bounds
 from fleet.verdicts.evidence import CanaryState, Control
 from fleet.verdicts.vocabulary import FlowVerdict, Verdict
 from mirrorwatch.audits.flow_audit import flow_audit, run_summary
 from mirrorwatch.audits.run_document import read_run
 from mirrorwatch.lag.collected import Unanswered
 from mirrorwatch.service.view import UnreachedView
-from mirrorwatch.service.viewing import STALE_S, _lost_records, cluster_state, service_view
+from mirrorwatch.service.viewing import STALE_S, cluster_state, service_view
 from runtime.process.supervision import Phase, State
 from tests.canary.pretend_link import TOPIC, policy
 from tests.mirrorwatch.told_runs import run
@@ -118,17 +117,3 @@ def test_what_the_canary_and_its_target_know_of_a_flow_is_shown():
     assert shown.unreached == (UnreachedView("target", "B", (2, 3)),)
     assert (shown.heartbeat_age_s, shown.interval_s, shown.partitions) == (1.2, 1, 0)
     assert [(one.alias, one.state, one.flows_to) for one in view.clusters] == [("B", "up", ("A->B",))]
-
-
-@pytest.mark.parametrize(
-    ("expected", "by_offsets", "lost"),
-    [
-        (100, Bounds(4, 5), Bounds(7, 8)),
-        (100, Bounds(4, None), Bounds(7, None)),
-        (100, None, Bounds(3, None)),
-        (0, Bounds(4, 4), Bounds(4, 4)),
-        (0, None, None),
-    ],
-)
-def test_without_an_answer_about_offsets_the_lost_records_have_no_upper_bound(expected, by_offsets, lost):
-    assert _lost_records(BOOKS | {"expected": expected}, by_offsets) == lost
