@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from fleet.verdicts.vocabulary import Verdict
+from fleet.verdicts.words import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TO_DO = "## Mitigation\n"
+_MEANING = "## Meaning\n"
 
 
 def runbook_names() -> frozenset[str]:
@@ -24,6 +26,26 @@ def runbook_names() -> frozenset[str]:
 def runbook(name: str) -> Mapping[str, Any]:
     """Return the contents of a runbook's page; the name must be one of `runbook_names`."""
     return {"name": name, "body": _html(_text(name)), "verdict": Verdict.UNKNOWN}
+
+
+def runbook_list() -> Mapping[str, Any]:
+    """Return the contents of a page with all runbooks, each with the first sentence of its meaning."""
+    alerts = sorted(name for name in runbook_names() if name[0].isupper())
+    text = "\n".join(
+        [
+            "## Alerts",
+            *map(_entry, alerts),
+            "",
+            "## Causes",
+            *map(_entry, sorted(runbook_names().difference(alerts))),
+        ]
+    )
+    return {"name": "Runbooks", "body": _html(text), "verdict": Verdict.UNKNOWN}
+
+
+def _entry(name: str) -> str:
+    meaning = " ".join(_text(name).partition(_MEANING)[2].partition("\n\n")[0].split())
+    return f"- [{name}](/runbooks/{name}): {sentences(meaning)[0]}"
 
 
 class Mitigations:

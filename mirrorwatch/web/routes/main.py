@@ -18,7 +18,7 @@ from mirrorwatch.api.flows import GET_FLOW, LIST_FLOWS
 from mirrorwatch.api.operations import route
 from mirrorwatch.web.documents import flow_document, flows_document
 from mirrorwatch.web.pages.page import Page
-from mirrorwatch.web.pages.runbooks import runbook, runbook_names
+from mirrorwatch.web.pages.runbooks import runbook, runbook_list, runbook_names
 from runtime.http.parameters import list_address
 from runtime.http.problems import ProblemError
 
@@ -94,10 +94,16 @@ def routes(
         text = await asyncio.to_thread(lambda: page.draw("runbook.html", runbook(name), now_at=now_at))
         return page_answer(text)
 
+    async def show_runbooks(_: web.Request) -> web.Response:
+        now_at = look().now_at
+        text = await asyncio.to_thread(lambda: page.draw("runbook.html", runbook_list(), now_at=now_at))
+        return page_answer(text)
+
     handlers: dict[str, Callable[[web.Request], Awaitable[web.Response]]] = {
         "/": show_page,
         "/view": show_view,
         "/static/{name}": show_static,
+        "/runbooks": show_runbooks,
         "/runbooks/{name}": show_runbook,
     }
     return [

@@ -10,6 +10,7 @@ from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.web.documents import flow_document, flows_document
 from mirrorwatch.web.linking import WITHIN
 from mirrorwatch.web.pages.page import Page
+from mirrorwatch.web.pages.runbooks import runbook_names
 from mirrorwatch.web.routes.main import routes
 from tests.mirrorwatch import views
 
@@ -42,6 +43,7 @@ async def client(service):
 @pytest.mark.parametrize(
     "path",
     [
+        "/runbooks",
         "/runbooks/mirror_down",
         "/",
         "/view",
@@ -171,6 +173,13 @@ async def test_a_runbook_is_a_page_with_links_to_others(client):
     assert "<h2>Mitigation</h2>" in text
     assert 'href="task_stuck"' in text
     assert (await client.get("/runbooks/task_stuck")).status == 200
+
+
+async def test_all_runbooks_are_listed_with_what_they_mean(client):
+    text = await (await client.get("/runbooks")).text()
+    for name in runbook_names():
+        assert f'<a href="/runbooks/{name}">{name}</a>: ' in text
+    assert text.index("<h2>Alerts</h2>") < text.index(">MirrorwatchDown<") < text.index("<h2>Causes</h2>")
 
 
 @pytest.mark.parametrize("name", ["nothing", "..%2f..%2fpyproject", "%3Cscript%3E", "mirror_down.md"])
