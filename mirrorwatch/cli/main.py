@@ -282,6 +282,8 @@ def status(
 
     if not watching:
         refuse_without(context, "--watch", "interval_s")
+    if as_json and (search or kafka_cluster):
+        raise click.UsageError("--json prints flows, but --search and --cluster select groups.")
     log_if_asked(context)
     question = Question(url, as_json, search, kafka_cluster, os.environ)
     console, errors = make_console(), make_console(stderr=True)

@@ -61,6 +61,7 @@ def config(tmp_path):
         (("check", "/no/such.yaml"), 2, "/no/such.yaml: cannot be read (no such file or directory)"),
         (("run", "/no/such.yaml"), 2, "/no/such.yaml cannot be used: 1 problem."),
         (("check", "/"), 2, "/: is a directory"),
+        (("status", "--json", "--cluster", "A"), 2, "--json prints flows, but --search and --cluster"),
     ],
 )
 def test_wrong_usage_is_status_2_with_a_sentence(arguments, status, said):
