@@ -68,8 +68,10 @@ class PartitionFacts:
     """What is known of a group in one partition of a flow; offsets are None where they are not known.
 
     - `committed_least`: a lower bound of `committed`, if that is not known
+    - `recreated`: the side whose topic was re-created after the newest offset sync
+    - `replicated_from`: the first source offset that is surely replicated, if a topic was re-created
     - `replicated`: the first source offset that is not replicated yet, as the mirror last committed it;
-      `source_end` is read after it
+      `source_end` is read after it, and after `target_end`
     - `runs`: `runs_of` its offset syncs; `target_end` is read after them
     - `equal_offsets`: the mirror keeps offsets equal, those without a record too
     - `checkpoint_is_old`: the mirror has had time to write a newer one
@@ -88,11 +90,29 @@ class PartitionFacts:
     target_start: int | None
     target_end: int | None
     committed_least: int | None = None
+    recreated: Literal["", "source", "target"] = ""
+    replicated_from: int = 0
     checkpoint_is_old: bool = False
     on_target: bool = True
     compacted: bool = False
     in_transactions: bool = False
     equal_offsets: bool = False
+
+    @property
+    def is_at_end(self) -> bool:
+        """Return whether the group's next record is the next one that the mirror replicates.
+
+        `source_end` is read after `target_end`: a group that has read up to there has read all on the target.
+        """
+        if self.committed is None:
+            return self.target_end == 0
+        is_replicated = self.replicated is not None and self.replicated >= self.committed
+        return self.committed == self.source_end and is_replicated
+
+    @property
+    def other_log(self) -> Literal["", "source", "target"]:
+        """Return the side whose log is not the one of offset syncs and checkpoints, "" for none."""
+        return self.recreated or self.shorter_log
 
     @property
     def shorter_log(self) -> Literal["", "source", "target"]:
@@ -138,6 +158,11 @@ class PartitionReadiness:
     skipped_records: Bounds | None
     at_risk_records: Bounds | None
     proof: Proof | None = None
+
+    @property
+    def at_empty_log(self) -> bool:
+        """Return whether it starts at 0 without a committed offset or a checkpoint."""
+        return self.start is not None and not self.at_checkpoint and self.facts.target_committed is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,9 +225,14 @@ def judge_partition(facts: PartitionFacts, proof: Proof | None = None) -> Partit
 
 
 def start_of(facts: PartitionFacts) -> tuple[int | None, bool]:
-    """Return where a group would start on the target, None if unknown, and whether it is its checkpoint."""
+    """Return where a group would start on the target, None if unknown, and whether it is its checkpoint.
+
+    Without either it starts where auto.offset.reset says, which is at 0 in a log that never had a record.
+    """
     if facts.target_committed is None and facts.checkpoint is not None:
         return facts.checkpoint.downstream, True
+    if facts.target_committed is None and facts.target_end == 0 and facts.is_at_end:
+        return 0, False
     return facts.target_committed, False
 
 
@@ -213,7 +243,7 @@ def _status(
     if not facts.on_target:
         status = Status.NOT_REPLICATED
     elif start is None:
-        status = Status.NO_CHECKPOINT
+        status = Status.UNKNOWN if facts.recreated else Status.NO_CHECKPOINT
     elif facts.target_start is None or facts.target_end is None:
         status = Status.UNKNOWN
     elif not facts.target_start <= start <= facts.target_end:
@@ -248,8 +278,12 @@ def next_start(facts: PartitionFacts) -> Bounds | None:
 
     It is after the log end of the target if the group is further than a mirror that keeps offsets equal.
     """
+    if facts.target_end is None or facts.other_log:
+        return None
+    if facts.is_at_end:
+        return Bounds(facts.target_end, facts.target_end)
     read_to = facts.committed_least if facts.committed is None else facts.committed
-    if not facts.runs or read_to is None or facts.target_end is None or facts.shorter_log:
+    if not facts.runs or read_to is None:
         return None
     found = last_start(
         facts.runs, read_to, target_end=facts.target_end, in_transactions=facts.in_transactions
@@ -295,9 +329,12 @@ def _at_risk(facts: PartitionFacts) -> Bounds | None:
     An upper bound: offsets of the source may hold transaction markers or nothing, and the mirror may be
     further than its last commit.
     """
-    if facts.source_end is None or facts.replicated is None or facts.shorter_log:
+    end, committed = facts.source_end, facts.committed or 0
+    if end is None or facts.replicated is None or facts.other_log:
         return None
-    most = facts.source_end - max(facts.replicated, facts.committed or 0)
+    most = max(0, end - max(facts.replicated, committed)) + max(
+        0, min(facts.replicated_from, end) - committed
+    )
     return Bounds(0, most) if most > 0 else _NONE
 
 

@@ -34,6 +34,8 @@ def partition_sentence(one: PartitionReadiness, target: str) -> str:
     place = f"{facts.topic}-{facts.partition}"
     origin = "the newest checkpoint is" if one.at_checkpoint else f"the committed offset on {target} is"
     found = f"{origin} {one.start} in {place}"
+    if one.at_empty_log:
+        found = f"{place} is empty on {target}"
     skipped = between_text(*(one.skipped_records or Bounds(0, None)), "record")
     sentences = {
         Status.SKIPS: f"{found}, after {skipped} that the group has not read",
@@ -62,6 +64,8 @@ def _bounded(one: PartitionReadiness) -> str:
 
 def _no_checkpoint(one: PartitionReadiness) -> str:
     facts = one.facts
+    if facts.committed is None:
+        return "its committed offset on the source is unknown"
     if not facts.runs:
         return "MirrorMaker has written no offset sync of it"
     first = facts.runs[-1][0].upstream
@@ -74,9 +78,12 @@ def _missing(one: PartitionReadiness, target: str) -> str:
     facts = one.facts
     if facts.target_start is None or facts.target_end is None:
         return f"{target} did not return its log offsets"
+    where, end = (
+        (target, facts.target_end) if facts.other_log == "target" else ("the source", facts.source_end)
+    )
+    if facts.recreated:
+        return f"its topic on {where} was re-created, and no newer offset sync is known"
     if facts.shorter_log:
-        here = facts.shorter_log == "source"
-        where, end = ("the source", facts.source_end) if here else (target, facts.target_end)
         return (
             f"its log on {where} ends at {end}, before records that were replicated:"
             " the topic was re-created or lost its end"

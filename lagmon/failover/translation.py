@@ -45,7 +45,7 @@ def translate_offset(facts: PartitionFacts) -> Translated | None:
 
     RemoteClusterUtils of MirrorMaker returns the offset of the newest checkpoint instead.
     """
-    if facts.target_start is None or facts.target_end is None or facts.shorter_log:
+    if facts.target_start is None or facts.target_end is None or facts.other_log:
         return None
     found = next_start(facts)
     if found is not None:

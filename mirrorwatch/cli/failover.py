@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from mirrorwatch.cli.commands import ExplainingCommand
+from mirrorwatch.cli.commands import UNAVAILABLE, ExplainingCommand
 from mirrorwatch.cli.options import FLOW_NAME
 from mirrorwatch.cli.surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 
@@ -39,7 +39,7 @@ def failover(
     --prove finds the next record of each partition on the target, so that bounds become exact numbers. It
     needs permission to read the topics.
 
-    Exit status: 0 every group is ready; 1 one is not; 3 there is no group; 4 the target is unavailable.
+    Exit status: 0 every group is ready; 1 one is not; 3 there is no group; 4 a target is unavailable.
     """
     if proved and group is None:
         raise click.UsageError("--prove needs --group.")
@@ -60,6 +60,8 @@ def failover(
         sheet = Sheet(make_console(), Redactor(found.secrets))
         for one in flows:
             print_flow(sheet, one, with_partitions=group is not None)
+    if any(one.problem for one in flows):
+        return UNAVAILABLE
     groups = [one.is_ready(each) for one in flows for each in one.groups]
     if not groups:
         return 3

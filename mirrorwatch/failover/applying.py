@@ -30,11 +30,16 @@ def changes_of(file: OffsetsFile, target: ClusterReader, *, path: str) -> list[P
         found.append(("group", f"{file.group} has members on {alias} ({state}); stop them first"))
     places = [(one.topic, one.partition) for one in file.positions]
     there = [place for place in places if place[1] < topics.get(place[0], 0)]
+    ids = target.topic_ids(sorted({topic for topic, _ in there}))
     starts, ends = target.offsets(there, Which.START), target.offsets(there, Which.END)
     committed = target.committed([file.group])[file.group] if state is not None else {}
     for place, one in zip(places, file.positions, strict=True):
         against = f"does not exist on {alias}; remove it from the file"
-        if place in there:
+        if place in there and one.topic_id is not None and ids.get(one.topic, one.topic_id) != one.topic_id:
+            against = f"the topic was re-created since the export; {_again(one)}"
+        elif place in there and one.basis == "replaced":
+            against = ""  # what was committed before may be committed again, whatever is deleted since
+        elif place in there:
             against = _out_of_range(one, starts.get(place), ends.get(place), alias)
         sentences = against, _moved(one, committed.get(place))
         found += [("positions", f"{one.topic}-{one.partition}: {each}") for each in sentences if each]

@@ -124,7 +124,7 @@ class ClusterReader:
         return found.members
 
     def committed(self, groups: Sequence[str]) -> dict[str, dict[Place, int]]:
-        """Return the committed offsets of each of these groups."""
+        """Return the committed offsets of each of these groups; a negative one is none."""
         found: dict[str, dict[Place, int]] = {}
         for first in range(0, len(groups), _GROUPS_AT_ONCE):
             wanted = groups[first : first + _GROUPS_AT_ONCE]
@@ -135,7 +135,9 @@ class ClusterReader:
                         f"cluster {self.alias}: {count_text(one.withheld, 'committed offset')} of {one.group}"
                         " not returned; check permissions and leaders, and try again"
                     )
-                found[one.group] = {(topic, number): offset for topic, number, offset in one.offsets}
+                found[one.group] = {
+                    (topic, number): offset for topic, number, offset in one.offsets if offset >= 0
+                }
         return found
 
     def commit(self, group: str, offsets: Mapping[Place, int]) -> dict[Place, str]:

@@ -26,8 +26,10 @@ def _flow(found: FlowFailover) -> dict[str, Any]:
         "flow": flow.name,
         "source": flow.source,
         "target": flow.target,
-        "ready": all(found.is_ready(one) for one in found.groups),
+        "ready": not found.problem and all(found.is_ready(one) for one in found.groups),
+        "problem": found.problem or None,
         "source_problem": found.source_problem or None,
+        "groups_by_checkpoints": sorted(found.by_checkpoints),
         "excluded_groups": list(found.excluded),
         "groups": [
             {**group_document(found, one), "partitions": partitions_document(one, flow.target)}
@@ -64,7 +66,7 @@ def _partition(one: PartitionReadiness, target: str) -> dict[str, Any]:
         "status": one.status,
         "sentence": partition_sentence(one, target),
         "start": one.start,
-        "start_from": None if one.start is None else "checkpoint" if one.at_checkpoint else "commit",
+        "start_from": _start_from(one),
         "source": {
             "committed": facts.committed,
             "log_end": facts.source_end,
@@ -81,6 +83,12 @@ def _partition(one: PartitionReadiness, target: str) -> dict[str, Any]:
         "at_risk_records": _bounds(one.at_risk_records),
         "proof": None if one.proof is None else one.proof.sentence,
     }
+
+
+def _start_from(one: PartitionReadiness) -> str | None:
+    if one.start is None or one.at_empty_log:
+        return None
+    return "checkpoint" if one.at_checkpoint else "commit"
 
 
 def _checkpoint(one: Checkpoint | None) -> dict[str, Any] | None:

@@ -15,9 +15,10 @@ from lagmon.syncs.thinning import Thinning, thin
 from mirrorwatch.failover.cluster import Followed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lagmon.mirrors.answers.orders import MirrorOrder
+    from lagmon.syncs.id_tables import SeenId
     from mirrorwatch.failover.cluster import ClusterReader, Place, TopicRecord
 
 _T = TypeVar("_T")
@@ -34,8 +35,14 @@ class MirrorTopics:
     out.
     """
 
-    def __init__(self, order: MirrorOrder, *, kept: Mapping[Place, Sequence[SyncPair]] | None = None) -> None:
-        """Start with `kept` offset syncs, those in the store."""
+    def __init__(
+        self,
+        order: MirrorOrder,
+        *,
+        kept: Mapping[Place, Sequence[SyncPair]] | None = None,
+        seen: Iterable[SeenId] = (),
+    ) -> None:
+        """Start with `kept` offset syncs and `seen` topic ids, last seen at the end: those in the store."""
         self.order = order
         self.checkpoints: dict[tuple[str, Place], Checkpoint] = {}
         self.pairs = {place: list(pairs) for place, pairs in (kept or {}).items()}
@@ -45,9 +52,29 @@ class MirrorTopics:
         self._checkpoints = Followed(flow.checkpoints_topic)
         self._syncs = Followed(flow.offset_syncs_topic)
         self._offsets = Followed(order.offsets_topic)
+        self._ids: dict[str, dict[str, tuple[str, int]]] = {}  # by topic and side, with its `recreation`
+        for one in seen:
+            self.note_ids(one.side, {one.topic: one.topic_id}, now_ms=one.first_ms)
         # Pairs of a read that is not complete yet; by number of the re-creation of their topic.
         self._fresh: dict[Place, list[SyncPair]] = {}
         self._fresh_creation = self._kept_creation = self._syncs.creation
+
+    def note_ids(self, side: str, ids: Mapping[str, str], *, now_ms: int) -> None:
+        """Note the ids of topics, by their names on the source, or those of their replicas."""
+        for topic, topic_id in ids.items():
+            known = self._ids.setdefault(topic, {})
+            if side not in known:
+                known[side] = topic_id, 0
+            elif known[side][0] != topic_id:
+                known[side] = topic_id, now_ms
+
+    def recreation(self, topic: str) -> tuple[int, str]:
+        """Return when a topic was first seen after it was re-created (epoch ms), and on which side; or 0, "".
+
+        What the mirror wrote before is of another topic, or may be.
+        """
+        found = self._ids.get(topic, {})
+        return max(((since_ms, side) for side, (_, since_ms) in found.items() if since_ms), default=(0, ""))
 
     def read_checkpoints(self, target: ClusterReader, topics: Mapping[str, int]) -> None:
         """Read new checkpoints; `topics` are those of the target, with their numbers of partitions."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.dialect import moment_ms, moment_ms_text
-from fleet.errors import ConfigurationError, Problem
+from fleet.errors import ConfigurationError, Problem, UnavailableError
 from fleet.quantity import between_text, count_text
 from lagmon.failover.translation import Basis, translate_offset
 from mirrorwatch.check.sheet import Sheet
@@ -16,6 +16,7 @@ from mirrorwatch.failover.applying import changes_of, replaced
 from mirrorwatch.failover.asking import ask_flows
 from mirrorwatch.failover.cluster import ClusterReader
 from mirrorwatch.failover.offsets_file import exported, exported_at, read_offsets, write_offsets
+from mirrorwatch.failover.text import by_checkpoints_text
 from runtime.kafka.positions import Which
 from runtime.process.clock import SystemClock
 from runtime.process.logs import Redactor
@@ -34,8 +35,8 @@ def print_translation(config: Configuration, *, flow: str, group: str) -> int:
     found = _asked(config, flow, group)
     sheet = Sheet(make_console(), Redactor(config.secrets))
     sheet.heading(f"{group} on {found.flow.target}, from its committed offsets on {found.flow.source}")
-    if found.source_problem:
-        sheet.say(_by_checkpoints(found))
+    if by_checkpoints := _by_checkpoints(found):
+        sheet.say(by_checkpoints)
     rows, complete = [], True
     for facts in found.groups[0].by_place():
         translated = translate_offset(facts)
@@ -64,8 +65,8 @@ def export_offsets(config: Configuration, *, flow: str, group: str, out: Path) -
     exact = sum(one.basis is Basis.EXACT for one in file.positions)
     total = count_text(len(file.positions), "partition")
     click.echo(f"{out}: {total} of {group} on {found.flow.target}, {exact} of them exact.")
-    if found.source_problem:
-        click.echo(_by_checkpoints(found), err=True)
+    if by_checkpoints := _by_checkpoints(found):
+        click.echo(by_checkpoints, err=True)
     if unknown:
         click.echo(f"No offset is known for {', '.join(unknown)}; see 'mirrorwatch failover'.", err=True)
     return 1 if unknown else 0
@@ -81,7 +82,7 @@ def reset_offsets(config: Configuration, *, flow: str, group: str, to_time: str,
     if at_ms > _now_ms():
         sentence = f"{moment_ms_text(at_ms)} is in the future: no record can be that new"
         raise ConfigurationError([Problem("--to-time", "", sentence)])
-    found = _asked(config, flow, group)
+    found = _asked(config, flow, group, any_group=True)
     target, there = found.flow.target, found.groups[0].by_place()
     places = [(found.flow.remote_topic(one.topic), one.partition) for one in there if one.on_target]
     with ClusterReader(target, config.clients[target], SystemClock()) as reader:
@@ -119,7 +120,11 @@ def apply_offsets(config: Configuration, *, file: Path, execute: bool) -> int:
         at = moment_ms_text(_now_ms()) or ""
         undo = file.with_name(f"{file.name}.replaced-{at.replace(':', '')}")
         write_offsets(undo, replaced(offsets, changes, at=at))
-        failed = target.commit(offsets.group, {(one.topic, one.partition): one.offset for one in changes})
+        try:
+            failed = target.commit(offsets.group, {(one.topic, one.partition): one.offset for one in changes})
+        except UnavailableError as error:
+            unknown = f"it is unknown whether the offsets are committed; run it again. {undo} has the offsets"
+            raise UnavailableError(f"{error}; {unknown} of before.") from error
     done = count_text(len(changes) - len(failed), "offset")
     click.echo(f"Committed {done} of {offsets.group} on {flow.target}. {undo} has the offsets of before.")
     for place, why in failed.items():
@@ -128,11 +133,16 @@ def apply_offsets(config: Configuration, *, file: Path, execute: bool) -> int:
 
 
 def _by_checkpoints(found: FlowFailover) -> str:
-    return f"By the last checkpoints, because {found.flow.source} was not read: {found.source_problem}"
+    """Return why the offsets are by checkpoints alone; "" if they are not."""
+    if found.source_problem:
+        return f"By the last checkpoints, because {found.flow.source} was not read: {found.source_problem}"
+    if found.by_checkpoints:
+        return f"The group {by_checkpoints_text(found.flow)}."
+    return ""
 
 
-def _asked(config: Configuration, flow: str, group: str) -> FlowFailover:
-    (found,), _ = ask_flows(config, flow=flow, group=group)
+def _asked(config: Configuration, flow: str, group: str, *, any_group: bool = False) -> FlowFailover:
+    (found,), _ = ask_flows(config, flow=flow, group=group, any_group=any_group)
     return found
 
 

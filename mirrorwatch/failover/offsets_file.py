@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from fleet.dialect import moment_ms_text
+from fleet.errors import ConfigurationError, Problem
 from lagmon.failover.translation import Basis, translate_offset
 from runtime.config.documents import read_document, write_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from lagmon.failover.readiness import PartitionFacts
@@ -20,20 +22,22 @@ if TYPE_CHECKING:
 MOST_BYTES = 20_000_000
 _Basis = Basis | Literal["replaced", "time", "end"]
 _Chosen = tuple[int, _Basis]  # an offset, and what it is derived from
-_Offset = Annotated[int, Field(ge=0, lt=1 << 63)]
+_Offset = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
 
 
 class Position(BaseModel):
     """One partition of the target: the offset to commit, and the one that is committed, None for none.
 
-    `basis` says what the offset is derived from: `replaced`, that it was committed before; `time`, that it is
-    the first record since a moment; `end`, that there was none, and it is the log end.
+    `topic_id` is the topic's at the export, None from a broker without topic ids. `basis` says what the
+    offset is derived from: `replaced`, that it was committed before; `time`, that it is the first record
+    since a moment; `end`, that there was none, and it is the log end.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     topic: Annotated[str, Field(min_length=1, max_length=249)]
-    partition: Annotated[int, Field(ge=0, lt=1 << 31)]
+    topic_id: str | None = None
+    partition: Annotated[int, Field(strict=True, ge=0, lt=1 << 31)]
     offset: _Offset
     current: _Offset | None
     basis: _Basis
@@ -97,9 +101,11 @@ def _file(
             unknown.append(f"{facts.topic}-{facts.partition}")
             continue
         offset, basis = chosen
+        topic = found.flow.remote_topic(facts.topic)
         positions.append(
             Position(
-                topic=found.flow.remote_topic(facts.topic),
+                topic=topic,
+                topic_id=found.target_ids.get(topic),
                 partition=facts.partition,
                 offset=offset,
                 current=facts.target_committed,
@@ -126,4 +132,15 @@ def write_offsets(path: Path, file: OffsetsFile) -> None:
 
 def read_offsets(path: Path) -> OffsetsFile:
     """Read a file; raises ConfigurationError with every problem."""
-    return read_document(path, OffsetsFile, command="offsets export", most_bytes=MOST_BYTES)
+    file = read_document(path, OffsetsFile, command="offsets export", most_bytes=MOST_BYTES)
+    refuse_repeated(path, "positions", (f"{one.topic}-{one.partition}" for one in file.positions))
+    return file
+
+
+def refuse_repeated(path: Path, key: str, rows: Iterable[str]) -> None:
+    """Raise ConfigurationError if rows of a file are about the same partition or topic."""
+    repeated = [name for name, count in Counter(rows).items() if count > 1]
+    if repeated:
+        raise ConfigurationError(
+            [Problem(str(path), key, f"{name} is listed twice; remove one row") for name in repeated]
+        )

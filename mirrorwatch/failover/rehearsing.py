@@ -15,9 +15,8 @@ from fleet.dialect import moment_text
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from fleet.quantity import count_text, duration_text
 from lagmon.failover.rehearsal import STEPS, Look, Rehearsed
-from mirrorwatch.failover.asking import orders_named, readers_of
+from mirrorwatch.failover.asking import mirrors_of, orders_named, readers_of
 from mirrorwatch.failover.facts import read_flow
-from mirrorwatch.failover.mirror_topics import MirrorTopics
 from mirrorwatch.history.made_store import made_store
 from mirrorwatch.service.store_parts import opened
 from mirrorwatch.web.texts import plain
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.failover.cluster import ClusterReader
     from mirrorwatch.failover.facts import FlowFailover
+    from mirrorwatch.failover.mirror_topics import MirrorTopics
 
 _EVERY_S = 2.0
 
@@ -47,7 +47,7 @@ def rehearse(config: Configuration, *, flow: str, groups: tuple[str, ...], limit
     began_at, began_ns, count = clock.wall_s(), clock.monotonic_ns(), 0
     try:
         with ExitStack() as opened_readers:
-            readers, mirror = readers_of(config, [order], opened_readers), MirrorTopics(order)
+            readers, (mirror,) = readers_of(config, [order], opened_readers), mirrors_of(config, [order])
             said = ""
             while not rehearsed.is_complete and clock.monotonic_ns() - began_ns < limit_s * 1e9:
                 before = list(rehearsed.reached)

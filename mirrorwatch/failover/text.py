@@ -10,6 +10,7 @@ from lagmon.failover.sentences import WORDS, bounds_text, group_sentence
 from mirrorwatch.check.sheet import FIRST, rest
 
 if TYPE_CHECKING:
+    from fleet.verdicts.flow import Flow
     from lagmon.failover.readiness import GroupReadiness, PartitionReadiness
     from mirrorwatch.check.sheet import Sheet
     from mirrorwatch.failover.facts import FlowFailover
@@ -21,6 +22,9 @@ _MOST_REASONS = 20
 def print_flow(sheet: Sheet, found: FlowFailover, *, with_partitions: bool) -> None:
     """Write a flow: its groups as a table, worst first, then why some are not ready."""
     flow, groups = found.flow, found.groups
+    if found.problem:
+        sheet.heading(f"{flow.name}: not read: {found.problem}")
+        return
     ready = sum(found.is_ready(one) for one in groups)
     sheet.heading(
         f"{flow.name}: {ready} of {count_text(len(groups), 'group')} ready to fail over to {flow.target}"
@@ -35,6 +39,14 @@ def print_flow(sheet: Sheet, found: FlowFailover, *, with_partitions: bool) -> N
         sheet.say(f"No consumer group of {flow.source} has committed offsets of a replicated topic.")
     else:
         sheet.figures(_COLUMNS, [_group_row(found, one) for one in groups])
+    _print_remarks(sheet, found)
+    if with_partitions:
+        for one in groups:
+            _print_partitions(sheet, one)
+
+
+def _print_remarks(sheet: Sheet, found: FlowFailover) -> None:
+    flow, groups = found.flow, found.groups
     reasons = [one for one in groups if not found.is_ready(one)]
     reasons += [one for one in groups if one.status is Status.NOT_APPLIED and found.is_ready(one)]
     for one in reasons[:_MOST_REASONS]:
@@ -44,11 +56,15 @@ def print_flow(sheet: Sheet, found: FlowFailover, *, with_partitions: bool) -> N
     for name, topics in list(found.elsewhere.items())[:_MOST_REASONS]:
         some = f"{', '.join(topics[:FIRST])}{rest(topics, joined=True)}"
         sheet.fact(name, f"also reads what the flow does not replicate: {some}", indent=2, width=_width(name))
+    for name in sorted(found.by_checkpoints)[:_MOST_REASONS]:
+        sheet.fact(name, by_checkpoints_text(flow), indent=2, width=_width(name))
     if found.excluded:
         sheet.say(f"{count_text(len(found.excluded), 'group')} excluded by the mirror's groups filter.")
-    if with_partitions:
-        for one in groups:
-            _print_partitions(sheet, one)
+
+
+def by_checkpoints_text(flow: Flow) -> str:
+    """Return why a group of a source that was read is judged by its checkpoints."""
+    return f"has no committed offsets on {flow.source}; judged by its last checkpoints"
 
 
 def _width(name: str) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from fleet.errors import ConfigurationError, Problem
+from mirrorwatch.failover.offsets_file import refuse_repeated
 from runtime.config.documents import read_document, write_document
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_BYTES = 200_000_000
-_Offset = Annotated[int, Field(ge=0, lt=1 << 63)]
+_Offset = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
 _Topic = Annotated[str, Field(min_length=1, max_length=249)]
 
 
@@ -38,7 +39,7 @@ class Position(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    partition: Annotated[int, Field(ge=0, lt=1 << 31)]
+    partition: Annotated[int, Field(strict=True, ge=0, lt=1 << 31)]
     offset: _Offset | None
     committed: _Offset | None
     source_start: _Offset
@@ -132,6 +133,9 @@ def write_positions(path: Path, file: MirrorPositions) -> None:
 def read_positions(path: Path) -> MirrorPositions:
     """Read a file; raises ConfigurationError with every problem."""
     file = read_document(path, MirrorPositions, command="migrate export", most_bytes=MOST_BYTES)
+    refuse_repeated(path, "topics", (one.topic for one in file.topics))
+    rows = (f"{topic}-{number}" for one in file.topics for topic, number in one.places)
+    refuse_repeated(path, "partitions", rows)
     wrong = [
         Problem(
             str(path),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from fleet.quantity import count_text
 from mirrorwatch.migration.seeds import NULL
@@ -91,4 +92,4 @@ class Steps:
     def _connector(self) -> str:
         address = "http://CONNECT:8083" if self.config.connect is None else self.config.connect.url
         name = self.mirror.topics.order.flow.connector or "NAME"
-        return f"{address}/connectors/{shlex.quote(name)}"
+        return f"{address}/connectors/{shlex.quote(quote(name, safe=''))}"

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from fleet.quantity import between_text, count_text
 from mirrorwatch.trace.arrival import arrival_of
-from mirrorwatch.trace.content import differences, has_other_time, is_same, shares
+from mirrorwatch.trace.content import differences, has_other_time, is_same
 from mirrorwatch.trace.facts import Basis, HopVerdict, Searched, Status
 from mirrorwatch.trace.neighbors import Around, alike, around, may_be, unclaimed
 
@@ -178,7 +178,7 @@ def _deleted(case: _Case) -> HopVerdict | None:
 def _changed(case: _Case) -> HopVerdict | None:
     facts, one = case.facts, case.first
     there = next((each for each in one.records if each.offset == one.wanted.exact), None)
-    if there is not None and (one.basis is Basis.EQUAL_OFFSETS or shares(facts.record, there)):
+    if there is not None and (one.basis is Basis.EQUAL_OFFSETS or may_be(facts.record, there)):
         return _changed_verdict(case, one, there, _BASIS_TEXT[one.basis])
     if case.near.changed is not None:
         return _changed_verdict(case, one, case.near.changed, "the records around it are around this offset")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AclOperation, AdminClient
 
-from fleet.errors import ConfigurationError, RefusedError
+from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 from runtime.kafka.admin_client import make_admin_client
 from runtime.kafka.failures import Symptoms, explain
 
@@ -305,6 +305,9 @@ def commit_offsets(
         answered = future.result(timeout_s + _GRACE_S).topic_partitions
     except KafkaException as error:
         raise explain(error.args[0], cluster=cluster, doing=doing, symptoms=symptoms) from error
+    except LateError as error:
+        sentence = f"cluster {cluster}: {doing} had no answer within {timeout_s:g} s"
+        raise UnavailableError(sentence) from error
     return {
         (one.topic, one.partition): str(explain(one.error, cluster=cluster, doing=doing, symptoms=symptoms))
         for one in answered

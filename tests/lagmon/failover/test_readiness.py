@@ -34,6 +34,7 @@ EQUAL = {
     "replicated": 240,
     "runs": [[SyncPair(0, 0, 0, 0, -1), SyncPair(0, 1, 999, 999, -1)]],
 }
+EMPTY = {"runs": [], "checkpoint": None, "target_committed": None, "target_end": 0}
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,37 @@ EQUAL = {
         pytest.param({"target_end": 200}, Status.UNKNOWN, None, None, id="the target's log is another one"),
         pytest.param(
             {"committed": None, "committed_least": 150}, Status.READY, (49, 139), (0, 0), id="at least so far"
+        ),
+        pytest.param(
+            {"committed": 260, "replicated": 260, "target_committed": 240, "runs": []},
+            Status.READY,
+            (0, 0),
+            (0, 0),
+            id="all is read and replicated",
+        ),
+        pytest.param(
+            {"committed": 260, "target_committed": 240},
+            Status.UNCERTAIN,
+            (0, 0),
+            (0, 39),
+            id="not all is replicated",
+        ),
+        pytest.param(
+            {**EMPTY, "committed": 0, "source_end": 0, "replicated": 0},
+            Status.READY,
+            (0, 0),
+            (0, 0),
+            id="empty on both sides",
+        ),
+        pytest.param(
+            {**EMPTY, "committed": None}, Status.READY, (0, 0), (0, 0), id="empty, source not known"
+        ),
+        pytest.param(
+            {**EMPTY, "committed": 150, "replicated": None},
+            Status.NO_CHECKPOINT,
+            None,
+            None,
+            id="not replicated yet",
         ),
         pytest.param(EQUAL, Status.READY, (0, 49), (0, 0), id="equal offsets, some without a record"),
         pytest.param(
@@ -174,6 +206,8 @@ def test_counts_hold_the_truth(steps, data):
         replace(
             FACTS,
             committed=committed,
+            source_end=end,
+            replicated=mirror.next_offset,
             runs=runs_of(mirror.pairs),
             target_committed=start,
             target_start=0,

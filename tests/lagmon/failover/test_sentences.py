@@ -8,7 +8,7 @@ import pytest
 
 from lagmon.failover.readiness import Status, judge_group, judge_partition
 from lagmon.failover.sentences import WORDS, bounds_text, group_sentence, partition_sentence
-from tests.lagmon.failover.test_readiness import FACTS
+from tests.lagmon.failover.test_readiness import EMPTY, FACTS
 
 CASES = [
     (
@@ -57,6 +57,11 @@ CASES = [
         {"target_committed": None, "checkpoint": None, "runs": [FACTS.runs[0][1:]], "committed": 50},
         "no checkpoint for orders-0, and no commit on B; its committed offset 50 is before the first offset sync, 100",
     ),
+    (
+        {"target_committed": None, "checkpoint": None, "committed": None},
+        "no checkpoint for orders-0, and no commit on B; its committed offset on the source is unknown",
+    ),
+    ({**EMPTY, "committed": None}, "orders-0 is empty on B"),
     ({"runs": []}, "not enough data for orders-0: no offset syncs"),
     ({"target_end": None}, "not enough data for orders-0: B did not return its log offsets"),
     ({"committed": None}, "not enough data for orders-0: no committed offset of the source"),

@@ -58,6 +58,8 @@ def test_nothing_is_missed_and_no_more_is_read_again_than_said(steps, data):
     facts = replace(
         FACTS,
         committed=committed,
+        source_end=end,
+        replicated=mirror.next_offset,
         runs=runs_of(mirror.pairs),
         checkpoint=None,
         target_start=0,

@@ -32,6 +32,8 @@ class FakeCluster:
     records: dict[str, list[tuple[bytes, bytes | None]]] = field(default_factory=dict)
     away: bool = False
     breaks: bool = False  # a topic is read no further than its first batch
+    mute: bool = False  # it does not answer a commit
+    withheld: bool = False  # no group's commits are returned
     cluster_id: str = ""
     silent: frozenset[tuple[str, int]] = frozenset()  # partitions whose leader does not answer
     ids: dict[str, str] = field(default_factory=dict)
@@ -53,12 +55,23 @@ class FakeCluster:
 
     def committed(self, groups):
         assert {*groups} <= {*self.states}
+        if self.withheld:
+            raise UnavailableError(f"cluster {self.alias}: committed offsets not returned")
         return {group: dict(self.commits.get(group, {})) for group in groups}
 
     def offsets(self, places, which):
         assert which is not Which.STABLE
         known = self.starts if which is Which.START else self.ends
         return {place: known.get(place, 0) for place in places if place not in self.silent}
+
+    def offsets_since(self, places, _at_ms):
+        return {place: self.ends.get(place, 0) for place in places}
+
+    def commit(self, group, offsets):
+        if self.mute:
+            raise UnavailableError(f"cluster {self.alias}: no answer")
+        self.commits.setdefault(group, {}).update(offsets)
+        return {}
 
     def compacted(self, topics):
         return self.compact & frozenset(topics)

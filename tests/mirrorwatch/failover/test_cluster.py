@@ -60,6 +60,11 @@ def test_what_is_missing_is_no_answer(reader, answer, kind, sentence):
         reader.committed(["a"])
 
 
+def test_a_negative_offset_is_none(reader):
+    reader.answers = [OffsetsTold("a", [("t", 0, -1), ("t", 1, 5)])]
+    assert reader.committed(["a"]) == {"a": {("t", 1): 5}}
+
+
 def test_an_empty_list_is_that_of_a_cluster_or_of_a_missing_permission(reader):
     reader.answers = [GroupsListed({}), RightTold(granted=True)]
     assert reader.groups() == {}

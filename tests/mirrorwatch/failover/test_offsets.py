@@ -30,6 +30,7 @@ FOUND = FlowFailover(
     ),
     source_cluster_id="source-id",
     target_cluster_id="target-id",
+    target_ids={"A.orders": "B-A.orders"},
 )
 
 
@@ -58,6 +59,7 @@ def test_the_file_is_read_as_it_was_written(tmp_path, file):
     assert read_offsets(path) == file
     assert json.loads(path.read_text())["positions"][0] == {
         "topic": "A.orders",
+        "topic_id": "B-A.orders",
         "partition": 0,
         "offset": 150,
         "current": 101,
@@ -90,6 +92,48 @@ def test_a_plan_and_what_undoes_it(target, file):
     target.commits["billing"] = {("A.orders", 0): 150, ("A.orders", 1): 150}
     back = changes_of(undo, target, path="f")
     assert [(one.partition, one.offset) for one in back] == [(0, 101)]
+
+
+def test_what_was_committed_before_is_committed_again_though_it_is_deleted_since(target, file):
+    undo = replaced(file, changes_of(file, target, path="f"), at="now")
+    target.commits["billing"], target.starts["A.orders", 0] = {("A.orders", 0): 150}, 120
+    assert [one.offset for one in changes_of(undo, target, path="f")] == [101]
+
+
+def test_a_topic_that_was_recreated_since_is_refused(target, file):
+    target.ids = {"A.orders": "another"}
+    undo = file.model_copy(
+        update={"positions": [one.model_copy(update={"basis": "replaced"}) for one in file.positions]}
+    )
+    for one in (file, undo):
+        with pytest.raises(ConfigurationError) as refused:
+            changes_of(one, target, path="f")
+        assert [str(each) for each in refused.value.problems] == [
+            f"f: positions: A.orders-{number}: the topic was re-created since the export; export the offsets again"
+            for number in (0, 1)
+        ]
+    older = file.model_copy(
+        update={"positions": [one.model_copy(update={"topic_id": None}) for one in file.positions]}
+    )
+    assert len(changes_of(older, target, path="f")) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"partition": 0}, "positions: A.orders-0 is listed twice; remove one row"),
+        ({"offset": True}, "positions.1.offset: must be a whole number, not True"),
+        ({"offset": "150"}, "positions.1.offset: must be a whole number, not '150'"),
+        ({"partition": 1.0}, "positions.1.partition: must be a whole number, not 1.0"),
+    ],
+)
+def test_a_row_that_is_wrong_is_named(tmp_path, file, change, problem):
+    path, document = tmp_path / "offsets.json", file.model_dump(mode="json")
+    document["positions"][1] |= change
+    path.write_text(json.dumps(document))
+    with pytest.raises(ConfigurationError) as refused:
+        read_offsets(path)
+    assert [str(one) for one in refused.value.problems] == [f"{path}: {problem}"]
 
 
 def test_nothing_to_do(target, file):

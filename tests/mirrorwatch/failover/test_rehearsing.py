@@ -8,8 +8,9 @@ from fleet.errors import ConfigurationError, UnavailableError
 from fleet.verdicts.flow import Flow
 from lagmon.failover.rehearsal import QUIET_S
 from lagmon.mirrors.answers.orders import order_of
-from mirrorwatch.failover import rehearsing
-from tests.mirrorwatch.failover.test_facts import ORDERS, source, target
+from mirrorwatch.failover import asking, rehearsing
+from tests.mirrorwatch.failover.cluster import sync
+from tests.mirrorwatch.failover.test_facts import KEPT, ORDERS, source, target
 from tests.runtime.fake_clock import FakeClock
 
 __all__ = ["source", "target"]
@@ -18,8 +19,11 @@ __all__ = ["source", "target"]
 @pytest.fixture
 def drill(monkeypatch, source, target):
     """Return a function that watches; `story` has what happens after so many looks."""
-    kept = []
+    kept, syncs = [], {}
     source.ends[ORDERS] = 240  # the mirror has replicated all of it
+
+    async def kept_syncs(_config, _flows):
+        return {order.name: (syncs, [])}
 
     async def keep(_config, record):
         kept.append(record)
@@ -29,8 +33,10 @@ def drill(monkeypatch, source, target):
     monkeypatch.setattr(rehearsing, "orders_named", lambda _config, _flow: [order])
     monkeypatch.setattr(rehearsing, "readers_of", lambda *_: {"A": source, "B": target})
     monkeypatch.setattr(rehearsing, "_kept", keep)
+    monkeypatch.setattr(asking, "_kept", kept_syncs)
 
-    def go(story=None, *, groups=(), limit_s=200.0):
+    def go(story=None, *, groups=(), limit_s=200.0, stored=None):
+        syncs.update(stored or {})
         clock, looks, left = FakeClock(), 0, dict(story or {})
 
         def sleep(_seconds):
@@ -55,6 +61,12 @@ def test_a_planned_failover(drill, source, capsys):
     said = capsys.readouterr().out.splitlines()
     assert (status, record.complete, len(record.steps)) == (0, True, 5)
     assert [line[:6] for line in said if " of 5 " in line] == [f"{number} of 5" for number in range(1, 6)]
+
+
+def test_older_offset_syncs_are_those_in_the_store(drill, source):
+    source.records["mm2-offset-syncs.B.internal"] = [(b"x", None)] * 10 + [sync("orders", 0, 239, 239)]
+    assert drill()[1].steps == ()
+    assert drill(stored=KEPT)[1].steps[0].step == "groups ready"
 
 
 def test_a_source_that_is_away_is_no_source_without_writers(drill, source, capsys):

@@ -14,7 +14,7 @@ from mirrorwatch.failover.document import failover_document
 from mirrorwatch.failover.facts import FlowFailover
 from mirrorwatch.failover.text import print_flow
 from runtime.process.logs import Redactor
-from tests.lagmon.failover.test_readiness import FACTS
+from tests.lagmon.failover.test_readiness import EMPTY, FACTS
 from tests.mirrorwatch.failover.test_facts import FLOW
 
 FOUND = FlowFailover(
@@ -87,6 +87,20 @@ A->B: 0 of 0 groups ready to fail over to B
   No consumer group of A has committed offsets of a replicated topic.
 """
     )
+
+
+def test_a_flow_that_was_not_read():
+    assert (
+        printed(FlowFailover(flow=FLOW, problem="cluster B: no answer"))
+        == "A->B: not read: cluster B: no answer\n"
+    )
+
+
+def test_a_start_in_an_empty_log_is_from_neither_commit_nor_checkpoint():
+    empty = replace(FACTS, **EMPTY, committed=None)
+    document = failover_document([replace(FOUND, groups=(judge_group("billing", [empty]),))], now_at=0)
+    (partition,) = document["flows"][0]["groups"][0]["partitions"]
+    assert (partition["start"], partition["start_from"]) == (0, None)
 
 
 def test_document():

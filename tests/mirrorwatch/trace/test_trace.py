@@ -268,6 +268,22 @@ def test_changed_by_the_mirror(stage, part, every, with_syncs):
     assert (one.status, one.offsets, one.differs, status) == (Status.CHANGED, (44,), (part,), 1)
 
 
+@pytest.mark.parametrize(
+    "common",
+    [{"headers": [("app", b"billing")]}, {"key": b"sensor"}, {"headers": [("h", b"1")], "key": b"sensor"}],
+)
+def test_another_record_at_its_offset_is_not_one_that_was_changed(stage, common):
+    for offset in range(100):
+        stage.here.records[offset] = stage.here.records[offset]._replace(**common)
+    stage.mirror()
+    for offset in range(100):  # the source topic was re-created, and the mirror continued
+        other = record(10_000 + offset)._replace(offset=offset)
+        stage.here.records[offset] = other._replace(**common)
+    one, status = stage.hop()
+    assert (one.status, status) == (Status.UNKNOWN, 3)
+    assert "where offset syncs put it, holds another record; the topic was re-created" in one.sentence
+
+
 def test_a_dropped_record_is_not_taken_for_a_similar_one(stage):
     for offset in range(100):
         stage.here.records[offset] = record(offset, key=b"sensor", value=b"21.5")._replace(offset=offset)
