@@ -8,10 +8,13 @@ import pytest
 
 from bench.replica import Replica
 from bench.takeovers import CANARY, FLOW
+from bench.watched_service import samples
+from fleet.series.catalogue import CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS
 from tests.databases import behind_a_proxy, new_database
 from tests.eventually import eventually
 
 TAKES_OVER_S = 10.0
+LAST_ARRIVAL = CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS.full_name
 
 
 @pytest.fixture
@@ -25,10 +28,11 @@ def cut(tmp_path, postgresql):
 @pytest.fixture
 def replicas(cut, mirror, tmp_path):
     direct, proxy = cut
-    mm2 = mirror({"A->B.topics": ".*canary.*"}).properties_file
+    running = mirror({"A->B.topics": ".*canary.*"})
+    mm2 = running.properties_file
     left = Replica(tmp_path, "left", store=proxy.url, mm2=mm2, canary=CANARY)
     right = Replica(tmp_path, "right", store=direct, mm2=mm2, canary=CANARY)
-    yield left, right
+    yield left, right, running
     for one in (left, right):
         one.kill()
 
@@ -40,7 +44,7 @@ def leads_within(replica, seconds):
 
 
 def test_the_other_replica_answers_and_takes_over(replicas, cut):
-    left, right = replicas
+    left, right, running = replicas
     _, proxy = cut
     left.start()
     eventually(lambda: left.leads and left.flows(), 60, what="a leader")
@@ -64,6 +68,19 @@ def test_the_other_replica_answers_and_takes_over(replicas, cut):
 
     left.start()
     eventually(lambda: left.stands_by, 60, what="one that stands by")
+    running.freeze()
+    frozen_at = time.time()
+    eventually(lambda: right.flows()[FLOW]["verdict"] == "stalled", 60, what="a stalled flow")
     right.kill()
     leads_within(left, TAKES_OVER_S)
     assert "taking over the probes of an earlier process" in left.logged()
+    # The outage goes on, and so does its age: the alert on it must not resolve.
+    arrived_at = eventually(lambda: last_arrival_at(left), 20, what="the last arrival")
+    assert frozen_at - 10 < arrived_at < frozen_at + 2
+    running.thaw()
+    eventually(lambda: last_arrival_at(left) > frozen_at + 2, 60, what="a new arrival")
+
+
+def last_arrival_at(replica):
+    found = samples(replica.get("/metrics"))
+    return next((one.value for one in found if one.name == LAST_ARRIVAL), None)
