@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from alerts.objectives.burn import longest_window_s
 from alerts.objectives.objective import DEFAULT_PERIOD_S, ObjectiveKind
 from fleet.quantity import duration_text
+from runtime.config.problems import problems_of
 from runtime.config.values import Duration, Number, Reload, Section, declared
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Percent = Annotated[Number, Field(ge=0, lt=100)]
 """A share in percent; 100 would leave no error budget."""
@@ -93,18 +97,30 @@ class ObjectiveConfig(Section):
         return share
 
 
-def _address(text: str) -> str:
+def objective_problems(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what the configuration refuses in an entry of `objectives`: key and sentence."""
+    try:
+        ObjectiveConfig.model_validate(entry)
+    except ValidationError as error:
+        found = problems_of(error, file="", prefix="", line_of=lambda _path: None, model=ObjectiveConfig)
+        return [(one.key, one.sentence) for one in found]
+    return []
+
+
+def address_of(text: str) -> str:
+    """Return an address without a final slash; raises ValueError, without text that may be a password."""
     try:
         parts = urlsplit(text)
-        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None
+        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
     except ValueError:
         valid = False
     if not valid:
-        raise ValueError(f"invalid address '{text[:60]}'; write http:// or https://, a host, and no user")
+        said = f" '{text[:60]}'" if "@" not in text else ""
+        raise ValueError(f"invalid address{said}; write http:// or https://, a host, and no user")
     return text.rstrip("/")
 
 
-Link = Annotated[str, AfterValidator(_address)]
+Link = Annotated[str, AfterValidator(address_of)]
 
 
 class LinksConfig(Section):

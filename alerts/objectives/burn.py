@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 HOUR_S = 3600.0
+LEAST_BAD_PROBES = 2.5  # minimum of bad ones in the long window, below the three that are required
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,11 @@ class BurnWindow:
         return self.long_s / 12
 
     def factor(self, period_s: float) -> float:
-        """Return the burn rate at the alert's threshold; 1 spends the budget evenly over the period."""
-        return self.budget_share * period_s / self.long_s
+        """Return the burn rate at the alert's threshold; 1 spends the budget evenly over the period.
+
+        It is at least 1: a flow that never spends its budget faster than that meets its objective.
+        """
+        return max(1.0, self.budget_share * period_s / self.long_s)
 
 
 BURN_WINDOWS = (

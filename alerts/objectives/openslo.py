@@ -6,6 +6,7 @@ of a minute. Refuses everything else by name: ignoring it would change the objec
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +19,38 @@ if TYPE_CHECKING:
     from alerts.objectives.objective import Objective, ObjectiveKind
 
 _VERSION = "openslo/v1"
-_FLOW = re.compile(r"flow=\"([^\"]+)\"")
+# Whole: anything more, such as another matcher or an offset, is another objective.
+_QUERY = re.compile(r"sum\s*\(\s*(\w+)\s*\{\s*flow\s*=\s*\"([^\"\\*?\[]+)\"\s*,?\s*\}\s*\)")
 _SLICE = "1m"
+_METADATA = {"name", "displayName", "labels", "annotations"}
+_RATIO = "spec.indicator.spec.ratioMetric"
 _KEYS = {
     "": {"apiVersion", "kind", "metadata", "spec"},
+    "metadata": _METADATA,
     "spec": {"description", "service", "indicator", "timeWindow", "budgetingMethod", "objectives"},
     "spec.indicator": {"metadata", "spec"},
+    "spec.indicator.metadata": _METADATA,
     "spec.indicator.spec": {"description", "ratioMetric"},
-    "spec.indicator.spec.ratioMetric": {"counter", "good", "total"},
+    _RATIO: {"counter", "good", "total"},
+    f"{_RATIO}.good": {"metricSource"},
+    f"{_RATIO}.total": {"metricSource"},
+    f"{_RATIO}.good.metricSource": {"type", "spec"},
+    f"{_RATIO}.total.metricSource": {"type", "spec"},
+    f"{_RATIO}.good.metricSource.spec": {"query"},
+    f"{_RATIO}.total.metricSource.spec": {"query"},
     "spec.timeWindow": {"duration", "isRolling"},
     "spec.objectives": {"displayName", "target", "targetPercent", "timeSliceTarget", "timeSliceWindow"},
 }
+_OPTIONAL = {"metadata", "spec.indicator.metadata"}
+_LONGEST_NAME = 63  # of an object in Kubernetes, as OpenSLO has it
+KEYS_OF = {
+    "flow": _RATIO,
+    "kind": _RATIO,
+    "target": "spec.objectives",
+    "period": "spec.timeWindow.duration",
+    "good_minutes": "spec.objectives.timeSliceTarget",
+}
+"""The key of an SLO for each key of an entry of section `objectives`."""
 
 
 def can_be_written(objective: Objective) -> bool:
@@ -47,7 +69,7 @@ def document_of(objective: Objective) -> dict[str, Any]:
         }
         for one in COUNTERS[objective.kind]
     )
-    name = re.sub(r"[^a-z0-9]+", "-", f"{objective.flow} {objective.kind}".lower()).strip("-")
+    name = _name(objective)
     target: dict[str, Any] = {"target": objective.target_ratio}
     if objective.slice_ratio is not None:
         target |= {"timeSliceTarget": objective.slice_ratio, "timeSliceWindow": _SLICE}
@@ -68,6 +90,16 @@ def document_of(objective: Objective) -> dict[str, Any]:
     }
 
 
+def _name(objective: Objective) -> str:
+    """Return a name that no other objective has, whatever else is configured."""
+    text = f"{objective.flow} {objective.kind}"
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    if re.fullmatch(r"[a-z0-9]+->[a-z0-9]+", objective.flow) and len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{name[: _LONGEST_NAME - 9].strip('-')}-{digest}"
+
+
 def entry_of(document: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return the entry of section `objectives` for an SLO, and problems as (key, sentence).
 
@@ -83,18 +115,11 @@ def entry_of(document: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         return {}, problems
     for path in _KEYS:
         reader.refuse_unknown(path)
-    ratio = "spec.indicator.spec.ratioMetric"
-    if reader.text(f"{ratio}.counter").lower() != "true":
-        problems.append((f"{ratio}.counter", "must be true: Mirrorwatch's probes are counters"))
-    queries = [reader.text(f"{ratio}.{which}.metricSource.spec.query") for which in ("good", "total")]
-    found = _kind_and_flow(queries)
-    if found is None:
-        known = "; ".join(f"{good.full_name} / {total.full_name}" for good, total in COUNTERS.values())
-        problems.append((ratio, f'must divide counters of one flow, with flow="A->B" in both: {known}'))
+    found = _ratio(reader, problems)
     if reader.text("spec.timeWindow.isRolling").lower() != "true":
         problems.append(("spec.timeWindow", "must be rolling; calendar windows are not supported"))
     duration = reader.text("spec.timeWindow.duration")
-    if not re.fullmatch(r"\d+[mhd]", duration):
+    if not re.fullmatch(r"\d+[smhd]", duration):
         problems.append(("spec.timeWindow.duration", f"'{duration}' is not supported; write for example 28d"))
     entry: dict[str, Any] = {"period": duration, "target": _percent(reader, "spec.objectives", problems)}
     if found is not None:
@@ -103,10 +128,32 @@ def entry_of(document: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     return entry, problems
 
 
+def _ratio(reader: _Reader, problems: list[tuple[str, str]]) -> tuple[ObjectiveKind, str] | None:
+    """Return the kind and the flow whose counters the ratio metric divides; None with a problem."""
+    if reader.text(f"{_RATIO}.counter").lower() != "true":
+        problems.append((f"{_RATIO}.counter", "must be true: Mirrorwatch's probes are counters"))
+    queries = []
+    for source in (f"{_RATIO}.{which}.metricSource" for which in ("good", "total")):
+        queries.append(reader.text(f"{source}.spec.query"))
+        if (given := reader.text(f"{source}.type")).lower() != "prometheus":
+            problems.append((f"{source}.type", f"{given or 'nothing'} is not supported; only Prometheus is"))
+    found = _kind_and_flow(queries)
+    if found is None:
+        known = "; ".join(f"{good.full_name} / {total.full_name}" for good, total in COUNTERS.values())
+        sentence = f'must divide counters of one flow, each written as sum(NAME{{flow="A->B"}}): {known}'
+        problems.append((_RATIO, sentence))
+    return found
+
+
 def _slices(reader: _Reader, problems: list[tuple[str, str]]) -> dict[str, Any]:
     """Return what makes a minute good, if the method counts minutes."""
     method = reader.text("spec.budgetingMethod")
     if method == "Occurrences":
+        problems.extend(
+            (f"spec.objectives.{name}", "must not be set with Occurrences; remove it, or use Timeslices")
+            for name in ("timeSliceTarget", "timeSliceWindow")
+            if reader.value(f"spec.objectives.{name}") is not None
+        )
         return {}
     if method != "Timeslices":
         sentence = f"{method or 'nothing'} is not supported; use Occurrences or Timeslices"
@@ -137,6 +184,8 @@ class _Reader:
     def refuse_unknown(self, path: str) -> None:
         """Report every key that would change the objective, and lists of several elements."""
         found = self.value(path)
+        if found is None and path in _OPTIONAL:
+            return
         if isinstance(found, list) and len(found) != 1:
             self._problems.append((path, "must have exactly one element"))
         held = _single(found)
@@ -153,15 +202,12 @@ def _single(found: Any) -> Any:
 
 
 def _kind_and_flow(queries: Sequence[str]) -> tuple[ObjectiveKind, str] | None:
-    flows = {tuple(_FLOW.findall(query)) for query in queries}
-    if len(flows) != 1 or len(flow := next(iter(flows))) != 1:
+    good, total = (_QUERY.fullmatch(query.strip()) for query in queries)
+    if good is None or total is None or good[2] != total[2]:
         return None
     for kind, counters in COUNTERS.items():
-        if all(
-            re.findall(r"mirrorwatch_\w+", query) == [one.full_name]
-            for query, one in zip(queries, counters, strict=True)
-        ):
-            return kind, flow[0]
+        if (good[1], total[1]) == tuple(one.full_name for one in counters):
+            return kind, good[2]
     return None
 
 

@@ -13,7 +13,14 @@ replay      alerts replayed with stored minutes
 
 from __future__ import annotations
 
-from alerts.reports.arithmetic import Figures, Stretch, burn_of, figures_of
+from alerts.reports.arithmetic import (
+    Figures,
+    Stretch,
+    burn_of,
+    expected_by_day,
+    figures_of,
+    observed_of,
+)
 from alerts.reports.document import document
 from alerts.reports.markdown import markdown
 from alerts.reports.report import POLICY, ObjectiveReport, Report, causes_of, file_name
@@ -30,9 +37,11 @@ __all__ = [
     "burn_of",
     "causes_of",
     "document",
+    "expected_by_day",
     "figures_of",
     "file_name",
     "markdown",
+    "observed_of",
     "probe_tally",
     "value_tally",
 ]

@@ -64,6 +64,7 @@ def _objective(report: Report, one: ObjectiveReport) -> dict[str, Any]:
         "slice_ratio": objective.slice_ratio,
         "from": _time(report.first_of(one)),
         "met": one.met,
+        "excluded": one.excluded,
         **_figures(one.figures),
         "before": None if one.before is None else _figures(one.before),
         "stretches": [

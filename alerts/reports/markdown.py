@@ -67,7 +67,7 @@ def _row(one: ObjectiveReport) -> tuple[str, ...]:
     return (
         one.objective.flow,
         one.name,
-        {True: "met", False: "MISSED", None: "no data"}[one.met],
+        one.result,
         share_text(one.objective.target_ratio),
         share_text(figures.sli_ratio),
         budget_text(figures.budget_left_ratio),

@@ -15,38 +15,44 @@ if TYPE_CHECKING:
     from alerts.objectives.objective import Objective
     from alerts.reports.report import ObjectiveReport
 
-_LITTLE = 0.95  # with a smaller share of the store's counts, a comparison is of little value
+_LITTLE = 0.95  # with a smaller share of the store's minutes, a comparison is of little value
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """Prometheus' answer about an objective: its SLI, and its counts as a share of the store's counts.
+    """Prometheus' answer about an objective: its SLI, and its minutes as a share of the store's.
 
     `why_not` is the reason if it was not compared.
     """
 
     sli_ratio: float | None = None
-    counted_ratio: float | None = None
+    held_ratio: float | None = None
     why_not: str = ""
 
 
 def queries_of(objective: Objective, period_s: float) -> Mapping[str, str]:
-    """Return queries for `good` and `valid` at the end of the period; empty if there are none."""
+    """Return queries for `good`, `valid` and `minutes` at the end of the period; empty if there are none.
+
+    `minutes` are those with a sample of any replica: each independent one counts its own probes.
+    """
     matcher = f"flow={quoted(objective.flow)}"
     if objective.slice_ratio is not None:
         return {}
+    span = f"[{period_s:.0f}s:1m]"
     if objective.kind in COUNTERS:
-        names = zip(("good", "valid"), COUNTERS[objective.kind], strict=True)
+        good, valid = (selector(one.full_name, matcher) for one in COUNTERS[objective.kind])
         return {
-            name: f"sum(increase({selector(one.full_name, matcher)}[{period_s:.0f}s]))" for name, one in names
+            "good": f"sum(increase({good}[{period_s:.0f}s]))",
+            "valid": f"sum(increase({valid}[{period_s:.0f}s]))",
+            "minutes": f"count_over_time(max({valid}){span})",
         }
     if objective.kind in AGES:
         age = f"max({selector(AGES[objective.kind].full_name, matcher)})"
         limit = number(objective.limit_s or 0.0)
-        span = f"[{period_s:.0f}s:1m]"
         return {
             "good": f"60 * sum_over_time(({age} <= bool {limit}){span})",
             "valid": f"60 * count_over_time({age}{span})",
+            "minutes": f"count_over_time({age}{span})",
         }
     return {}
 
@@ -58,8 +64,8 @@ def reconciled_of(one: ObjectiveReport, values: Mapping[str, float | None]) -> R
     good, valid = values.get("good"), values.get("valid")
     if not valid:
         return Reconciled(why_not="it has no data of this period")
-    counted = valid / one.figures.valid if one.figures.valid else None
-    return Reconciled((good or 0.0) / valid, counted)
+    minutes, observed = values.get("minutes"), one.figures.observed_minutes
+    return Reconciled((good or 0.0) / valid, minutes / observed if minutes and observed else None)
 
 
 def difference_text(one: ObjectiveReport, found: Reconciled) -> str:
@@ -71,6 +77,6 @@ def difference_text(one: ObjectiveReport, found: Reconciled) -> str:
         return f"{name}: {share_text(found.sli_ratio)} in Prometheus, no data here."
     points = 100 * (found.sli_ratio - one.figures.sli_ratio)
     said = f"{name}: {share_text(found.sli_ratio)} in Prometheus, a difference of {points:+.4f} points"
-    if found.counted_ratio is not None and found.counted_ratio < _LITTLE:
-        said += f"; Prometheus holds only {covered_text(found.counted_ratio)} of what the store counts"
+    if found.held_ratio is not None and found.held_ratio < _LITTLE:
+        said += f"; Prometheus holds only {covered_text(found.held_ratio)} of what the store counts"
     return said + "."

@@ -3,6 +3,9 @@
 Burn-rate alerts follow the rules of `rules.budgets`: the same windows, thresholds, minimum of bad events and
 hold times, evaluated once a minute. Probes count in the minute in which they were due, so an alert may start
 or end some minutes apart from Prometheus. Symptoms that were over within a minute are not seen.
+
+Records that were due while nothing arrived may arrive late afterwards. Only the recovery point shows that
+pause: it grows by a minute each minute.
 """
 
 from __future__ import annotations
@@ -11,9 +14,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from alerts.objectives.burn import BURN_WINDOWS
+from alerts.objectives.burn import BURN_WINDOWS, LEAST_BAD_PROBES
 from alerts.reports.tally import good_minutes_of, probe_counts
-from alerts.rules.budgets import KEEP_TICKET_S, LEAST_BAD_PROBES, LEAST_BAD_STEPS, LONG_S, STEP_S, threshold
+from alerts.rules.budgets import KEEP_TICKET_S, LEAST_BAD_STEPS, LONG_S, STEP_S, threshold
 from alerts.rules.rule import CRITICAL, promql_duration, seconds_of
 from alerts.rules.symptoms import KEEP_FOUND_S, KEEP_S, LOSS_WINDOW, STALL_FOR_S
 from fleet.probe_history import MINUTE_S
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 _STEP = int(STEP_S // MINUTE_S)
 MISSED_AFTER_MINUTES = 10  # an incident is missed if no alert fires within this time
 LEAST_OF_INCIDENT = 3  # fewer bad probes are no incident
+SILENT_GROWTH_S = 50.0  # of the recovery point in a minute without arrivals: it is sampled every 5 s
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,11 @@ def replay_symptoms(
     """Return the replayed alerts on symptoms; `limit_s` is of the recovery point."""
     keep = int(KEEP_S // MINUTE_S)
     stalled_for = int(STALL_FOR_S // MINUTE_S)
-    silent = [one.minute for one in minutes.values() if one.concluded and not one.good]
+    silent = [
+        one.minute
+        for one in minutes.values()
+        if one.concluded and not one.good and (not one.late or _grew_s(values, one.minute) >= SILENT_GROWTH_S)
+    ]
     stalled = [one.minute for one in minutes.values() if one.overdue]
     lost = [one.minute for one in minutes.values() if one.lost or one.confirmed]
     fired = {
@@ -95,6 +103,13 @@ def replay_symptoms(
         ]
         fired["MirrorwatchRecoveryPointOld"] = _joined(old, stalled_for, 0)
     return [Replayed(flow, name, CRITICAL, "", firings) for name, firings in fired.items()]
+
+
+def _grew_s(values: Mapping[int, ValueRun], minute: int) -> float:
+    """Return by how much the recovery point grew in a minute; 0 if that is not known."""
+    ages_s = [values[one].recovery_point_s for one in (minute - 1, minute) if one in values]
+    before_s, after_s = ages_s if len(ages_s) == 2 else (None, None)
+    return 0.0 if before_s is None or after_s is None else after_s - before_s
 
 
 def counts_of(

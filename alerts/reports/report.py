@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from alerts.objectives.burn import longest_window_s
 from alerts.objectives.objective import Objective, ObjectiveKind
 from alerts.reports.wording import (
     COVERED_RATIO,
@@ -14,7 +15,8 @@ from alerts.reports.wording import (
     period_text,
     time_text,
 )
-from fleet.probe_history import MINUTE_S
+from alerts.rules.rule import promql_duration
+from fleet.probe_history import DAY_MINUTES, MINUTE_S
 from fleet.quantity import count_text, duration_text
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 POLICY = (
     "Probes whose outcome is unknown, and time that was not observed, are neither good nor bad: they leave"
-    " the SLI as it is and lower the coverage."
+    " the SLI as it is, lower the coverage and spend no budget."
 )
 MAX_STRETCHES = 10
 
@@ -53,12 +55,24 @@ class ObjectiveReport:
 
     @property
     def met(self) -> bool | None:
-        """Return whether the objective is met; None without data."""
+        """Return whether the objective is met, so that its budget is not overspent; None without data."""
         if self.figures.sli_ratio is None:
             return None
         if self.objective.kind is ObjectiveKind.LOSS:
             return self.figures.bad == 0
-        return self.figures.sli_ratio >= self.objective.target_ratio
+        return (self.figures.budget_left_ratio or 0.0) >= 0
+
+    @property
+    def excluded(self) -> bool:
+        """Return whether all of its period is excluded."""
+        return self.figures.expected_minutes == 0
+
+    @property
+    def result(self) -> str:
+        """Return the result as a word or two."""
+        if self.excluded:
+            return "excluded"
+        return {True: "met", False: "MISSED", None: "no data"}[self.met]
 
     @property
     def covered(self) -> bool:
@@ -93,13 +107,29 @@ class Report:
     @property
     def first_line(self) -> str:
         """Return the first line: whether there is data, how much, and what was missed."""
-        empty = [one for one in self.objectives if one.figures.sli_ratio is None]
-        partly = [one for one in self.objectives if one.figures.sli_ratio is not None and not one.covered]
-        count = len(self.objectives)
+        due = [one for one in self.objectives if not one.excluded]
+        if not due:
+            return f"Excluded: the whole period of {_all_of(len(self.objectives))}."
+        return " ".join(filter(None, (self._first_sentences(due), self._excluded)))
+
+    @property
+    def _excluded(self) -> str:
+        """Name the objectives whose whole period is excluded; empty if there is none."""
+        names = [f"{one.objective.flow} {one.name}" for one in self.objectives if one.excluded]
+        if not names:
+            return ""
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        return f"Excluded: the whole period of {names[0]}{more}."
+
+    def _first_sentences(self, due: Sequence[ObjectiveReport]) -> str:
+        """Return what is known of the objectives whose period is not excluded."""
+        empty = [one for one in due if one.figures.sli_ratio is None]
+        partly = [one for one in due if one.figures.sli_ratio is not None and not one.covered]
+        count = len(due)
         if len(empty) == count:
             return f"No data: the store holds nothing of this period for {_all_of(count)}."
         if empty or partly:
-            least = min(self.objectives, key=lambda one: one.figures.coverage_ratio)
+            least = min(due, key=lambda one: one.figures.coverage_ratio)
             where = f"{least.objective.flow} {least.name}"
             share = covered_text(least.figures.coverage_ratio)
             return (
@@ -143,8 +173,12 @@ def causes_of(stretches: Sequence[Stretch], incidents: Sequence[Incident]) -> di
 
 
 def file_name(report: Report, form: str) -> str:
-    """Return the file name of a report: its last day, and the format."""
-    return f"mirrorwatch-{time_text(report.until)[:10]}.{form}"
+    """Return the file name of a report: its last day, its period and the format."""
+    minutes = report.until - report.first
+    if minutes * MINUTE_S > longest_window_s():  # it starts with a day, so it also has a part of one
+        minutes = minutes // DAY_MINUTES * DAY_MINUTES
+    length = promql_duration(minutes * MINUTE_S)
+    return f"mirrorwatch-{time_text(report.until)[:10]}-{length}.{form}"
 
 
 def _all_of(count: int) -> str:

@@ -1,7 +1,7 @@
 """Targets that history supports. Pure.
 
 A target is suggested if the flow would have spent at most half of its budget, so that an ordinary month does
-not miss it, and if one failed probe does not page at it.
+not miss it, and if as few failed probes as an alert requires do not page at it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from alerts.objectives.advice import rate_advice
 from alerts.objectives.objective import ObjectiveKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from alerts.objectives.objective import Objective
-    from alerts.reports.tally import Tally
+    from alerts.reports.arithmetic import Figures
 
 LADDER = (0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.5)
 SPENT_AT_MOST = 0.5
@@ -34,11 +32,9 @@ class Suggestion:
     why_none: str = ""
 
 
-def suggestion_of(objective: Objective, tallies: Sequence[Tally], probes_per_s: float) -> Suggestion:
+def suggestion_of(objective: Objective, figures: Figures, probes_per_s: float) -> Suggestion:
     """Return the strictest target that history supports; `probes_per_s` is over all partitions."""
-    observed = sum(one.minutes for one in tallies)
-    good, valid = sum(one.good for one in tallies), sum(one.valid for one in tallies)
-    sli = good / valid if valid else None
+    observed, sli = figures.observed_minutes, figures.sli_ratio
 
     def refused(why: str) -> Suggestion:
         return Suggestion(objective, observed, sli, None, why)

@@ -1,8 +1,9 @@
 """Counts of one objective for a day: good and valid, and each minute with something bad. Pure.
 
-Unknown outcomes are neither good nor valid. Objectives about time count seconds: a minute whose worst value
-was above the limit is bad as a whole, so bad time is at most a minute too long for each time that the limit
-was crossed.
+Unknown and unsent probes are neither good nor valid: of a minute with some, only the valid share is observed.
+
+Objectives about time count seconds: a minute whose worst value was above the limit is bad as a whole, so bad
+time is at most a minute too long for each time that the limit was crossed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Tally(NamedTuple):
     """
 
     day: int
-    minutes: int
+    minutes: float
     good: int
     valid: int
     unknown: int
@@ -41,7 +42,7 @@ class Tally(NamedTuple):
 
 def probe_tally(objective: Objective, day: ProbeDay) -> Tally:
     """Return the counts of an objective about probes for a day."""
-    minutes = day.even_minutes
+    minutes = float(day.even_minutes)
     good = valid = day.even_probes if objective.slice_ratio is None else day.even_minutes
     unknown, bad = 0, []
     counts = _COUNTS[objective.kind]
@@ -51,31 +52,29 @@ def probe_tally(objective: Objective, day: ProbeDay) -> Tally:
         good_here, valid_here = counts(one)
         if valid_here == 0:
             continue
+        minutes += valid_here / (valid_here + one[7] + one[8])
         if sliced is not None:
             good_here, valid_here = int(good_here >= sliced * valid_here), 1
-        minutes += 1
         good += good_here
         valid += valid_here
         if good_here < valid_here:
             bad.append(BadMinute(one[0], valid_here - good_here, _what(one)))
-    observed = round(minutes * objective.minutes_per_probe)
-    return Tally(day.day, observed, good, valid, unknown, tuple(bad))
+    return Tally(day.day, minutes * objective.minutes_per_probe, good, valid, unknown, tuple(bad))
 
 
 def value_tally(objective: Objective, day: int, runs: Iterable[ValueRun]) -> Tally:
     """Return the counts of an objective with a limit for a day, in seconds."""
-    observed = good = valid = 0
+    good = valid = 0
     bad = []
     for one in runs:
         good_minutes = good_minutes_of(objective, one)
         if good_minutes is None or one.observed_s == 0:
             continue
-        observed += one.minutes
         valid += one.minutes * one.observed_s
         good += good_minutes * one.observed_s
         after = range(one.first + good_minutes, one.first + one.minutes)
         bad += [BadMinute(minute, one.observed_s, "over the limit") for minute in after]
-    return Tally(day, observed, good, valid, 0, tuple(bad))
+    return Tally(day, valid / MINUTE_S, good, valid, 0, tuple(bad))
 
 
 def good_minutes_of(objective: Objective, run: ValueRun) -> int | None:

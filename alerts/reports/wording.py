@@ -104,7 +104,7 @@ def trend_text(figures: Figures, before: Figures | None) -> str:
 def outlook_text(objective: Objective, figures: Figures) -> str:
     """Write when the budget will be spent."""
     if figures.sli_ratio is None:
-        return "no data"
+        return "no data" if figures.expected_minutes else NOTHING
     if objective.kind is ObjectiveKind.LOSS:
         return "no record lost" if figures.bad == 0 else f"{count_text(figures.bad, 'record')} lost"
     if figures.exhausted_in_s is None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from alerts.objectives.burn import BURN_WINDOWS
+from alerts.objectives.burn import BURN_WINDOWS, LEAST_BAD_PROBES
 from alerts.objectives.counters import AGES, COUNTERS
 from alerts.objectives.objective import Objective, ObjectiveKind
 from alerts.rules.rule import (
@@ -32,8 +32,8 @@ from alerts.rules.rule import (
     quoted,
     selector,
 )
+from alerts.rules.tickets import audit_age
 from fleet.series import catalogue as series
-from fleet.series import checksum as series_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,12 +50,8 @@ SPARSE_COUNT = f"{_STEP}:sparse"  # of five minutes, recorded once in five minut
 _INTERVAL_S = 30.0  # between two samples of the others
 LONG_S = 7200.0  # windows from here on read sparse counts
 KEEP_TICKET_S = 600.0
-LEAST_BAD_PROBES = 2.5  # minimum of bad ones in the long window
-LEAST_BAD_STEPS = 0.5  # of bad time: 150 s
+LEAST_BAD_STEPS = 0.5  # minimum of bad time in the long window: 150 s
 SPENT_BY_PAUSES = (ObjectiveKind.AVAILABILITY, ObjectiveKind.FRESHNESS, ObjectiveKind.REPLICATION_LAG)
-_AGES = {kind: ("max", one) for kind, one in AGES.items()} | {
-    ObjectiveKind.AUDIT_AGE: ("min", series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS)
-}
 
 
 def budget_groups(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -> tuple[Group, ...]:
@@ -112,12 +108,12 @@ def _probes(objective: Objective, matcher: str) -> tuple[str, str]:
 
 
 def _time(objective: Objective, matcher: str) -> tuple[str, str]:
-    worst, one = _AGES[objective.kind]
-    age = f"{worst} by ({FLOW}) ({selector(one.full_name, matcher)})"
+    limit_s = objective.limit_s or 0.0
     if objective.kind is ObjectiveKind.AUDIT_AGE:
-        age = f"(time() - {age})"
-    limit = number(objective.limit_s or 0.0)
-    return f"{age} > bool {limit}", f"{age} >= bool 0"
+        age = audit_age(limit_s, matcher)
+    else:
+        age = f"max by ({FLOW}) ({selector(AGES[objective.kind].full_name, matcher)})"
+    return f"{age} > bool {number(limit_s)}", f"{age} >= bool 0"
 
 
 def _window(length_s: float) -> Iterator[Record]:

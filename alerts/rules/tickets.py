@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alerts.objectives.objective import ObjectiveKind
-from alerts.rules.rule import FLOW, WARNING, Alert, Group, either, number, selector
+from alerts.rules.rule import FLOW, WARNING, Alert, Group, either, number, promql_duration, selector
 from alerts.rules.symptoms import limits
 from fleet.series import catalogue as series
 from fleet.series import checksum as series_checksum
@@ -68,7 +68,7 @@ def ticket_group(
         ),
         Alert(
             name="MirrorwatchErrorBudgetExhausted",
-            expression=f"min by ({FLOW}, objective) ({left}) <= 0",
+            expression=f"min by ({FLOW}, objective) ({left}) < 0",
             severity=WARNING,
             for_s=600,
             more_labels=("objective",),
@@ -153,6 +153,18 @@ def _audit_old() -> Alert:
     )
 
 
+def audit_age(limit_s: float, matcher: str) -> str:
+    """Return an expression for the seconds since the last complete checksum of a flow's worst topic.
+
+    A topic without any counts from the epoch if runs knew it `limit_s` ago: a new one is not overdue at once.
+    """
+    by_topic = f"on ({FLOW}, topic)"
+    last = selector(series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS.full_name, matcher)
+    known = selector(series_checksum.CHECKSUM_COVERAGE_RATIO.full_name, matcher)
+    never = f"0 * ({known} offset {promql_duration(limit_s)} and {by_topic} {known})"
+    return f"(time() - min by ({FLOW}) ({last} or {by_topic} {never}))"
+
+
 def _overdue(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -> list[Alert]:
     last = series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS.full_name
     info = series.FLOW_INFO.full_name
@@ -160,7 +172,7 @@ def _overdue(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -> lis
         expression
         for limit_s, matcher in limits(objectives, ObjectiveKind.AUDIT_AGE, flows)
         for expression in (
-            f"time() - min by ({FLOW}) ({selector(last, matcher)}) > {number(limit_s)}",
+            f"{audit_age(limit_s, matcher)} > {number(limit_s)}",
             # No run has ended yet.
             f"max by ({FLOW}) ({selector(info, matcher)}) unless on ({FLOW}) {last}",
         )

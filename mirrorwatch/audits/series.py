@@ -16,12 +16,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lagmon.exposition.format import Form
-    from mirrorwatch.audits.flow_audit import TopicAudit
+    from mirrorwatch.audits.flow_audit import FlowAudit, TopicAudit
 
     # Flow, source and target cluster, with the flow's topics.
     FlowTopics = tuple[tuple[str, str, str], Mapping[str, TopicAudit]]
 
 MOST_SERIES = 100_000  # of a family
+
+
+def audited_at(audit: FlowAudit | None) -> float | None:
+    """Return the time (epoch s) of the oldest last complete checksum of a topic; None without topics.
+
+    A topic that was never complete counts from the first known run that was to compare it, as alerts do: one
+    that is new is not overdue at once.
+    """
+    if audit is None:
+        return None
+    oldest_first = audit.runs[::-1]
+    return min(
+        (
+            next(run.topics[name].at for run in oldest_first if name in run.topics)
+            if one.verified_at is None
+            else one.verified_at
+            for name, one in audit.topics.items()
+        ),
+        default=None,
+    )
 
 
 class ChecksumSeries:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Text(click.ParamType[str]):
-    """A text with 1 to `most` characters."""
+    """A text with 1 to `most` characters, which a store can hold."""
 
     name = "text"
 
@@ -29,12 +29,14 @@ class _Text(click.ParamType[str]):
             self.fail("empty; write at least one letter", param, ctx)
         if len(text) > self._most:
             self.fail(f"{len(text):,} letters are too many; write at most {self._most:,}", param, ctx)
+        if any("\ud800" <= one <= "\udfff" for one in text):  # as Python reads bytes that are not UTF-8
+            self.fail("invalid text: not UTF-8; write it in UTF-8", param, ctx)
         return text
 
 
 @click.command(cls=ExplainingCommand, short_help="Add a note to an incident.")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.argument("incident", metavar="INCIDENT")
+@click.argument("incident", type=_Text(300), metavar="INCIDENT")
 @click.option("--author", required=True, type=_Text(200), metavar="NAME", help="Author of the note.")
 @click.option("--text", required=True, type=_Text(10_000), metavar="TEXT", help="Text of the note.")
 @logging_options(QUIET)

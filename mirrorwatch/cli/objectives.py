@@ -24,7 +24,7 @@ def objectives() -> None:
 def suggest(context: click.Context, /, config: Path, **_log: str) -> int:
     """Suggest targets from the history in the store, as a section `objectives` with reasons.
 
-    Flows with less than 7 days of history get no suggestion.
+    An objective with less than 7 days of history keeps its target. Excluded time does not count.
 
     Exit status: 0 every objective has a suggestion; 2 bad configuration; 3 too little history; 4 the store is
     unavailable.

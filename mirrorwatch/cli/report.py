@@ -51,6 +51,21 @@ class _Formats(click.ParamType[tuple[str, ...]]):
         return found
 
 
+class _Address(click.ParamType[str]):
+    """An address of another tool, as in the section `links`."""
+
+    name = "url"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the address without a final slash."""
+        from alerts.config import address_of  # noqa: PLC0415 - see the module's docstring
+
+        try:
+            return address_of(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 @click.command(cls=ExplainingCommand, short_help="Report what each flow delivered, against its objectives.")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option(
@@ -71,10 +86,11 @@ class _Formats(click.ParamType[tuple[str, ...]]):
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write files into DIR, named by the day; without it, one format is printed.",
+    help="Write files into DIR, named by day and period; without it, one format is printed.",
 )
 @click.option(
     "--prometheus",
+    type=_Address(),
     metavar="URL",
     help="Compare with this Prometheus. By default with links.prometheus, if CONFIG has it.",
 )
@@ -96,8 +112,8 @@ def report(
     Reads the store of CONFIG and does not change it; the service may run meanwhile. DIR must be empty or
     written by an earlier report. Files that report did not write are never overwritten.
 
-    Exit status: 0 every objective is met; 1 one is missed; 3 a part of the period was not observed; 4 the
-    store is unavailable.
+    Exit status: 0 every objective is met or excluded; 1 one is missed; 3 a part of the period was not
+    observed; 4 the store is unavailable.
     """
     chosen = formats or (FORMATS if out is not None else ("md",))
     if out is None and len(chosen) > 1:
@@ -117,7 +133,7 @@ def report(
 
     async def make() -> Report:
         made = await make_report(found, period_s=period_s, now_at=time.time())
-        return made if address is None else await reconciled(made, address.rstrip("/"))
+        return made if address is None else await reconciled(made, address)
 
     made = run_to_end(make())
     texts = texts_of(made, chosen)

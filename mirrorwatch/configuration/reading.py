@@ -10,6 +10,7 @@ from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableE
 from fleet.mm2.filters import TopicFilter, lacks_comma, split_list
 from fleet.mm2.properties import FlowOverrides
 from fleet.mm2.replication import PolicyKind, ReplicationPolicy
+from fleet.quantity import duration_text
 from fleet.topology import Cluster, Topology
 from fleet.verdicts.flow import Flow
 from mirrorwatch.check.cost import costs
@@ -406,6 +407,14 @@ class _Reading:
         found, problems = objectives_of(self._root.objectives, facts)
         for number, key, sentence in problems:
             self.problems.append(self._problem(("objectives", str(number), key), sentence))
+        longest = max(found, key=lambda one: one.period_s, default=None)
+        kept_s = self._root.store.keep.minutes
+        if longest is not None and kept_s < longest.period_s:  # a missed objective would heal by forgetting
+            sentence = (
+                f"must be at least {duration_text(longest.period_s)}, the objectives.period of {longest.kind}"
+                f" of {longest.flow}, not {duration_text(kept_s)}; raise it, or shorten the period"
+            )
+            self.problems.append(self._problem(("store", "keep", "minutes"), sentence))
         rates = {one.name: one.probes_per_s for one in facts}
         advice = (rate_advice(one, rates[one.flow]) for one in found)
         self._warnings += [self._problem(("objectives",), sentence) for sentence in advice if sentence]

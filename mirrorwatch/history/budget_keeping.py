@@ -1,7 +1,7 @@
 """Keeps the error budget of each objective for `/metrics`.
 
 Reads the whole period at the start, once an hour and at the end of each day; each minute adds what is final.
-The period starts with a day (UTC), so that whole days are one row.
+Period and budget are those of a report.
 
 The budget is that of the whole period: time that was not observed spends nothing, as for burn-rate alerts. So
 a flow that is watched for half an hour has not missed an objective of 28 days by one bad minute.
@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from alerts.minutes.tables import exclusions
-from alerts.reports import burn_of
+from alerts.reports import burn_of, expected_by_day, observed_of
 from fleet.errors import UnavailableError
-from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
-from mirrorwatch.history.tallying import tallies_of
+from fleet.probe_history import DAY_MINUTES, without
+from mirrorwatch.history.tallying import first_minute_of, tallies_of
 from mirrorwatch.service.view import ObjectiveView
 
 if TYPE_CHECKING:
@@ -38,24 +38,45 @@ WHOLE_MINUTES = 60
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Counts of an objective from the start of its period up to a minute."""
+    """Counts of an objective from the start of its period up to a minute; minutes of the last day apart."""
 
     until: int
     read_at: int  # the minute in which the whole period was read
     good: int = 0
     valid: int = 0
-    observed_minutes: int = 0
-    expected_minutes: int = 0
+    earlier_observed: float = 0.0
+    earlier_expected: int = 0
+    last_minutes: float = 0.0
+    last_expected: int = 0
 
     def and_then(self, tallies: Sequence[Tally], spans: Sequence[Span], until: int) -> _Sums:
-        """Return the sums with new counts added, of these spans of minutes."""
+        """Return the sums with new counts added, of these spans of minutes.
+
+        Counts that follow others are of the day of these: a new day is read with the whole period.
+        """
+        expected = expected_by_day(spans)
+        minutes = {one.day: one.minutes for one in tallies}
+        last_day = expected.pop(until // DAY_MINUTES, 0)
         return _Sums(
             until,
             self.read_at,
             self.good + sum(one.good for one in tallies),
             self.valid + sum(one.valid for one in tallies),
-            self.observed_minutes + sum(one.minutes for one in tallies),
-            self.expected_minutes + sum(last - first for first, last in spans),
+            self.earlier_observed
+            + sum(observed_of(minutes.get(day, 0.0), most) for day, most in expected.items()),
+            self.earlier_expected + sum(expected.values()),
+            self.last_minutes + minutes.get(until // DAY_MINUTES, 0.0),
+            self.last_expected + last_day,
+        )
+
+    def burn(self, objective: Objective) -> float | None:
+        """Return the share of the period's budget that is spent; None without data or budget."""
+        return burn_of(
+            objective,
+            bad=self.valid - self.good,
+            valid=self.valid,
+            observed_minutes=self.earlier_observed + observed_of(self.last_minutes, self.last_expected),
+            expected_minutes=self.earlier_expected + self.last_expected,
         )
 
 
@@ -123,8 +144,7 @@ class BudgetKeeping:
         held = self._sums.get(objective)
         new_day = held is not None and held.until // DAY_MINUTES != until // DAY_MINUTES
         if held is None or new_day or not held.until <= until < held.read_at + WHOLE_MINUTES:
-            first = (until - int(objective.period_s // MINUTE_S)) // DAY_MINUTES * DAY_MINUTES
-            return _Sums(first, until)
+            return _Sums(first_minute_of(until, objective.period_s), until)
         return held
 
     def shown(self, flow: FlowView) -> FlowView:
@@ -139,8 +159,5 @@ class BudgetKeeping:
 
 
 def _view(objective: Objective, sums: _Sums | None) -> ObjectiveView:
-    burn = None if sums is None else burn_of(objective, sums.valid - sums.good, sums.valid)
-    if sums is None or burn is None:
-        return ObjectiveView(objective, None)
-    observed_ratio = min(1.0, sums.observed_minutes / sums.expected_minutes)
-    return ObjectiveView(objective, 1.0 - burn * observed_ratio)
+    burn = None if sums is None else sums.burn(objective)
+    return ObjectiveView(objective, None if burn is None else 1.0 - burn)

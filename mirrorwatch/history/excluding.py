@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
 
 MAX_AUTHOR, MAX_REASON = 200, 2000
+MAX_NUMBER = 2**31 - 1
 
 
 async def listed(config: Configuration) -> list[str]:
@@ -35,7 +36,8 @@ async def listed(config: Configuration) -> list[str]:
 async def remove(config: Configuration, number: int) -> list[str]:
     """Remove an exclusion; raises ConfigurationError for an unknown number."""
     async with made_store(config, Store.open_if_made) as store:
-        removed = await store.write(partial(tables.include, number=number))
+        known = 0 < number <= MAX_NUMBER  # a database refuses others
+        removed = known and await store.write(partial(tables.include, number=number))
     if not removed:
         sentence = f"unknown exclusion {number}; see --list"
         raise ConfigurationError([Problem("--remove", "", sentence)])
@@ -65,6 +67,8 @@ def _exclusion(config: Configuration, given: Mapping[str, str | None]) -> Exclus
         text = given[name]
         if text is not None and not 0 < len(text.strip()) <= most:
             problems.append(Problem(name, "", f"must have from 1 to {most:,} characters"))
+        elif text is not None and any("\ud800" <= one <= "\udfff" for one in text):
+            problems.append(Problem(name, "", "invalid text: not UTF-8; write it in UTF-8"))
     if problems or flow is None or first is None or until is None:
         raise ConfigurationError(problems)
     return Exclusion(0, flow, first, until, given["--author"] or "", given["--reason"] or "")

@@ -10,6 +10,7 @@ from alerts.minutes import SAMPLE_S, MinuteRecorder, Sample, tables
 from canary.persistence import history
 from fleet.errors import UnavailableError
 from fleet.probe_history import DAY_MINUTES, MINUTE_S
+from mirrorwatch.audits.series import audited_at
 from mirrorwatch.service.recovery_point import NO_POINT, older
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class MinuteKeeping:
         """Sample, write and tidy up until cancelled."""
         while True:
             await self.go_round()
-            await self._clock.wait(self._never, timeout_s=SAMPLE_S)
+            # To the next multiple, so that each minute has as many samples however long a round takes.
+            await self._clock.wait(self._never, timeout_s=SAMPLE_S - self._clock.wall_s() % SAMPLE_S)
 
     async def go_round(self) -> None:
         """Sample each flow once; write finished minutes, and tidy up if due."""
@@ -121,11 +123,9 @@ def measured_of(
     found = {}
     for name, held in prober.flows.items():
         point = by_offsets.get(name, NO_POINT)
-        standing = audits.get(name)
-        topics = standing.topics.values() if standing is not None else ()
         found[name] = Sample(
             lag_s=point.age_s,
             recovery_point_s=older(held.watch.summary(now.ns).recovery_point_age_s, point).age_s,
-            audited_at=min((one.verified_at for one in topics if one.verified_at is not None), default=None),
+            audited_at=audited_at(audits.get(name)),
         )
     return found

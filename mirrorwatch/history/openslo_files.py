@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alerts.objectives.openslo import can_be_written, document_of, entry_of
+from alerts.config import objective_problems
+from alerts.objectives.openslo import KEYS_OF, can_be_written, document_of, entry_of
 from alerts.reports.wording import objective_text
 from fleet.errors import ConfigurationError, Problem
 from mirrorwatch.configuration.text import read_bytes
@@ -38,6 +39,8 @@ def section_of(path: Path) -> str:
         entry, wrong = entry_of(document.data)
         entries.append(entry)
         where = f"{path}:{part.above + 1}"
+        if not wrong:
+            wrong = [(KEYS_OF[key], sentence) for key, sentence in objective_problems(entry)]
         problems += [Problem(where, key, sentence) for key, sentence in wrong]
     if not entries:
         problems.append(Problem(str(path), "", "has no document; write an SLO of openslo/v1"))

@@ -19,8 +19,8 @@ from alerts.reports.wording import bad_text, objective_text, period_text, stretc
 from canary.persistence.history import read_minutes
 from fleet.probe_history import MINUTE_S
 from fleet.quantity import count_text, duration_text
-from mirrorwatch.history.reporting import figures_by_flow, first_minute_of, flows_of, period_of, reading_made
-from mirrorwatch.history.tallying import last_final_minute
+from mirrorwatch.history.reporting import figures_by_flow, flows_of, period_of, reading_made
+from mirrorwatch.history.tallying import first_minute_of, last_final_minute
 
 if TYPE_CHECKING:
     from alerts.objectives import Objective

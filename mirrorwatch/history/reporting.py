@@ -21,9 +21,9 @@ from alerts.reports import (
 )
 from alerts.reports.reconciling import difference_text, queries_of, reconciled_of
 from fleet.errors import MalformedError, UnavailableError
-from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
+from fleet.probe_history import MINUTE_S, without
 from mirrorwatch.history.made_store import made_store
-from mirrorwatch.history.tallying import first_minute, last_final_minute, tallies_of
+from mirrorwatch.history.tallying import first_minute, first_minute_of, last_final_minute, tallies_of
 from mirrorwatch.service.store_parts import opened
 from mirrorwatch.web.pages.page import Page
 from runtime.http.client import get
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration.configuration import Configuration
     from mirrorwatch.history.tallying import Span
 
-WHOLE_DAYS_S = 7 * 86_400.0
 LIMIT_S = 120.0  # of reading one flow
 
 
@@ -88,12 +87,6 @@ def flows_of(config: Configuration) -> dict[str, list[Objective]]:
     for one in config.objectives:
         found.setdefault(one.flow, []).append(one)
     return found
-
-
-def first_minute_of(until: int, period_s: float) -> int:
-    """Return the start of a period that ends before `until`; of a day (UTC) if it lasts a week or more."""
-    first = until - int(period_s // MINUTE_S)
-    return first // DAY_MINUTES * DAY_MINUTES if period_s >= WHOLE_DAYS_S else first
 
 
 def period_of(objectives: Sequence[Objective]) -> float:

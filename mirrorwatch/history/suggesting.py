@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from alerts.minutes.tables import exclusions
 from alerts.objectives.objective import ObjectiveKind
 from alerts.reports.suggesting import suggestion_of
 from alerts.reports.wording import objective_text, share_text
-from alerts.rules.rule import promql_duration
-from fleet.probe_history import MINUTE_S
-from mirrorwatch.history.reporting import flows_of, reading_made
-from mirrorwatch.history.tallying import last_final_minute, tallies_of
+from alerts.rules.rule import number, promql_duration
+from fleet.probe_history import MINUTE_S, without
+from mirrorwatch.history.reporting import figures_by_flow, flows_of, reading_made
+from mirrorwatch.history.tallying import last_final_minute
 
 if TYPE_CHECKING:
     from alerts.reports.suggesting import Suggestion
@@ -27,10 +28,12 @@ async def suggest(config: Configuration, *, now_at: float) -> tuple[str, bool]:
     rates = {one.name: one.probes_per_s for one in config.flow_facts}
     found: list[Suggestion] = []
     async with reading_made(config) as store:
+        excluded = await store.read(exclusions)
         for flow, wanted in flows_of(config).items():
-            tallies = await tallies_of(store, wanted, [span])
+            spans = without(span, [(one.first, one.until) for one in excluded if one.flow == flow])
+            figures = await figures_by_flow(store, wanted, spans)
             found += [
-                suggestion_of(one, each, rates[flow]) for one, each in zip(wanted, tallies, strict=True)
+                suggestion_of(one, each, rates[flow]) for one, each in zip(wanted, figures, strict=True)
             ]
     lines = [line for one in found for line in _lines(one)]
     complete = all(one.target_ratio is not None or one.objective.kind is ObjectiveKind.LOSS for one in found)
@@ -39,16 +42,18 @@ async def suggest(config: Configuration, *, now_at: float) -> tuple[str, bool]:
 
 def _lines(one: Suggestion) -> list[str]:
     objective = one.objective
-    about = f"  # {objective.flow} {objective_text(objective)}:"
-    if one.target_ratio is None and objective.kind is not ObjectiveKind.LOSS:
-        return [f"{about} {one.why_none}"]
+    history = f"{one.observed_minutes / 1440:.1f} days observed, {share_text(one.sli_ratio)} good"
+    about = f"{objective.flow} {objective_text(objective)}: {one.why_none or history}"
     entry = [f'flow: "{objective.flow}"', f"kind: {objective.kind}"]
-    if one.target_ratio is not None:
-        entry.append(f"target: {100 * one.target_ratio:g}")
+    if objective.kind is not ObjectiveKind.LOSS:
+        ratio = one.target_ratio
+        if ratio is None:  # without an entry the flow would lose the objective
+            ratio = objective.target_ratio
+            about += "; the target is the configured one"
+        entry.append(f"target: {number(100 * ratio)}")
     if objective.limit_s is not None:
         entry.append(f"limit: {promql_duration(objective.limit_s)}")
     if objective.slice_ratio is not None:
-        entry.append(f"good_minutes: {100 * objective.slice_ratio:g}")
+        entry.append(f"good_minutes: {number(100 * objective.slice_ratio)}")
     entry.append(f"period: {promql_duration(objective.period_s)}")
-    history = f"{one.observed_minutes / 1440:.1f} days observed, {share_text(one.sli_ratio)} good"
-    return [f"{about} {one.why_none or history}", f"  - {{{', '.join(entry)}}}"]
+    return [f"  # {about}", f"  - {{{', '.join(entry)}}}"]

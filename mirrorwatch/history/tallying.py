@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from alerts.minutes.tables import DAY_ROWS as AGE_DAYS
 from alerts.minutes.tables import FLOOR_S, read_days
+from alerts.objectives import longest_window_s
 from alerts.reports import Tally, probe_tally, value_tally
 from canary.persistence import history
 from canary.persistence.tables import DAY_ROWS as PROBE_DAYS
-from fleet.probe_history import MINUTE_S
+from fleet.probe_history import DAY_MINUTES, MINUTE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,15 @@ def last_final_minute(config: Configuration, now_at: float) -> int:
     """Return the minute before which every probe has its outcome."""
     thresholds = [one.threshold_s for one in config.canary_flows]
     return int((now_at - max(config.canary.horizon, *thresholds, 0.0) - WRITTEN_S) // MINUTE_S)
+
+
+def first_minute_of(until: int, period_s: float) -> int:
+    """Return the start of a period that ends before `until`; of a day (UTC) if it is longer than 3 days.
+
+    A finished day is one row of the store, and the period of every objective is longer.
+    """
+    first = until - int(period_s // MINUTE_S)
+    return first // DAY_MINUTES * DAY_MINUTES if period_s > longest_window_s() else first
 
 
 async def tallies_of(

@@ -290,20 +290,23 @@ def incident_document(incident: Incident, links: PageLinks, spent: Budgets) -> d
 def budgets_of(incident: Incident, objectives: Iterable[Objective], facts: Iterable[FlowFacts]) -> Budgets:
     """Return the approximate share of each budget that an incident spent, for objectives that count probes.
 
-    The configured probe rate gives the number of probes in the period. Objectives that count minutes are left
-    out: an incident does not count those.
+    It is the bad share of its canary records, for as long as it lasted: a share depends neither on the number
+    of partitions nor on that of replicas that probe on their own. Objectives that count minutes are left out:
+    an incident does not count those.
     """
-    rate = next((one.probes_per_s for one in facts if one.name == incident.flow), 0.0)
+    probed = any(one.name == incident.flow and one.probes_per_s > 0 for one in facts)
     counts = incident.counts
-    bad = {
-        "availability": counts.concluded - counts.delivered,
-        "freshness": counts.settled - counts.good,
+    good_and_valid = {
+        "availability": (counts.delivered, counts.concluded),
+        "freshness": (counts.good, counts.settled),
     }
+    bad = {kind: 1 - good / valid if valid else 0.0 for kind, (good, valid) in good_and_valid.items()}
+    lasted_s = max(1, incident.lasted_s.least)  # it is sampled every second
     return tuple(
-        (str(one.kind), bad[one.kind] / (one.budget_ratio * rate * one.period_s))
+        (str(one.kind), bad[one.kind] * lasted_s / (one.budget_ratio * one.period_s))
         for one in objectives
         if one.flow == incident.flow and one.kind in bad and one.slice_ratio is None
-        if rate > 0 and one.budget_ratio > 0
+        if probed and one.budget_ratio > 0
     )
 
 

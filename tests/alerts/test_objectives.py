@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from alerts.config import LinksConfig, ObjectiveConfig
+from alerts.config import LinksConfig, ObjectiveConfig, address_of
 from alerts.objectives import BURN_WINDOWS, Objective, ObjectiveKind, longest_window_s, rate_advice
 from alerts.objectives.advice import probes_needed
 from alerts.objectives.objective import DAY_S
@@ -30,6 +30,8 @@ def entries(*rows):
 def test_factors_come_from_the_period():
     month = [round(window.factor(30 * DAY_S), 6) for window in BURN_WINDOWS]
     assert month == [14.4, 6, 3, 1]
+    # A lower rate never spends the budget, so a flow within its objective would have an alert.
+    assert [round(window.factor(4 * DAY_S), 6) for window in BURN_WINDOWS] == [1.92, 1, 1, 1]
     assert round(BURN_WINDOWS[0].factor(28 * DAY_S), 6) == 13.44
     assert [window.short_s for window in BURN_WINDOWS] == [300, 1800, 7200, 21600]
 
@@ -107,17 +109,24 @@ def test_a_wrong_entry_is_refused(row, key, word):
     assert word in error["msg"]
 
 
+def test_a_link_that_is_refused_shows_no_password():
+    for text in ("https://u:secret@a", "https://u:sec@ret@a", "ftp://u:secret@a"):
+        with pytest.raises(ValueError, match="invalid address; write http:// or https://") as caught:
+            address_of(text)
+        assert "sec" not in str(caught.value)
+
+
 @pytest.mark.parametrize("text", ["ftp://a", "a", "https://", "https://u:p@a", "http://[x"])
 def test_a_link_has_to_be_an_address(text):
     with pytest.raises(ValidationError):
         LinksConfig.model_validate({"grafana": text})
 
 
-def test_one_probe_a_minute_is_too_few_for_999_and_one_a_second_is_not():
+def test_one_probe_a_minute_is_too_few_for_99_and_one_a_second_is_not():
     advice = rate_advice(objective(), 1 / 60)
     assert advice is not None
-    assert advice.startswith("freshness 0.999 of A->B: one failed probe in 1 h exceeds the rate that pages")
-    assert "more than 74 probes per 1 h (now 60)" in advice
+    assert advice.startswith("freshness 0.999 of A->B: 3 failed probes in 1 h exceed the rate that pages")
+    assert "more than 223 probes per 1 h (now 60)" in advice
     assert rate_advice(objective(), 1.0) is None
     assert rate_advice(objective(ObjectiveKind.RECOVERY_POINT), 0.0) is None
 
@@ -127,11 +136,11 @@ def test_one_probe_a_minute_is_too_few_for_999_and_one_a_second_is_not():
     days=st.floats(3.5, 400),
     rate=st.floats(1e-4, 100),
 )
-def test_advice_is_given_exactly_where_one_failed_probe_is_above_a_paging_threshold(ratio, days, rate):
+def test_advice_is_given_exactly_where_three_failed_probes_are_above_a_paging_threshold(ratio, days, rate):
     one = objective(target_ratio=ratio, period_s=days * DAY_S)
     paging = [window for window in BURN_WINDOWS if window.severity == "critical"]
     trips = any(
-        1 / (rate * window.long_s) >= window.factor(one.period_s) * one.budget_ratio for window in paging
+        3 / (rate * window.long_s) >= window.factor(one.period_s) * one.budget_ratio for window in paging
     )
     assert (rate_advice(one, rate) is not None) == trips
 
@@ -142,9 +151,9 @@ def test_a_window_alerts_only_where_a_ratio_can_be_above_its_threshold(ratio, da
     for window in BURN_WINDOWS:
         above = threshold(one, window)
         assert above is None or 0 < above < 1
-        # What burns just at the threshold spends the window's share of the budget, by definition.
+        # What burns just at the threshold spends the window's share of the budget, or all in the period.
         if above is not None:
             spent = above * window.long_s / (one.budget_ratio * one.period_s)
-            assert spent == pytest.approx(window.budget_share)
-            assert probes_needed(window, one) == pytest.approx(1 / above)
+            assert spent == pytest.approx(max(window.budget_share, window.long_s / one.period_s))
+            assert probes_needed(window, one) == pytest.approx(3 / above)
     assert longest_window_s() == 3 * DAY_S

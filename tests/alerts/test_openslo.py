@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 
 import pytest
@@ -46,6 +47,30 @@ def changed(change):
 
 
 RATIO = "spec.indicator.spec.ratioMetric"
+GOOD = 'sum(mirrorwatch_canary_good_total{flow="A->B"})'
+
+
+def metric(spec):
+    return spec["indicator"]["spec"]["ratioMetric"]["good"]["metricSource"]
+
+
+def test_blanks_and_metadata_change_no_objective():
+    document = document_of(objective())
+    metric(document["spec"])["spec"]["query"] = ' sum ( mirrorwatch_canary_good_total { flow = "A->B", } ) '
+    document["metadata"]["labels"] = {"team": "x"}
+    assert entry_of(document) == entry_of(document_of(objective()))
+
+
+def test_each_objective_has_a_name_of_its_own():
+    flows = ("a->b", "A->B", "us->east-dr", "us-east->dr", "us.east->dr", "x" * 60 + "->a", "x" * 60 + "->b")
+    names = [
+        document_of(objective(kind, flow=flow))["metadata"]["name"]
+        for flow in flows
+        for kind in (ObjectiveKind.AVAILABILITY, ObjectiveKind.FRESHNESS)
+    ]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", one) for one in names)
+    assert names[0] == "a-b-availability"
 
 
 @pytest.mark.parametrize(
@@ -85,6 +110,39 @@ RATIO = "spec.indicator.spec.ratioMetric"
             "must be 1m",
         ),
         (lambda _, s: s["indicator"]["spec"].pop("ratioMetric"), RATIO, "missing"),
+        (lambda d, _: d["metadata"].update(owner="x"), "metadata.owner", "is not supported"),
+        (lambda _, s: metric(s).update(type="Datadog"), f"{RATIO}.good.metricSource.type", "only Prometheus"),
+        (lambda _, s: metric(s).pop("type"), f"{RATIO}.good.metricSource.type", "nothing is not supported"),
+        (
+            lambda _, s: metric(s).update(metricSourceRef="x"),
+            f"{RATIO}.good.metricSource.metricSourceRef",
+            "is not supported",
+        ),
+        (
+            lambda _, s: metric(s)["spec"].update(source="x"),
+            f"{RATIO}.good.metricSource.spec.source",
+            "is not supported",
+        ),
+        (
+            lambda _, s: s["indicator"]["spec"]["ratioMetric"]["good"].update(extra=1),
+            f"{RATIO}.good.extra",
+            "is not supported",
+        ),
+        *(
+            (lambda _, s, query=query: metric(s)["spec"].update(query=query), RATIO, "must divide counters")
+            for query in (
+                f"2 * {GOOD}",
+                f"{GOOD} or vector(0)",
+                GOOD.replace("}", "} offset 7d"),
+                GOOD.replace("}", ', instance="x"}'),
+                GOOD.replace("A->B", "A->*"),
+            )
+        ),
+        (
+            lambda _, s: s.update(budgetingMethod="Occurrences"),
+            "spec.objectives.timeSliceTarget",
+            "must not be set with Occurrences",
+        ),
         (
             lambda _, s: s["indicator"]["spec"].update(thresholdMetric={}),
             "spec.indicator.spec.thresholdMetric",

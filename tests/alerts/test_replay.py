@@ -136,7 +136,8 @@ def minute(number, **counts):
 @pytest.mark.parametrize(
     ("minutes", "fired"),
     [
-        ([minute(3, settled=60, late=60)], {"MirrorwatchNoRecordsArrive": ((3, 4),)}),
+        ([minute(3, settled=60, overdue=60)], {"MirrorwatchNoRecordsArrive": ((3, 4),)}),
+        ([minute(n, settled=60, late=60) for n in range(3, 63)], {}),
         ([minute(3, settled=60, good=1, late=59)], {}),
         (
             [minute(n, settled=60, good=1, overdue=9) for n in (3, 4, 5)],
@@ -150,6 +151,18 @@ def test_symptoms(minutes, fired):
     found = replay_symptoms("A->B", {one.minute: one for one in minutes}, {}, limit_s=None)
     told = {one.name: tuple((a - START, b - START) for a, b in one.firings) for one in found if one.firings}
     assert told == fired
+
+
+def test_late_records_arrived_unless_the_recovery_point_grew_with_the_time():
+    minutes = {one.minute: one for one in (minute(n, settled=60, late=60) for n in range(1, 10))}
+    ages_s = [1, 40, 100, 160, 161, 160, 160, 190, 160, 160]  # a pause of two minutes, and steady lateness
+    values = {START + n: ValueRun(START + n, 1, 60, None, age_s, None) for n, age_s in enumerate(ages_s)}
+    silent = next(
+        one.firings
+        for one in replay_symptoms("A->B", minutes, values, limit_s=None)
+        if one.name == "MirrorwatchNoRecordsArrive"
+    )
+    assert silent == ((START + 2, START + 4),)
 
 
 def test_what_no_alert_announced_is_missed():

@@ -13,12 +13,14 @@ from alerts.incidents import Incident, Symptom
 from alerts.objectives import Exclusion
 from alerts.objectives.objective import Objective, ObjectiveKind
 from alerts.reports import (
+    BadMinute,
     ObjectiveReport,
     Report,
     Stretch,
     causes_of,
     document,
     figures_of,
+    file_name,
     markdown,
     probe_tally,
     value_tally,
@@ -74,27 +76,30 @@ MINUTES = st.lists(
 )
 def test_figures_equal_a_plain_reference(minutes, kind, slice_ratio, target):
     wanted = objective(kind, target=target, slice_ratio=slice_ratio)
-    good, valid = [], []
+    good, valid, seen = [], [], Fraction(0)
     for one in minutes:
         judged = one.good + one.late + one.overdue + one.lost
         good_here, valid_here = (
             (one.good, one.settled) if kind is ObjectiveKind.FRESHNESS else (one.good + one.late, judged)
         )
+        if valid_here:
+            seen += Fraction(valid_here, valid_here + one.unknown + one.unsent)
         if valid_here and slice_ratio is not None:
             good_here, valid_here = int(Fraction(good_here, valid_here) >= Fraction(slice_ratio)), 1
         good.append(good_here)
         valid.append(valid_here)
     figures = report_of(wanted, minutes).objectives[0].figures
     assert (figures.good, figures.valid) == (sum(good), sum(valid))
-    assert figures.observed_minutes == sum(1 for one in valid if one)
+    assert figures.observed_minutes == pytest.approx(float(seen), abs=0.5 + 1e-9)
     assert figures.coverage_ratio == figures.observed_minutes / DAY_MINUTES
     if not sum(valid):
         assert (figures.sli_ratio, figures.burn, figures.budget_left_ratio) == (None, None, None)
         return
     assert figures.sli_ratio == sum(good) / sum(valid)
-    burn = Fraction(sum(valid) - sum(good), sum(valid)) / (1 - Fraction(target))
+    burn = Fraction(sum(valid) - sum(good), sum(valid)) / (1 - Fraction(target)) * seen / DAY_MINUTES
     assert figures.burn == pytest.approx(float(burn))
     assert figures.budget_left_ratio == pytest.approx(1 - float(burn))
+    assert report_of(wanted, minutes).objectives[0].met is (burn <= 1)
     assert sum(one.bad for one in figures.stretches) == figures.bad
     if figures.burn:
         assert sum(one.budget_ratio for one in figures.stretches) == pytest.approx(figures.burn)
@@ -104,6 +109,70 @@ def test_unknown_probes_are_neither_good_nor_bad():
     minute = ProbeMinute(START, 10, 10, 0, 0, 0, 0, 30, 5)
     figures = report_of(objective(), [minute]).objectives[0].figures
     assert (figures.good, figures.valid, figures.unknown) == (10, 10, 30)
+
+
+@pytest.mark.parametrize("slice_ratio", [None, 0.5])
+@pytest.mark.parametrize(("unknown", "unsent"), [(59, 0), (0, 59), (30, 29)])
+def test_unknown_and_unsent_probes_lower_the_coverage(unknown, unsent, slice_ratio):
+    minutes = [ProbeMinute(START + n, 1, 1, 0, 0, 0, 0, unknown, unsent) for n in range(60)]
+    found = report_of(objective(slice_ratio=slice_ratio), minutes, length=60)
+    assert found.objectives[0].figures.observed_minutes == 1
+    assert found.first_line.startswith("Partly covered: 1 of 1 objective lack data")
+
+
+def test_a_minute_that_was_measured_in_part_is_observed_in_part():
+    wanted = objective(ObjectiveKind.RECOVERY_POINT)
+    assert value_tally(wanted, DAY, [ValueRun(START, 120, 5, None, 1.0, None)]).minutes == 10
+
+
+def test_unobserved_time_spends_none_of_the_budget_of_the_period():
+    # A minute of which all is bad, and another one: of a day with a budget of 14.4 min.
+    found = report_of(objective(), [lossy(1, lost=60), even(2)])
+    (one,) = found.objectives
+    assert (one.met, one.figures.sli_ratio) == (True, 0.5)
+    assert one.figures.burn == pytest.approx(1 / 14.4)
+    assert one.figures.budget_left_ratio == pytest.approx(1 - 1 / 14.4)
+    assert one.figures.stretches[0].budget_ratio == pytest.approx(1 / 14.4)
+
+
+def test_an_sli_just_at_its_target_is_met_with_nothing_left():
+    minutes = [lossy(n, 6, count=600) for n in range(DAY_MINUTES)]
+    found = report_of(objective(target=0.99), minutes)
+    (one,) = found.objectives
+    assert (one.met, one.figures.burn, one.figures.budget_left_ratio) == (True, 1.0, 0.0)
+    assert "| 0.0 % |" in markdown(found)
+    assert markdown(found).count("not at the recent rate") == 1
+
+
+def test_a_period_that_is_excluded_is_not_one_without_data():
+    figures = figures_of(objective(), [], [])
+    excluded = ObjectiveReport(objective(), figures)
+    alone = Report(START, START + 60, (excluded,))
+    assert alone.first_line == "Excluded: the whole period of the only objective."
+    assert "| excluded |" in markdown(alone)
+    assert document(alone)["objectives"][0]["excluded"] is True
+    among = report_of(objective(), [even(n) for n in range(60)], length=60)
+    both = Report(among.first, among.until, (*among.objectives, excluded))
+    assert both.first_line == "Met: the only objective. Excluded: the whole period of A->B availability."
+    unseen = report_of(objective(), [], length=60)
+    both = Report(unseen.first, unseen.until, (*unseen.objectives, excluded, excluded))
+    assert both.first_line == (
+        "No data: the store holds nothing of this period for the only objective."
+        " Excluded: the whole period of A->B availability and 1 more."
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "minutes", "name"),
+    [
+        (START, 28 * DAY_MINUTES + 700, "mirrorwatch-2024-11-01-28d.md"),
+        (START, 7 * DAY_MINUTES, "mirrorwatch-2024-10-11-7d.md"),
+        (START + 5, 36 * 60, "mirrorwatch-2024-10-05-36h.md"),
+        (START + 5, 60, "mirrorwatch-2024-10-04-1h.md"),
+    ],
+)
+def test_reports_of_one_day_over_other_periods_have_other_names(first, minutes, name):
+    assert file_name(Report(first, first + minutes, ()), "md") == name
 
 
 def test_confirmed_losses_count_as_lost_where_the_probe_was_due():
@@ -122,7 +191,7 @@ def test_time_above_the_limit_is_bad_and_what_is_not_known_is_not_observed():
         ValueRun(START + 3, 1, 0, 1.0, 1.0, None),
     ]
     tally = value_tally(wanted, DAY, rows)
-    assert (tally.minutes, tally.good, tally.valid) == (2, 60, 90)
+    assert (tally.minutes, tally.good, tally.valid) == (1.5, 60, 90)
 
 
 def test_the_age_of_an_audit_is_that_at_the_end_of_the_minute():
@@ -190,8 +259,8 @@ def test_an_sli_is_never_rounded_up_to_its_target_or_to_all():
         (5, 5.0, [720], 0.5),
         (1, 1.0, [720], 0.5),
         (5, 5.0, [1440, 720, 0], 0.5),
-        (1, 5.0, [1440, 720, 0], 0.5),  # more partitions than were assumed
-        (2, 5.0, [1440, 720, 0], 0.5),
+        (1, 5.0, [1440, 1440, 0], 2 / 3),  # more partitions than were assumed
+        (2, 5.0, [1440, 1440, 0], 2 / 3),
         (5, 5.0, [12], 15 / 1440),  # a probe at minutes 0, 5 and 10
     ],
 )
@@ -208,8 +277,19 @@ def test_a_probe_stands_for_the_time_up_to_the_next(every, assumed, days, covera
     )
 
 
+def test_a_day_with_another_interval_changes_no_other_day():
+    wanted = objective(minutes_per_probe=10.0)
+    days = [ProbeDay(DAY, 1440, 86_400, ()), ProbeDay(DAY + 1, 144, 144, ())]
+    figures = figures_of(
+        wanted, [probe_tally(wanted, one) for one in days], [(START, START + 2 * DAY_MINUTES)]
+    )
+    assert [one.coverage_ratio for one in figures.days] == [1.0, 1.0]
+
+
 def test_an_objective_with_a_period_of_its_own_says_so():
-    found = report_of(objective(period_s=6 * 3600.0), [lossy(1, lost=60)], first=START + 1080)
+    found = report_of(
+        objective(period_s=6 * 3600.0), [lossy(n, lost=60) for n in range(20)], first=START + 1080
+    )
     (one,) = found.objectives
     assert (one.name, found.first_of(one)) == ("availability over 6 h", START + 1080)
     assert "| availability over 6 h |" in markdown(found)
@@ -220,7 +300,9 @@ def test_an_objective_with_a_period_of_its_own_says_so():
 def test_the_budget_is_projected_from_the_newest_quarter():
     wanted = objective()
     days = [
-        probe_tally(wanted, ProbeDay(DAY + n, 1440, 86_400, ()))._replace(valid=86_400, good=86_400 - bad)
+        probe_tally(wanted, ProbeDay(DAY + n, 1440, 86_400, ()))._replace(
+            good=86_400 - bad, bad=(BadMinute(START + n * DAY_MINUTES, bad, "stalled"),) if bad else ()
+        )
         for n, bad in enumerate([0, 0, 0, 1728])
     ]
     spans = [(START, START + 4 * DAY_MINUTES)]
@@ -228,6 +310,13 @@ def test_the_budget_is_projected_from_the_newest_quarter():
     assert figures.burn == pytest.approx(0.5)
     assert figures.recent_burn == pytest.approx(2.0)
     assert figures.exhausted_in_s == pytest.approx(0.5 * 4 * 86_400 / 2)
+
+
+@pytest.mark.parametrize(("bad", "recent"), [(range(100, 110), 0.0), (range(1400, 1410), 4 * 10 / 144)])
+def test_the_newest_quarter_of_a_day_is_6_hours(bad, recent):
+    minutes = [lossy(n, 60) if n in bad else even(n) for n in range(DAY_MINUTES)]
+    figures = report_of(objective(target=0.9), minutes).objectives[0].figures
+    assert figures.recent_burn == pytest.approx(recent)
 
 
 def test_text_of_others_cannot_break_the_table():

@@ -409,6 +409,29 @@ def test_a_failover_audit_that_never_succeeded_is_old_unless_there_is_none(tmp_p
     assert "MirrorwatchFailoverAuditOld" not in {one.name for group in without for one in group.rules}
 
 
+def test_a_topic_without_any_complete_checksum_makes_the_audit_old_after_the_limit(tmp_path):
+    audited = replace(AUDITED, limit_s=1200)
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 60)
+    # Runs compare `payments` from minute 5 on and never all of it; another topic is complete all the time.
+    coverage = series_checksum.CHECKSUM_COVERAGE_RATIO
+    story.play(coverage, "_x20 0.1x220", topic="payments", instance="left")
+    story.play(coverage, "1x240", topic="orders", instance="left")
+    overdue = story.fires("MirrorwatchAuditOverdue", WARNING)
+    pages = tuple(burn(story, "audit_age", window, CRITICAL) for window in ("1h", "6h"))
+    case = story.case("never complete", ("5m30s", ()), ("24m", ()), ("59m", (overdue, *pages)))
+    check(tmp_path, (*OBJECTIVES[:4], audited), [case], facts_of(OBJECTIVES))
+
+
+def test_a_flow_within_its_objective_is_no_ticket_however_short_the_period(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 77 * 60)
+    # 0.06 % is bad, of 0.1 %: in 3 d that is more than 10 % of the budget of 4 d.
+    story.play(series.CANARY_DELIVERED_TOTAL, f"0+29.982x{77 * 240}")
+    short = replace(OBJECTIVES[0], period_s=4 * 86_400)
+    document = cases_document([story.case("within", ("77h", ()))], groups_of([short]), "rules.yml")
+    document["evaluation_interval"] = "5m"
+    check_document(tmp_path, [short], document)
+
+
 def test_durations_and_names_are_written_as_promql_reads_them():
     assert [promql_duration(each) for each in (5, 90, 300, 3600, 86_400, 129_600, 0)] == [
         "5s", "90s", "5m", "1h", "1d", "36h", "0s",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from alerts.objectives.objective import Objective, ObjectiveKind
-from alerts.reports import Tally
+from alerts.reports import Tally, figures_of
 from alerts.reports.suggesting import suggestion_of
 
 
@@ -13,7 +13,7 @@ def suggested(bad, *, days=10, kind=ObjectiveKind.AVAILABILITY, probes_per_s=1.0
     objective = Objective(flow="A->B", source="A", target="B", kind=kind, target_ratio=0.5)
     valid = 86_400
     tallies = [Tally(day, 1440, valid - round(bad * valid), valid, 0, ()) for day in range(days)]
-    return suggestion_of(objective, tallies, probes_per_s)
+    return suggestion_of(objective, figures_of(objective, tallies, [(0, 90 * 1440)]), probes_per_s)
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,18 @@ def test_a_target_leaves_half_of_its_budget(bad, target):
     assert suggested(bad).target_ratio == target
 
 
-def test_a_target_at_which_one_failed_probe_pages_is_not_suggested():
-    assert suggested(0.0, probes_per_s=1 / 60).target_ratio == 0.998
+def test_a_target_at_which_three_failed_probes_page_is_not_suggested():
+    assert suggested(0.0, probes_per_s=1 / 60).target_ratio == 0.995
+
+
+def test_a_day_is_a_day_however_many_partitions_a_rare_canary_has():
+    objective = Objective(
+        flow="A->B", source="A", target="B", kind=ObjectiveKind.AVAILABILITY, target_ratio=0.5,
+        minutes_per_probe=10.0,
+    )  # fmt: skip
+    tallies = [Tally(89, 14_400, 1440, 1440, 0, ())]
+    found = suggestion_of(objective, figures_of(objective, tallies, [(0, 90 * 1440)]), 1 / 600)
+    assert found.why_none == "too little history: 1.0 of 7 days observed"
 
 
 @pytest.mark.parametrize(

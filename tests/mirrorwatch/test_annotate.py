@@ -58,6 +58,13 @@ def test_a_note_is_written(tmp_path):
     assert (note.author, note.text) == ("Ada", "the worker <b>ran</b> out of memory")
 
 
+def test_bytes_that_are_not_utf_8_are_refused_in_a_sentence(tmp_path):
+    name = _made(tmp_path)
+    for incident, author, text in ((name, "Ada", "caf\udce9"), (name, "\udce9", "a"), ("\udce9", "Ada", "a")):
+        refused = _annotate(tmp_path, incident, "--author", author, "--text", text)
+        assert "invalid text: not UTF-8; write it in UTF-8" in str(refused.exception)
+
+
 def test_an_unknown_incident_and_an_empty_note_are_refused(tmp_path):
     name = _made(tmp_path)
     unknown = _annotate(tmp_path, "none", "--author", "Ada", "--text", "x")

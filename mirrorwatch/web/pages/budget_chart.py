@@ -89,7 +89,7 @@ def budget_chart(report: Report, one: ObjectiveReport) -> BudgetChart | None:
 def _left(report: Report, one: ObjectiveReport, first: int) -> list[float]:
     """Return the remaining share after each column, 1 before the first."""
     figures = one.figures
-    budget = one.objective.budget_ratio * figures.valid
+    share = (figures.burn or 0.0) / figures.bad if figures.bad else 0.0
     spent = [0] * (_COLUMNS + 1)
     for bad in figures.bad_minutes:
         column = 1 + (bad.minute - first) * _COLUMNS // (report.until - first)
@@ -97,7 +97,7 @@ def _left(report: Report, one: ObjectiveReport, first: int) -> list[float]:
     total, left = 0, []
     for each in spent:
         total += each
-        left.append(1.0 - total / budget)
+        left.append(1.0 - total * share)
     return left
 
 

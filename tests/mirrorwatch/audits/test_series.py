@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families
@@ -9,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from checksum.compare.findings import RecordVerdict
 from lagmon.exposition.format import Form
 from mirrorwatch.audits.flow_audit import TopicAudit
-from mirrorwatch.audits.series import ChecksumSeries
+from mirrorwatch.audits.series import ChecksumSeries, audited_at
 from mirrorwatch.service.metrics import render
 from tests.house.test_exposition import service
 
@@ -50,6 +52,32 @@ def test_what_was_never_verified_has_no_instant():
     told = samples(ChecksumSeries([(LABELS, {"orders": topic(0.5, verified_at=None)})]))
     assert ("last_success_timestamp_seconds", "orders") not in told
     assert told["coverage_ratio", "orders"] == 0.5
+
+
+def audit(*nights):
+    """Return the state after runs of these topics, one a night: whether each was verified."""
+    summaries = []
+    for night, verified in enumerate(nights, 1):
+        at = night * 86_400.0
+        topics = {name: topic(at=at, verified_at=at if whole else None) for name, whole in verified.items()}
+        summaries.append(SimpleNamespace(topics=topics))
+    names = {name for one in summaries for name in one.topics}
+    last = {}
+    for name in names:
+        at = [one.topics[name].verified_at for one in summaries if name in one.topics]
+        last[name] = topic(verified_at=max((one for one in at if one is not None), default=None))
+    return SimpleNamespace(runs=tuple(summaries[::-1]), topics=last)
+
+
+def test_a_topic_that_was_never_complete_is_as_old_as_what_is_known_of_it():
+    assert audited_at(None) is None
+    assert audited_at(audit({})) is None
+    assert audited_at(audit({"orders": True}, {"orders": True, "payments": True})) == 2 * 86_400
+    assert (
+        audited_at(audit({"orders": True, "payments": False}, {"orders": True, "payments": False})) == 86_400
+    )
+    # A new topic is not overdue at once.
+    assert audited_at(audit({"orders": True}, {"orders": True, "payments": False})) == 2 * 86_400
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_what_cannot_change_is_said_and_stays(tmp_path):
     sections = {
         "canary": "{topic: other, mode: precreated}",
         "http": "{listen: '127.0.0.1:1'}",
-        "store": "{url: 'sqlite:///other.db', replica: other, keep: {minutes: 1d}}",
+        "store": "{url: 'sqlite:///other.db', replica: other, keep: {minutes: 30d}}",
     }
     path = configuration(tmp_path, **sections)
     asked = read_configuration(path, environ={})

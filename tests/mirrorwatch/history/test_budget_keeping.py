@@ -14,6 +14,8 @@ from canary.persistence import tables
 from canary.tracker.minutes import COLUMNS
 from fleet.probe_history import DAY_MINUTES
 from mirrorwatch.history.budget_keeping import BudgetKeeping
+from mirrorwatch.history.reporting import figures_by_flow
+from mirrorwatch.history.tallying import first_minute_of
 from mirrorwatch.service.store_parts import MIGRATIONS
 from runtime.store.store import Store
 from tests.runtime.fake_clock import FakeClock
@@ -107,6 +109,37 @@ async def test_a_canary_that_sends_less_than_a_probe_a_minute_observes_all_the_t
     await play(store, range(NOON - 4 * DAY_MINUTES - 720, NOON, 5), lost=2)
     await keeping.go_round()
     assert keeping.objectives[0].budget_left_ratio == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize("rounds", [(NOON,), (NOON - 30, NOON - 20, NOON - 1, NOON)])
+async def test_more_partitions_of_a_rare_canary_do_not_multiply_the_observed_time(store, rounds):
+    rare = replace(OBJECTIVE, minutes_per_probe=10.0)
+    now = iter(rounds)
+    keeping = BudgetKeeping(
+        store, objectives=[rare], until=lambda _now: next(now), clock=FakeClock(), reporter=Reporter()
+    )
+    # A probe a minute, for a day and a half of four and a half: a third of the budget of that time.
+    await play(store, range(NOON - 720, NOON), lost=1)
+    await play(store, range(NOON - 2160, NOON - 720))
+    for _ in rounds:
+        await keeping.go_round()
+    assert keeping.objectives[0].budget_left_ratio == pytest.approx(1 - 1 / 3 * 1.5 / 4.5)
+
+
+@pytest.mark.parametrize("days", [4, 6, 7, 28])
+@pytest.mark.parametrize("observed", [100, 1440, 100_000])
+async def test_a_report_has_the_same_budget(store, days, observed):
+    one = replace(OBJECTIVE, target_ratio=0.99, period_s=days * 86_400.0)
+    keeping = BudgetKeeping(
+        store, objectives=[one], until=lambda _now: NOON, clock=FakeClock(), reporter=Reporter()
+    )
+    await play(store, range(NOON - min(observed, 30 * DAY_MINUTES), NOON))
+    await play(store, range(NOON - days * DAY_MINUTES - 300, NOON - days * DAY_MINUTES - 200), lost=10)
+    await play(store, range(NOON - 5, NOON), lost=10)
+    await keeping.go_round()
+    (figures,) = await figures_by_flow(store, [one], [(first_minute_of(NOON, one.period_s), NOON)])
+    assert figures.budget_left_ratio is not None
+    assert keeping.objectives[0].budget_left_ratio == figures.budget_left_ratio
 
 
 async def test_a_store_that_does_not_answer_leaves_what_is_known(store):

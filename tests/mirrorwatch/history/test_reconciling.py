@@ -68,7 +68,15 @@ async def prometheus(values):
             "A->B availability: 89 % in Prometheus, a difference of -1.0000 points.",
         ),
         (
-            {"delivered": 45.0, "concluded": 50.0},
+            {"count_over_time": 30.0, "delivered": 45.0, "concluded": 50.0},
+            (
+                "A->B availability: 90 % in Prometheus, a difference of +0.0000 points; Prometheus holds"
+                " only 50 % of what the store counts."
+            ),
+        ),
+        (
+            # Two independent replicas: Prometheus adds up the probes of both.
+            {"count_over_time": 30.0, "delivered": 90.0, "concluded": 100.0},
             (
                 "A->B availability: 90 % in Prometheus, a difference of +0.0000 points; Prometheus holds"
                 " only 50 % of what the store counts."

@@ -16,7 +16,7 @@ from alerts.rehearsals.rehearsal import ReachedStep, Rehearsal
 from alerts.rehearsals.tables import keep_rehearsal
 from canary.persistence import leases, tables
 from canary.tracker.minutes import COLUMNS
-from fleet.errors import UnavailableError
+from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.cli.main import cli
 from mirrorwatch.configuration.reading import read_configuration
 from mirrorwatch.history.reporting import make_report
@@ -144,7 +144,9 @@ def test_files_are_named_by_the_day_and_never_over_what_others_wrote(tmp_path):
     again = report(config, "--out", out)
     assert again.return_value == 3
     names = [path.name for path in out.iterdir() if not path.name.startswith(".")]
-    assert all(name.startswith("mirrorwatch-20") for name in names)
+    assert all(re.fullmatch(r"mirrorwatch-20\d\d-\d\d-\d\d-28d\.(html|md|json)", name) for name in names)
+    assert report(config, "--out", out, "--period", "1h").return_value == 3
+    assert len([path for path in out.iterdir() if not path.name.startswith(".")]) == 6
     (out / "mirrorwatch.md").write_text("mine")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
@@ -167,12 +169,15 @@ def test_files_are_named_by_the_day_and_never_over_what_others_wrote(tmp_path):
         (["--period", "3s"], "out of range; write a duration from 1m to 400d"),
         (["--format", "pdf"], "unknown format 'pdf'"),
         (["--format", "md,json"], "Only one format can be printed"),
+        (["--prometheus", "ftp://a"], "invalid address 'ftp://a'; write http:// or https://"),
+        (["--prometheus", "http://user:secret@a"], "invalid address; write http:// or https://"),
     ],
 )
 def test_wrong_options_are_refused(tmp_path, options, said):
     config = written(tmp_path, CLUSTERS)
     refused = report(config, *options)
     assert said in str(refused.exception)
+    assert "secret" not in str(refused.exception) + refused.output
 
 
 def test_a_store_that_cannot_be_read_is_unavailable(tmp_path):
@@ -188,14 +193,15 @@ def test_each_objective_is_judged_over_its_own_period_unless_one_is_given(tmp_pa
         " {flow: '*', kind: freshness, target: 99, period: 4d}]\n",
     )
     days = 10 * 1440
-    fill(config, {30: good()} | {days: good() | {"good": 0, "overdue": 60}})
+    fill(config, {30: good()} | {days + n: good() | {"good": 0, "overdue": 60} for n in range(450)})
     report_made = made(config, None)
     long, short = report_made.objectives
     assert (long.objective.kind, long.met, long.first, long.name) == (
         "availability", False, None, "availability",
     )  # fmt: skip
     assert (short.objective.kind, short.met, short.name) == ("freshness", True, "freshness over 4 d")
-    assert short.figures.expected_minutes == 4 * 1440 == report_made.until - short.first
+    assert 4 * 1440 <= short.figures.expected_minutes == report_made.until - short.first < 5 * 1440
+    assert short.first % 1440 == 0
     assert "4 d" in Page().report(report_made)
     assert [(one.first, one.met) for one in made(config, 20 * 86_400.0).objectives] == [(None, False)] * 2
 
@@ -224,6 +230,25 @@ def test_excluded_time_counts_neither_as_bad_nor_as_missing(tmp_path):
     assert made(config).objectives[0].met is False
     assert exclude(config, "--list").output == "No excluded time.\n"
     assert "unknown exclusion 1; see --list" in exclude(config, "--remove", 1).output
+
+
+def test_a_period_that_is_excluded_as_a_whole_is_status_0(tmp_path):
+    config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    fill(config, dict.fromkeys(range(70), good()))
+    exclude(config, "--flow", "A:B", "--from", at(100), "--to", at(-1), "--author", "Ann", "--reason", "test")
+    found = report(config, "--period", "1h")
+    assert found.return_value == 0
+    assert "**Excluded: the whole period of the only objective.**" in found.output
+
+
+def test_what_no_store_can_hold_is_refused_in_a_sentence(tmp_path):
+    config = written(tmp_path, CLUSTERS)
+    fill(config, {})
+    assert f"unknown exclusion {10**30}; see --list" in exclude(config, "--remove", 10**30).output
+    how = ["--flow", "A:B", "--from", at(9), "--to", at(0), "--author", "a"]
+    refused = exclude(config, *how, "--reason", "caf\udce9")
+    assert refused.return_value == 2
+    assert "--reason: invalid text: not UTF-8; write it in UTF-8" in refused.output
 
 
 def test_every_problem_of_an_exclusion_is_named_at_once(tmp_path):
@@ -300,7 +325,10 @@ def test_suggestions_are_a_section_that_can_be_used(tmp_path):
     fill(config, {}, incarnation="a0")
     short = run("objectives", "suggest", config)
     assert short.return_value == 3
-    assert "# A->B availability: too little history: 0.0 of 7 days observed" in short.output
+    assert "# A->B availability: too little history: 0.0 of 7 days observed; the target is" in short.output
+    (kept,) = read_configuration(written(tmp_path, CLUSTERS + short.output), environ=os.environ).objectives
+    assert (kept.kind, kept.target_ratio) == ("availability", 0.99)
+    config = written(tmp_path, CLUSTERS + AVAILABILITY)
     fill(config, {ago: good() for ago in range(3, 8 * 1440)})
     found = run("objectives", "suggest", config)
     assert found.return_value == 0
@@ -311,8 +339,40 @@ def test_suggestions_are_a_section_that_can_be_used(tmp_path):
     assert re.search(r"\); 11,5\d\d minutes observed over all flows\.\n", replayed.output)
 
 
-def test_check_warns_where_one_failed_probe_pages(tmp_path):
+def test_excluded_time_makes_no_target_lower(tmp_path):
+    config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    bad = {"expected": 60, "settled": 60, "overdue": 60}
+    fill(config, {ago: bad if 2000 <= ago < 2600 else good() for ago in range(3, 9 * 1440)})
+    assert "target: 90," in run("objectives", "suggest", config).output
+    exclude(config, "--flow", "A:B", "--from", at(2650), "--to", at(1950), "--author", "a", "--reason", "b")
+    assert "target: 99.99," in run("objectives", "suggest", config).output
+
+
+def test_minutes_are_kept_as_long_as_the_longest_period(tmp_path):
+    forgetful = CLUSTERS + "store: {keep: {minutes: 7d}}\n"
+    with pytest.raises(ConfigurationError) as caught:
+        read_configuration(written(tmp_path, forgetful + AVAILABILITY), environ=os.environ)
+    (problem,) = caught.value.problems
+    assert problem.key == "store.keep.minutes"
+    assert problem.sentence == (
+        "must be at least 28 d, the objectives.period of availability of A->B, not 7 d; raise it, or shorten"
+        " the period"
+    )
+    short = AVAILABILITY.replace("target: 99", "target: 99, period: 7d")
+    assert read_configuration(written(tmp_path, forgetful + short), environ=os.environ).objectives
+
+
+def test_an_openslo_file_with_another_objective_is_refused(tmp_path):
+    told = run("objectives", "to-openslo", written(tmp_path, CLUSTERS + AVAILABILITY)).output
+    for duration, said in (("1h", "must be longer than 3 d"), ("500d", "must be at most 400 d, not 500 d")):
+        (tmp_path / "slo.yaml").write_text(told.replace("28d", duration))
+        refused = run("objectives", "from-openslo", tmp_path / "slo.yaml")
+        assert refused.return_value == 2
+        assert f"spec.timeWindow.duration: {said}" in refused.output
+
+
+def test_check_warns_where_three_failed_probes_page(tmp_path):
     slow = "canary: {interval: 60s, max_partitions: 1}\nobjectives: [{flow: '*', kind: freshness, target: 99.99}]\n"
     (warning,) = read_configuration(written(tmp_path, CLUSTERS + slow), environ=os.environ).warnings
-    assert "one failed probe in 1 h exceeds the rate that pages; send more than" in str(warning)
+    assert "3 failed probes in 1 h exceed the rate that pages; send more than" in str(warning)
     assert read_configuration(written(tmp_path, CLUSTERS), environ=os.environ).warnings == ()

@@ -5,6 +5,9 @@ import math
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pytest
+
+from alerts.incidents.incident import Counts
 from alerts.objectives import defaults_of
 from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch.service.recovery_point import older
@@ -119,6 +122,19 @@ def test_an_incident_spends_a_known_share_only_of_budgets_that_count_records():
     spent = budgets_of(views.incident(), by_records, facts)
     assert [kind for kind, _ in spent] == ["availability", "freshness"]
     assert budgets_of(views.incident(), by_minutes, facts) == ()
+
+
+@pytest.mark.parametrize("partitions", [1, 6])
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_the_spent_budget_does_not_depend_on_partitions_and_replicas(partitions, replicas):
+    facts = (SimpleNamespace(name="A->B", probes_per_s=1.0),)
+    bad = Counts(settled=1800 * partitions, concluded=1800 * partitions)
+    lasted = replace(
+        views.incident(lasted_s=1800), counts_by={f"r{number}:1": bad for number in range(replicas)}
+    )
+    spent = dict(budgets_of(lasted, defaults_of("A->B", "A", "B", has_canary=True), facts))
+    assert spent["availability"] == pytest.approx(1800 / (0.001 * 28 * 86_400))
+    assert spent["freshness"] == pytest.approx(1800 / (0.01 * 28 * 86_400))
 
 
 def test_every_verdict_and_cause_is_written_as_its_word():

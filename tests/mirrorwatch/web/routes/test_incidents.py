@@ -72,7 +72,7 @@ async def test_the_page_of_an_incident(scene):
     ):
         assert part in text
     assert 'href="https://g.example.org/d/mirrorwatch-flow?var-flow=A-%3EB"' in text
-    assert "about 1.9 %" in text  # 272 of 0.1 % of 6/s over 28 days
+    assert "about 5.1 %" in text  # 272 of 400 in 3 min, of 0.1 % of 28 days
     opened = await _text(scene, f"/incidents/{OPEN.incident}")
     assert "<strong>Open</strong> since" in opened
     assert '<details class="to-do" id="to-do" open>' in opened
