@@ -57,8 +57,8 @@ def finish(
     process = connection.execute(sa.select(OPEN.c.process).where(OPEN.c.run == open_as)).scalar()
     if not close_open(connection, open_as):
         return False
-    write_run(connection, run)
-    if not row.counts_only:
+    is_new = write_run(connection, run)  # else the same digests were compared again
+    if is_new and not row.counts_only:
         connection.execute(sa.insert(UNREPORTED).values(run=row.run, flow=row.flow, process=process))
     if unposted:
         queue_for_posting(connection, [row.run])

@@ -81,11 +81,9 @@ def expected(run: Mapping[str, Any], index: int) -> str:
         return ""
     said = "Duplicates and records of aborted transactions: at-least-once allows them if MirrorMaker crashes."
     inside = _listed(_OF_RECORDS, [_finding(one) for one in found["shown"]], numbers=_OF_RECORDS[2:4])
-    away = found["count"] - len(found["shown"])
-    inside += faint(f"{away:,} more are not in the document.") if away > 0 else ""
     if found["count"] > MOST_OPEN:
         inside = f"{_by_partition(found)}<details><summary>Record by record</summary>{inside}</details>"
-    inside = faint(said) + inside
+    inside = faint(said) + inside + _away(found, "item")
     return section(
         f"expected-{index}", f"Expected under at-least-once, not a finding ({found['count']:,})", inside
     )
@@ -106,7 +104,7 @@ def unresolved(run: Mapping[str, Any], index: int) -> str:
         for one in found["shown"]
     ]
     columns = ("Where", "Source offsets", "Target offsets", "What")
-    inside = _listed(columns, rows, numbers=columns[1:3])
+    inside = _listed(columns, rows, numbers=columns[1:3]) + _away(found, "difference")
     return section(f"open-{index}", f"Unresolved differences ({found['count']:,})", inside)
 
 
@@ -128,7 +126,7 @@ def not_verified(run: Mapping[str, Any], index: int) -> str:
     if not rows and not away:
         return ""
     inside = _listed(("Where", "Source offsets", "What"), rows, numbers=("Source offsets",))
-    inside += faint(f"{away:,} more records are not in the document.") if away > 0 else ""
+    inside += _away(unsettled, "record") + _away(run["partitions"], "partition")
     return section(f"unverified-{index}", f"Not verified ({len(rows) + away:,})", inside)
 
 
@@ -136,9 +134,12 @@ def left_out(run: Mapping[str, Any], index: int) -> str:
     """Return what the plan left out, and what is not due yet."""
     parts = []
     entries = run["left_out"]["shown"]
+    away = _away(run["left_out"], "item")
+    last = any(one["later"] for one in entries)  # what is not due yet is last, and cut first
     for later, heading, mark in ((False, "Left out", "left"), (True, "Not due yet", "later")):
         some = [one for one in entries if one["later"] is later]
-        if not some:
+        cut = away if later is last else ""
+        if not some and not cut:
             continue
         groups = summed(some, by=("topic", "why")).most_common()
         partitions: dict[tuple[Any, Any], list[str]] = {}
@@ -151,16 +152,14 @@ def left_out(run: Mapping[str, Any], index: int) -> str:
             for (topic, why), records in groups
         ]
         inside = _listed(("Where", "Records", "What"), rows, numbers=("Records",))
-        away = run["left_out"]["count"] - len(entries)
-        inside += faint(f"{away:,} more entries are not in the document.") if away > 0 else ""
-        parts.append(section(f"{mark}-{index}", heading, inside))
+        parts.append(section(f"{mark}-{index}", heading, inside + cut))
     return "".join(parts)
 
 
 def partitions(run: Mapping[str, Any], index: int) -> str:
     """Return the counts of all partitions, those with problems first."""
     found = run["partitions"]["shown"]
-    if not found:
+    if not run["partitions"]["count"]:
         return ""
     ordered = sorted(found, key=lambda one: (_is_clean(one), one["topic"], one["partition"] or 0))
     rows = [
@@ -175,13 +174,12 @@ def partitions(run: Mapping[str, Any], index: int) -> str:
     ]
     columns = ("Where", "Source", "Target", "Verified", "What")
     rest = ordered[MOST_PARTITIONS:]
-    inside = table(columns, rows, numbers=columns[1:4])
+    inside = table(columns, rows, numbers=columns[1:4]) if rows else ""
     if rest:
         held = sum(one["source_records"] for one in rest)
         well = sum(_is_clean(one) for one in rest)
         inside += faint(f"and {len(rest):,} more partitions of {held:,} records, {well:,} of them match")
-    away = run["partitions"]["count"] - len(found)
-    inside += faint(f"{away:,} more partitions are not in the document.") if away > 0 else ""
+    inside += _away(run["partitions"], "partition")
     opened = " open" if len(rows) <= MOST_OPEN else ""
     inside = f"<details{opened}><summary>Counts by partition</summary>{inside}</details>"
     return section(f"partitions-{index}", f"All partitions ({run['partitions']['count']:,})", inside)
@@ -209,10 +207,20 @@ def _verdicts(one: Mapping[str, Any]) -> str:
 
 
 def _listed(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[str] = ()) -> str:
+    if not rows:
+        return ""
     more = len(rows) - MOST_OTHERS
     return table(columns, rows[:MOST_OTHERS], numbers=numbers) + (
         faint(f"and {more:,} more") if more > 0 else ""
     )
+
+
+def _away(found: Mapping[str, Any], noun: str) -> str:
+    """Return how many entries of a list the document lacks; "" if it has all."""
+    away = found["count"] - len(found["shown"])
+    if away <= 0:
+        return ""
+    return faint(f"{count_text(away, f'more {noun}')} {'is' if away == 1 else 'are'} not in the document.")
 
 
 def _place(one: Mapping[str, Any]) -> str:

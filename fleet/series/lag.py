@@ -19,6 +19,7 @@ _STATUS_NOTES = (
     "went back."
 )
 _SUM_NOTES = "Partitions with unknown lag are not included. Absent if the lag of all partitions is unknown."
+_GROUP_NOTES = f"Counted in offsets: transaction markers and compacted records are included. {_SUM_NOTES}"
 _AGE_NOTES = "0 without lag. A lower bound if the time of that record could not be read. Absent if unknown."
 
 # Service
@@ -51,7 +52,7 @@ GROUP_LAG_RECORDS = Series(
     unit=Unit.RECORDS,
     group=Group.GROUPS,
     help="Lag of the group over all its partitions.",
-    notes=_SUM_NOTES,
+    notes=_GROUP_NOTES,
     labels=(CLUSTER_LABEL, GROUP_LABEL),
 )
 GROUP_MAX_LAG_RECORDS = Series(
@@ -60,7 +61,7 @@ GROUP_MAX_LAG_RECORDS = Series(
     unit=Unit.RECORDS,
     group=Group.GROUPS,
     help="Largest lag of the group in one partition.",
-    notes="Absent if unknown.",
+    notes=_GROUP_NOTES,
     labels=(CLUSTER_LABEL, GROUP_LABEL),
 )
 GROUP_LAG_SECONDS = Series(
@@ -78,7 +79,7 @@ GROUP_TOPIC_LAG_RECORDS = Series(
     unit=Unit.RECORDS,
     group=Group.GROUPS,
     help="Lag of the group in the topic.",
-    notes=_SUM_NOTES,
+    notes=_GROUP_NOTES,
     labels=(CLUSTER_LABEL, GROUP_LABEL, TOPIC_LABEL),
 )
 GROUP_PARTITION_LAG_RECORDS = Series(

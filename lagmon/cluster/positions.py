@@ -154,4 +154,6 @@ def leave_former_logs(intake: Intake, heads: Heads, marks: TopicMarks) -> None:
     times_ms = trail.committed_ms[rows]
     made_ms = seen_ms[rows, None] - (intake.rings.committed_ms[rows, -1:] - times_ms)  # by our clock
     former = (times_ms >= 0) & (made_ms < remade_ms[:, None])
-    trail.clear(rows[former.any(axis=1)].astype(np.int32))
+    left = rows[former.any(axis=1)].astype(np.int32)
+    trail.clear(left)
+    intake.rings.forget_steps_back(left)

@@ -123,8 +123,8 @@ class SlotVerdicts:
             rows = with_members(rows, positions.members)
         rows = mark_carried(rows, group, whole.carried)
         seconds, kinds = lag_s(heads, at, next_record, now_ms, passed=passed)
-        emptied = (positions.end >= 0) & (positions.start >= positions.end)
-        seconds[emptied], kinds[emptied] = 0.0, LagKind.EXACT
+        # Both lags count up to the same offset: not beyond the last stable one, nor in an emptied log.
+        seconds[rows.lag == 0], kinds[rows.lag == 0] = 0.0, LagKind.EXACT
         seconds[rows.lag < 0], kinds[rows.lag < 0] = NO_ANSWER_S, LagKind.NONE
         self.rows.put(part, rows)
         self.lag_s[part], self.lag_kind[part] = seconds, kinds

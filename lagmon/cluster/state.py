@@ -33,6 +33,7 @@ from lagmon.groups.view import GroupView
 from lagmon.ingest.intake import Intake, none_hidden
 from lagmon.logs.hanging import hangs_since_ms
 from lagmon.logs.heads import Heads
+from lagmon.logs.time_lag import LagKind
 from lagmon.logs.transaction_limit import LONGEST_MS
 
 if TYPE_CHECKING:
@@ -304,6 +305,11 @@ class ClusterLag:
 
     # --- verdicts
 
+    def leaves_out(self, group: str) -> bool:
+        """Return whether the configuration leaves a group of this process's share out."""
+        intake = self.intake
+        return self.share.has(group) and (intake.hidden(group, None) or not intake.wanted(group, None))
+
     def silent_groups(self) -> AbstractSet[str]:
         """Return the consumer groups that have members and never committed."""
         self.silences.follow(self.topics)
@@ -320,7 +326,10 @@ class ClusterLag:
         grouping = Grouping(slots.group[:count], slots.group_numbers)
         falls, counts = self._falls(carried), counts_of(silent, grouping.count)
         rows = judged.rows
-        groups = judge_groups(rows.status, rows.lag, judged.lag_s, grouping, falls=falls, silent=counts)
+        bounds = judged.lag_kind == LagKind.AT_LEAST
+        groups = judge_groups(
+            rows.status, rows.lag, judged.lag_s, grouping, bounds=bounds, falls=falls, silent=counts
+        )
         return GroupView(
             now_ms,
             rows,
@@ -388,6 +397,7 @@ class ClusterLag:
             lag=lag,
             filled=filled,
             live=filled,  # it holds no others
+            went_back=self.rings.went_back(part),
         )
 
     def _falls(self, carried: Carried) -> NDArray[np.bool_]:

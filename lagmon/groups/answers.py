@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from runtime.process.supervision import State
 
 
+_LEFT_OUT = "This group is not watched: lag.groups or lag.groups_exclude leaves it out."
+
+
 class GroupAnswers:
     """Answers with an HTTP status in the head and JSON in the body.
 
@@ -101,6 +104,8 @@ class GroupAnswers:
             name = question.get("group")
             if name is None:
                 name = _named(watch, question["group_id"])
+            if name is not None and watch.lag.leaves_out(name):
+                return refusal("unknown_group", _LEFT_OUT, status=404)
             kind = "" if name is None else _kind_of(watch, name)
             begun = watch.lag.slots.begun
         lacking = self._not_ready([alias])

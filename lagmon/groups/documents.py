@@ -145,19 +145,23 @@ def _group(line: Mapping[str, Any]) -> Document:
         "partitions_by_status": line["partitions"],
         **_lag(line, unknown=line["lag_unknown_partitions"]),
         "max_lag_records": line["max_lag_records"],
+        "max_lag_records_kind": _records_kind(line["max_lag_records"], line["lag_unknown_partitions"]),
     }
 
 
 def _lag(found: Mapping[str, Any], *, unknown: int) -> Document:
     """Return the lag in records and seconds, each with its kind: exact, a bound, or none."""
     records = found["lag_records"]
-    kind = "none" if records is None else "at_least" if unknown else "exact"
     return {
         "lag_records": records,
-        "lag_records_kind": kind,
+        "lag_records_kind": _records_kind(records, unknown),
         "lag_unknown_partitions": unknown,
         **_lag_s(found),
     }
+
+
+def _records_kind(records: int | None, unknown: int) -> str:
+    return "none" if records is None else "at_least" if unknown else "exact"
 
 
 def _lag_s(found: Mapping[str, Any]) -> Document:

@@ -68,7 +68,7 @@ def group_line(alias: str, name: str, number: int, lag: ClusterLag, view: GroupV
     row = view.groups.row(number)
     flows = view.carried.get(number, ())
     kind = LagKind(int(view.lag_kind[row.lag_s_row])) if row.lag_s >= 0 else LagKind.NONE
-    if kind is LagKind.EXACT and row.unknown_lags:
+    if kind is not LagKind.NONE and (row.bounds_s or row.unknown_lags):  # another may be further behind
         kind = LagKind.AT_LEAST
     worst = None if row.falls else _partition(lag, view, row.worst_row)
     silent = view.silent.get(number)

@@ -35,7 +35,8 @@ class Rings:
     they were made; the lag of the others was taken against a later log end. `moved_ms` is when the newest
     offset was first committed, by our clock (by the broker's if nothing was read live). `known_before` is the
     newest offset before the last poll of the log end. A pause is a long time between two commits that ended
-    with progress, by the broker's clock, as of a job that runs each hour.
+    with progress, by the broker's clock, as of a job that runs each hour. A step back is kept until the group
+    has reached its highest offset again, however long that takes.
 
     With `near` the columns take half the memory; access by thousands of rows is as fast, by single rows
     slower.
@@ -54,6 +55,7 @@ class Rings:
         self._last_pause_ms = np.full(_FIRST_ROWS, -1, np.int64)
         self._pause_before_ms = np.full(_FIRST_ROWS, -1, np.int64)
         self._held_ms: NDArray[np.int64] | None = None  # None: no group was ever blocked by a transaction
+        self._went_back: NDArray[np.int64] | None = None  # None: no group ever went back
         # the newest offset at the last poll of its log end
         self._at_poll = np.full(_FIRST_ROWS, -1, np.int64)
 
@@ -70,8 +72,9 @@ class Rings:
                 more_rows(self, name, capacity, -1)
         for name in _NOTHING_YET:
             more_rows(self, name, capacity, -1)
-        if self._held_ms is not None:
-            more_rows(self, "_held_ms", capacity, -1)
+        for name in ("_held_ms", "_went_back"):
+            if getattr(self, name) is not None:
+                more_rows(self, name, capacity, -1)
         for name in ("live", "filled"):  # last: their lengths tell the capacity
             more_rows(self, name, capacity, 0)
 
@@ -81,6 +84,7 @@ class Rings:
             getattr(self, name)[slots] = -1
         if self._held_ms is not None:
             self._held_ms[slots] = -1
+        self.forget_steps_back(slots)
         self.filled[slots] = 0
         self.live[slots] = 0
 
@@ -97,6 +101,8 @@ class Rings:
         begins = np.concatenate(([True], slots[1:] != slots[:-1])) if len(slots) else np.zeros(0, np.bool_)
         before = np.where(begins, self.offset[slots, -1], before)
         moves = offset != before
+        if len(slots):
+            self._note_steps_back(slots, offset, before, np.flatnonzero(begins), committed_ms)
         before_ms = np.where(begins, self.committed_ms[slots, -1], np.concatenate(([-1], committed_ms[:-1])))
         self._note_pauses(slots, np.where((offset > before) & (before_ms > 0), committed_ms - before_ms, 0))
         if not live:
@@ -106,6 +112,40 @@ class Rings:
         firsts = np.flatnonzero(self.live[slots] == 0)
         self.moved_ms[slots[firsts]] += read_ms - committed_ms[firsts]
         self.moved_ms[slots[moves]] = read_ms
+
+    def went_back(self, part: slice) -> Longs | None:
+        """Return the step back of each of these slots: highest offset, the one after it and its commit time.
+
+        -1 for slots that have reached their highest offset again; None if no group ever went back.
+        """
+        return None if self._went_back is None else self._went_back[part]
+
+    def forget_steps_back(self, slots: NDArray[np.integer]) -> None:
+        """Forget from where these slots went back."""
+        if self._went_back is not None:
+            self._went_back[slots] = -1
+
+    def _note_steps_back(
+        self, slots: Slots, offset: Longs, before: Longs, firsts: NDArray[np.intp], committed_ms: Longs
+    ) -> None:
+        """Record where slots went back from, or that they are there again.
+
+        `firsts` are where the commits of each slot begin.
+        """
+        if self._went_back is None:
+            if not (offset < before).any():
+                return
+            self._went_back = np.full((len(self.filled), 3), -1, np.int64)
+        rows, lasts = slots[firsts], np.append(firsts[1:], len(slots)) - 1
+        known = self._went_back[rows]
+        peak = np.maximum(np.maximum.reduceat(offset, firsts), np.maximum(before[firsts], known[:, 0]))
+        at_peak = np.where(offset == np.repeat(peak, lasts - firsts + 1), np.arange(len(slots)), -1)
+        peaks = np.maximum.reduceat(at_peak, firsts)  # the last commits of the highest offsets, -1: earlier
+        after = np.minimum(np.where(peaks < 0, firsts, peaks + 1), lasts)
+        new = (peaks >= 0) | (known[:, 0] < 0)
+        known[new] = np.stack((peak, offset[after], committed_ms[after]), axis=1)[new]
+        known[peaks == lasts] = -1
+        self._went_back[rows] = known
 
     def usual_pause_ms(self, part: slice) -> Longs:
         """Return the shorter of the last two pauses of these slots, -1 if fewer are known.

@@ -93,6 +93,9 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
     next_record = np.maximum(offset, here.readable_from)
     lag = np.maximum(0, here.head - np.maximum(next_record, here.start))
     offsets_left = np.maximum(0, here.head - np.maximum(offset, here.start))
+    waiting_or_allowed = np.where(
+        lag > 0, policy.allowed_lag, np.maximum(0, end - np.maximum(offset, here.head))
+    )
     lag_unknown = np.zeros(len(offset), np.bool_)
     recreated = here.remade_ms > here.seen_ms
     recreated_empty = policy.empty_is_read & recreated & (end <= np.maximum(here.start, 0))
@@ -138,9 +141,9 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
         (Reason.DELETED_OR_EMPTY, found.after, here.start),
         (Reason.HELD, found.since_ms, here.hangs_ms),
         (Reason.HELD, found.before, end - here.head),
-        (Reason.CAUGHT_UP, found.after, policy.allowed_lag),
+        (Reason.CAUGHT_UP, found.after, waiting_or_allowed),
         (Reason.NOTHING_READABLE, found.before, here.readable_from),
-        (Reason.NOTHING_READABLE, found.after, policy.allowed_lag),
+        (Reason.NOTHING_READABLE, found.after, waiting_or_allowed),
     )
     for why, array, value in numbers:
         np.copyto(array[part], value, where=reason == why)
@@ -158,7 +161,10 @@ def _judge_windows(
     filled, live = windows.filled[rows], windows.live[rows]
     known = np.minimum(filled, live) >= np.arange(len(lag), 0, -1)[:, None]
     waits = known & (lag > policy.allowed_lag)
-    pace = Pace.of(offset, times, waits, filled, here, now_ms=found.now_ms, policy=policy)
+    went_back = None if windows.went_back is None else windows.went_back[rows]
+    pace = Pace.of(
+        offset, times, waits, filled, here, went_back=went_back, now_ms=found.now_ms, policy=policy
+    )
     growth = _Growth.of(offset, times, lag, np.minimum(filled, live), policy)
     unsure = ~here.passed_exact | (here.passed_ms < 0)
     waits = unsure & (found.now_ms - pace.committed_since_ms > pace.stopped_after_ms)

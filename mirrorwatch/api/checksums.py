@@ -82,7 +82,7 @@ _PARTITION = {
     "held": whole(),
     "buckets": whole(),
     "differing": whole(),
-    "not_compared": nullable(whole()),
+    "not_compared": nullable(text("Why its counts were not compared.")),
 }
 _LEFT_OUT = {
     "topic": text(),
@@ -119,6 +119,7 @@ _RUN = {
     "nothing_new": listed(text(), "Topics of which all was verified before."),
     "whole": flag("All topics that the flow replicated were to be compared."),
     "counts": mapped({}, "Records by bucket of time, as the page draws them."),
+    "not_kept": text("Why the command's own store did not take the run."),
 }
 _ALWAYS = {
     "version",

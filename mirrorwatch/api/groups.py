@@ -12,12 +12,12 @@ from runtime.http.parameters import text as text_parameter
 ANY = r"[\s\S]*"  # any decoded path: a group name may contain newlines
 
 LAG_KINDS = ("exact", "at_least", "estimate", "none")
+RECORD_KINDS = ("exact", "at_least", "none")
+_OFFSETS = "Offsets to read, those of transaction markers and compacted records included."
 
 _LAG = {
-    "lag_records": nullable(whole("Records to read, null where that is not known.")),
-    "lag_records_kind": one_of(
-        ("exact", "at_least", "none"), "`at_least` where some partitions' lag is unknown."
-    ),
+    "lag_records": nullable(whole(f"{_OFFSETS} Null where none is known.")),
+    "lag_records_kind": one_of(RECORD_KINDS, "`at_least` where some partitions' lag is unknown."),
     "lag_unknown_partitions": whole("Partitions whose lag is unknown; they are not in the sum."),
     "lag_s": nullable(shapes.seconds("Age of the oldest record that is to be read.")),
     "lag_s_kind": one_of(LAG_KINDS),
@@ -32,6 +32,7 @@ _GROUP = {
     "partitions_by_status": mapped(whole(), "How many of its partitions have each status."),
     **_LAG,
     "max_lag_records": nullable(whole("The largest lag of one partition.")),
+    "max_lag_records_kind": one_of(RECORD_KINDS, "`at_least` where some partitions' lag is unknown."),
 }
 _READING = {
     "not_ready": nullable(ref("NotReady", "Why its groups are not all known; null where they are.")),
@@ -53,7 +54,7 @@ _PARTITION = {
     ),
     "log_start_offset": nullable(whole()),
     "log_end_offset": nullable(whole()),
-    "lag_records": nullable(whole()),
+    "lag_records": nullable(whole(_OFFSETS)),
     "lag_s": nullable(shapes.seconds("Age of the oldest record that is to be read.")),
     "lag_s_kind": one_of(LAG_KINDS),
     "client_id": nullable(text("The client that the partition is assigned to.")),

@@ -1,7 +1,8 @@
 """The document of a finished run, checked as foreign data. Pure.
 
-`checksum/report/result_document.py` writes it. A posted document must not have unknown fields. A stored one
-may: another version may have written it. All problems are reported at once.
+`checksum/report/result_document.py` writes it. A posted document must have no unknown fields, and every field
+must be valid: the service returns it as it is. A stored one may have other fields, as another version may
+have written it: only what is used is read. All problems are reported at once.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from checksum.compare.findings import RecordVerdict
+from checksum.compare.findings import Proof, RecordVerdict
+from checksum.compare.verdicts import FINDING, OK
+from checksum.counts.buckets import MOST_ROWS
+from checksum.counts.counting import Difference
 from checksum.report.result_document import MOST_FINDINGS, MOST_LEFT_OUT, MOST_PARTITIONS, VERSION
 from fleet.dialect import unknown_name
 from fleet.errors import MalformedError
@@ -17,7 +21,9 @@ from fleet.verdicts.vocabulary import Cause
 from mirrorwatch.audits.json_values import JsonValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
+
+    _Check = Callable[[JsonValue], object]
 
 MOST_BYTES = 16 * 2**20
 """Limit of a posted document."""
@@ -25,45 +31,13 @@ MOST_BYTES = 16 * 2**20
 MOST_RUNS = 100
 """Limit of one `--json` file, which has one run for each flow of a command."""
 
-FIELDS = frozenset(
-    {
-        "version",
-        "run",
-        "begun_at",
-        "ended_at",
-        "who",
-        "counts_only",
-        "flow",
-        "plan",
-        "planned_at",
-        "topics",
-        "offsets",
-        "bytes",
-        "left_out",
-        "status",
-        "coverage",
-        "not_due",
-        "records",
-        "source_records",
-        "target_records",
-        "findings",
-        "expected",
-        "not_read_again",
-        "unsettled",
-        "partitions",
-        "nothing_new",
-        "whole",
-        "counts",
-    }
-)
-"""Fields of a run's document; the API schema has the same."""
-
 MOST_PROBLEMS = 50
 RUN_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
 _SHOWN = 60
 _CAUSES = frozenset(cause.value for cause in Cause)
 _VERDICTS = frozenset(verdict.value for verdict in RecordVerdict)
+_PROOFS = frozenset(proof.value for proof in Proof)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +141,7 @@ class InvalidRunError(MalformedError):
 def read_run(document: object, *, posted: bool = False) -> RunDocument:
     """Read a run's document; raises InvalidRunError with all its problems.
 
-    A `posted` document must not have unknown fields.
+    Every field of a `posted` document must be known and valid.
     """
     problems: list[str] = []
     top = JsonValue(document, "", problems)
@@ -183,8 +157,16 @@ def read_run(document: object, *, posted: bool = False) -> RunDocument:
     problems += [unknown_name("field", name, FIELDS) for name in strange[:MOST_PROBLEMS]]
     counts_only = top.get("counts_only").flag()
     run = _run(top, counts_only=counts_only)
+    if posted:
+        for name, check in _FIELDS.items():
+            if name in names:
+                check(top.get(name))
+        if not problems:
+            _check_status(top, run)
     if problems:
-        raise InvalidRunError(problems, more=max(0, len(strange) - MOST_PROBLEMS))
+        named = len(strange[:MOST_PROBLEMS])
+        once = dict.fromkeys(problems[named:])  # a field may have been read twice
+        raise InvalidRunError([*problems[:named], *once], more=len(strange) - named)
     return run
 
 
@@ -293,3 +275,184 @@ def _left_out(one: JsonValue) -> DocumentLeftOut:
 
 def _by_verdict(value: JsonValue) -> dict[RecordVerdict, int]:
     return {RecordVerdict(name): count for name, count in value.counts(_VERDICTS).items()}
+
+
+def _check_status(top: JsonValue, run: RunDocument) -> None:
+    """Report a status that contradicts the other fields."""
+    status, findings = top["status"], run.findings_count
+    if run.counts_only:
+        findings, proof = top.get("findings").some(MOST_FINDINGS)[0], False
+        whole = not findings and not any(not one.later for one in run.left_out)
+    else:
+        proof = findings > 0 or any(one.certain for one in run.blocks)
+        unsettled = top.get("unsettled").some(MOST_FINDINGS)[0]
+        whole = not (run.blocks_count or unsettled) and run.coverage == 1
+    if proof and run.status != FINDING:
+        status.wrong(f"{run.status} contradicts the findings; it must be {FINDING}")
+    elif run.status == FINDING and not (findings or run.blocks_count):
+        status.wrong(f"{FINDING} without a finding")
+    elif run.status == OK and not whole:
+        status.wrong(f"{OK}, but not everything was verified")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Checks of an object's fields; those in `required` must be there, and no others than these."""
+
+    fields: Mapping[str, _Check]
+    required: Collection[str] = ()
+
+    def __call__(self, one: JsonValue) -> None:
+        if not one.is_object:
+            one["topic"].topic()  # reports that it must be an object
+            return
+        for name in self.required:
+            one[name]  # reports that it is missing
+        for name in one.held:
+            check = self.fields.get(name)
+            if check is None:
+                one.wrong(f"unknown field '{name[:_SHOWN]}'")
+            else:
+                check(one.get(name))
+
+
+def _text(one: JsonValue) -> None:
+    one.text(4000)
+
+
+def _hash(one: JsonValue) -> None:
+    one.matching(r"-?[0-9]{1,20}", "digits, with or without '-'")
+
+
+def _offsets(one: JsonValue) -> None:
+    if one.first_offset() is not None:
+        one.items(2)[1].whole()
+
+
+def _place(one: JsonValue) -> None:
+    topic_and_partition = one.items(2)
+    if len(topic_and_partition) == 2:
+        topic_and_partition[0].topic()
+        topic_and_partition[1].whole()
+    else:
+        one.wrong("must be a topic and a partition")
+
+
+def _nullable(check: _Check) -> _Check:
+    return lambda one: None if one.held is None else check(one)
+
+
+def _each(check: _Check, most: int) -> _Check:
+    def check_all(one: JsonValue) -> None:
+        for each in one.items(most):
+            check(each)
+
+    return check_all
+
+
+def _some(check: _Check, most: int, **others: _Check) -> _Check:
+    """Return the check of a list with its count, and perhaps other fields."""
+    fields = {"count": JsonValue.whole, "shown": _each(check, most), **others}
+    shape = _Shape(fields, required=("count", "shown"))
+
+    def check_list(one: JsonValue) -> None:
+        shape(one)
+        if one.is_object:
+            one.some(most)
+
+    return check_list
+
+
+def _verified(one: JsonValue) -> None:
+    _PARTITION(one)
+    if one.is_object and "verified" in one.held and one["verified"].whole() > one["offsets"].whole():
+        one["verified"].wrong("must not be more than offsets")
+
+
+_WHOLE, _FLAG, _TOPIC = JsonValue.whole, JsonValue.flag, JsonValue.topic
+_COUNTS = frozenset(how.value for how in Difference)
+_BOTH = _Shape({"source": _WHOLE, "target": _WHOLE}, required=("source", "target"))
+_WHERE: Mapping[str, _Check] = {"topic": _TOPIC, "partition": _WHOLE}
+_RECORDS: Mapping[str, _Check] = {"source_records": _WHOLE, "target_records": _WHOLE}
+_VERDICT_COUNTS = _Shape(dict.fromkeys(_VERDICTS, _WHOLE))
+_FINDING = _Shape(
+    {
+        **_WHERE,
+        **_RECORDS,
+        "verdict": lambda one: one.one_of(_VERDICTS | _COUNTS, ""),
+        "cause": _nullable(lambda one: one.one_of(_CAUSES, "")),
+        "sentence": _text,
+        "records": _WHOLE,
+        **dict.fromkeys(("at", "target_at", "until"), _nullable(_text)),
+        **dict.fromkeys(("source_offsets", "target_offsets"), _offsets),
+        "found_in": _nullable(_place),
+        "altered": _each(_text, len(_VERDICTS)),
+        "aborted": _FLAG,
+        "tombstone": _FLAG,
+        "proof": lambda one: one.one_of(_PROOFS, ""),
+        "hash": _hash,
+        "target_hash": _nullable(_hash),
+    }
+)
+_BLOCK_FIELDS: Mapping[str, _Check] = {
+    **_WHERE,
+    **dict.fromkeys(("source_offsets", "target_offsets"), _offsets),
+    "lacking": _WHOLE,
+    "surplus": _WHOLE,
+    "certain": _FLAG,
+    "sentence": _text,
+}
+_PARTITION = _Shape(
+    {
+        **_WHERE,
+        **_RECORDS,
+        "offsets": _WHOLE,
+        "verified": _WHOLE,
+        "records": _VERDICT_COUNTS,
+        "unverified": _each(
+            _Shape({"offsets": _offsets, "why": _text}, required=("offsets", "why")), MOST_FINDINGS
+        ),
+        "verified_to": _nullable(_BOTH),
+        "held": _WHOLE,
+        "buckets": _WHOLE,
+        "differing": _WHOLE,
+        "not_compared": _nullable(_text),
+    }
+)
+_LEFT_OUT_FIELDS: Mapping[str, _Check] = {
+    "topic": _TOPIC,
+    "partition": _nullable(_WHOLE),
+    "records": _WHOLE,
+    "why": _text,
+    "later": _FLAG,
+}
+_BUCKET = _Shape({**_WHERE, **_RECORDS, "bucket_at": _text, "unverified": _FLAG})
+_FIELDS: Mapping[str, _Check] = {
+    "version": _WHOLE,
+    "run": _text,
+    "begun_at": JsonValue.moment,
+    "ended_at": JsonValue.moment,
+    "who": lambda one: one.text(300),
+    "counts_only": _FLAG,
+    "flow": lambda one: one.text(300),
+    "plan": lambda one: one.text(64),
+    "planned_at": JsonValue.moment,
+    "topics": _WHOLE,
+    "offsets": _BOTH,
+    "bytes": _BOTH,
+    "left_out": _some(_Shape(_LEFT_OUT_FIELDS, required=_LEFT_OUT_FIELDS), MOST_LEFT_OUT),
+    "status": lambda one: one.whole(most=4),
+    "coverage": _nullable(JsonValue.share),
+    "not_due": _WHOLE,
+    "records": _VERDICT_COUNTS,
+    **_RECORDS,
+    **dict.fromkeys(("findings", "expected", "unsettled"), _some(_FINDING, MOST_FINDINGS)),
+    "not_read_again": _some(_Shape(_BLOCK_FIELDS, required=_BLOCK_FIELDS), MOST_FINDINGS),
+    "partitions": _some(_verified, MOST_PARTITIONS),
+    "nothing_new": _each(_TOPIC, MOST_PARTITIONS),
+    "whole": _FLAG,
+    "counts": _some(_BUCKET, MOST_ROWS, bucket_ms=_WHOLE, tells_unverified=_FLAG),
+    "not_kept": _text,
+}
+FIELDS = frozenset(_FIELDS)
+"""Fields of a run's document; the API schema has the same."""

@@ -68,9 +68,7 @@ def every_flow(
         ]
         conclude(session, worst(document["status"] for document in told), compared=any(map(_compared, told)))
         for document in told:
-            if "not_kept" in document:
-                end = "The result is printed above; the next run will find it again."
-                session.sheet.say(f"{document['flow']}: {ended(document['not_kept'])} {end}")
+            print_store_error(session, document)
         status, last = _deliver(session, told, json_file=json_file, done=first.done)
         state.mark_reported(_runs_of(told))
         state.mark_posted(last.done)
@@ -165,9 +163,21 @@ def _worked_on(
         if not isinstance(error, ConfigurationError):
             keep_log()
         return document
+    return with_store_error(session, document, failure)
+
+
+def with_store_error(session: Session, document: dict[str, Any], failure: Exception | None) -> dict[str, Any]:
+    """Return a run's document, with the error if the store did not take it."""
     if failure is None:
         return document
     return document | {
         "status": with_failed_output(document["status"]),
         "not_kept": session.sheet.clean(str(failure)),
     }
+
+
+def print_store_error(session: Session, document: Mapping[str, Any]) -> None:
+    """Print why the store did not take a run, if so."""
+    if "not_kept" in document:
+        end = "The result is printed above; the next run will find it again."
+        session.sheet.say(f"{document['flow']}: {ended(document['not_kept'])} {end}")

@@ -22,6 +22,7 @@ from fleet.errors import ConfigurationError, MirrorwatchError
 from mirrorwatch.checksums.session import (
     BAD_CONFIGURATION,
     UNAVAILABLE,
+    check_distinct,
     check_writable,
     option_error,
     worst,
@@ -68,6 +69,7 @@ def make_plans(session: Session, chosen: Chosen, *, out: Path | None, json_file:
     """Plan each flow, print the plans, and return the exit status."""
     check_writable(json_file)
     check_writable(out, "--out")
+    check_distinct({"--out": out, "--json": json_file})
     if out is not None and len(chosen.flows) > 1:
         raise option_error("--out", "cannot hold the plans of several flows; name one flow with --flow")
     statuses, documents = [], []
@@ -82,10 +84,12 @@ def make_plans(session: Session, chosen: Chosen, *, out: Path | None, json_file:
             statuses.append(documents[-1]["status"])
             continue
         print_plan(session, plan, nothing_new=planned.nothing_new)
+        if out is not None:
+            session.check_max_bytes(plan)
         documents.append(plan_document(plan) | {"nothing_new": list(planned.nothing_new[:MOST_TOPICS])})
         refusal = limit_excess(plan, max_bytes=session.settings.max_bytes)
         if refusal is not None:
-            session.sheet.say(f"`checksum run` will refuse this: {refusal}")
+            session.sheet.say(f"`checksum run` and `checksum digest` will refuse this: {refusal}")
         if out is not None:
             session.sheet.say(f"Wrote plan {write_plan(out, plan)} to {out}.", indent=0)
     status = worst(statuses)

@@ -19,7 +19,7 @@ from fleet.errors import ConfigurationError, Problem
 from fleet.mm2.filters import PatternList
 from mirrorwatch.check.sheet import Sheet
 from mirrorwatch.checksums.progress import Lines
-from mirrorwatch.checksums.results.files import reason_of, replace_file, why_not_writable
+from mirrorwatch.checksums.results.files import place_of, reason_of, replace_file, why_not_writable
 from runtime.process.clock import SystemClock
 from runtime.process.logs import Redactor
 
@@ -198,6 +198,18 @@ def check_writable(path: Path | None, option: str = "--json") -> None:
     why = None if path is None else why_not_writable(path)
     if why is not None:
         raise option_error(option, why)
+
+
+def check_distinct(files: Mapping[str, Path | None]) -> None:
+    """Raise ConfigurationError if two options, the keys, name the same file; devices may be the same."""
+    known: dict[Path, str] = {}
+    for option, path in files.items():
+        place = None if path is None else place_of(path)
+        if place is None:
+            continue
+        if place in known:
+            raise option_error(option, f"same file as {known[place]}; name another one")
+        known[place] = option
 
 
 def check_folder(folder: str, option: str) -> None:

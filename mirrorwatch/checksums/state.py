@@ -238,12 +238,12 @@ class Run:
         """Store the id of its plan, for other runs' messages; errors are ignored."""
         self._send_heartbeat(plan_id)
 
-    def document(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Return its result with its own id and times; the run ends now."""
+    def document(self, found: dict[str, Any], *, run: str = "") -> dict[str, Any]:
+        """Return its result with its own id, unless another one is given, and its times; the run ends now."""
         ended_ms = max(self._state.now_ms(), self._begun_ms)
         return of_run(
             found,
-            run=self._run,
+            run=run or self._run,
             begun_ms=self._begun_ms,
             ended_ms=ended_ms,
             who=who(),

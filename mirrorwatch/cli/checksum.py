@@ -165,6 +165,7 @@ def run(
 ) -> int:
     """Read both sides, compare them, read differences again, and report every record that differs."""
     if print_submit:
+        read_config(context, config)  # the printed command would be refused otherwise
         from mirrorwatch.checksums.submit import print_submit_line  # noqa: PLC0415 - see the module's docstring
 
         return print_submit_line(context, master, driver_memory=driver_memory)
@@ -172,7 +173,7 @@ def run(
     from mirrorwatch.checksums.run import run_all  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
-    session = _session(context, config, page=page, post=post)
+    session = _session(context, config, json_file=json_file, page=page, post=post)
     chosen = session.chosen(flows, topics, everything=everything)
     with spark_for(
         session, master=master, driver_memory=driver_memory, folder=folder, keeps=not counts_only
@@ -242,12 +243,12 @@ def compare(
     post: str | None,
     **_log: str,
 ) -> int:
-    """Compare two digests of one plan. Differences are read again on both clusters."""
+    """Compare two digests of one plan and store the result. Differences are read again on both clusters."""
     from mirrorwatch.checksums.session import check_master  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.sites import compare_digests  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
-    session = _session(context, config, page=page, post=post)
+    session = _session(context, config, json_file=json_file, page=page, post=post)
     check_master(master, target, "--target")
     with spark_for(
         session, master=master, driver_memory=driver_memory, folder=source, option="--source"
@@ -256,7 +257,12 @@ def compare(
 
 
 def _session(
-    context: click.Context, path: Path, *, page: Path | None = None, post: str | None = None
+    context: click.Context,
+    path: Path,
+    *,
+    json_file: Path | None = None,
+    page: Path | None = None,
+    post: str | None = None,
 ) -> Session:
     from mirrorwatch.checksums.progress import shows_in  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksums.results.outlets import outlets, service_at  # noqa: PLC0415 - see the module's docstring
@@ -272,6 +278,6 @@ def _session(
     return replace(
         session,
         shows=shows_in(console, session.clock) if quiet else None,
-        outlets=outlets(page),
+        outlets=outlets(page, json_file=json_file),
         service=service_at(post, os.environ),
     )

@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 from hypothesis import strategies as st
 
-from lagmon.groups.rules.window import Position, Positions, Window, Windows
+from lagmon.groups.rules.window import NEVER_BACK, Position, Positions, Window, Windows
 
 LENGTH = 10
 NOW = 1_790_000_000_000
@@ -26,7 +26,9 @@ def arrays_of_windows(windows, length=LENGTH, live=None):
             times[row, first:] = window.committed_ms
             lag[row, first:] = window.lags
     filled = np.array([len(window.offsets) for window in windows], np.int8)
-    return Windows(offset, times, lag, filled, filled.copy() if live is None else np.array(live, np.int8))
+    back = np.array([window.went_back for window in windows], np.int64).reshape(-1, 3)
+    known = filled.copy() if live is None else np.array(live, np.int8)
+    return Windows(offset, times, lag, filled, known, back if (back >= 0).any() else None)
 
 
 def arrays_of_positions(positions):
@@ -39,12 +41,13 @@ def arrays_of_positions(positions):
     )
 
 
-def window(*commits, now=NOW):
+def window(*commits, now=NOW, went_back=NEVER_BACK):
     """Return a window of (offset, seconds before now, lag) each."""
     return Window(
         tuple(offset for offset, _, _ in commits),
         tuple(now - round(ago * S) for _, ago, _ in commits),
         tuple(lag for _, _, lag in commits),
+        went_back,
     )
 
 
@@ -107,7 +110,8 @@ def any_windows(draw, most=LENGTH):
     told = draw(st.lists(lags, min_size=count, max_size=count))
     if rising:
         told = sorted(lag for lag in told if lag >= 0) + [lag for lag in told if lag < 0]
-    return Window(tuple(where), tuple(at), tuple(told))
+    back = draw(st.just(NEVER_BACK) | st.tuples(st.integers(0, 70), offsets, times))
+    return Window(tuple(where), tuple(at), tuple(told), back)
 
 
 _wild_positions = st.builds(

@@ -84,7 +84,7 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.REWOUND: lambda facts: (
         f"Group went back from offset {facts.before} to {facts.after}, seen at "
         f"{instant_text(facts.since_ms)}. It is at offset {facts.offset} now: "
-        f"{records_text(facts.before - facts.offset)} to read again."
+        f"up to {records_text(facts.before - facts.offset)} to read again."
     ),
     Reason.ONE_COMMIT: lambda facts: (
         f"{_no_progress('Lag', facts)}. The group's pace is unknown before it moves: it counts as "

@@ -170,10 +170,19 @@ class Case:
         return sum(seen_ms > self.idle_since_ms for seen_ms in self.same_offset_seen_ms)
 
     @property
-    def last_peak(self) -> int:
-        """Return the index of the last commit of the highest offset."""
-        offsets = self.window.offsets
-        return max(index for index, offset in enumerate(offsets) if offset == max(offsets))
+    def step_back(self) -> tuple[int, int, int] | None:
+        """Return the highest offset, the one after it and its commit time; None if it is reached again.
+
+        A highest offset from before the window counts up to the log end: beyond that the log was truncated,
+        or the offset never existed.
+        """
+        offsets, highest = self.window.offsets, max(self.window.offsets)
+        if highest < self.window.went_back[0] <= self.end:
+            return self.window.went_back
+        after = len(offsets) - offsets[::-1].index(highest)
+        if after == len(offsets):
+            return None
+        return highest, offsets[after], self.window.committed_ms[after]
 
     @property
     def written_per_ms(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lagmon.groups.rules.sentences import Facts
+from lagmon.groups.rules.window import NEVER_BACK
 from lagmon.groups.rules.words import Reason
 
 if TYPE_CHECKING:
@@ -53,13 +54,18 @@ def _numbers_of_history(case: Case) -> tuple[int, int, int, int]:
 
 
 def _numbers_of_step_back(case: Case) -> tuple[int, int, int, int]:
-    peak, offsets = case.last_peak, case.window.offsets
-    return case.window.committed_ms[peak + 1], -1, offsets[peak], offsets[peak + 1]
+    peak, back_to, back_ms = case.step_back or NEVER_BACK
+    return back_ms, -1, peak, back_to
 
 
 def _numbers_of_growth(case: Case) -> tuple[int, int, int, int]:
     (first, first_ms), (last, _) = case.known_lags[0], case.known_lags[-1]
     return first_ms, -1, first, last
+
+
+def _waiting_or_allowed(case: Case) -> int:
+    """Return the number of offsets behind an open transaction for lag 0, else the allowed lag."""
+    return case.policy.allowed_lag if case.lag else max(0, case.end - max(case.offset, case.position.head))
 
 
 # Reasons with an unknown lag, or the lag of another log.
@@ -90,8 +96,8 @@ _NUMBERS: dict[Reason, Callable[[Case], tuple[int, int, int, int]]] = {
     Reason.DELETED_UNREAD: lambda case: (-1, -1, case.next_record, case.position.start),
     Reason.DELETED_OR_EMPTY: lambda case: (-1, -1, case.next_record, case.position.start),
     Reason.HELD: lambda case: (case.position.hangs_ms, -1, case.end - case.position.head, -1),
-    Reason.CAUGHT_UP: lambda case: (-1, -1, -1, case.policy.allowed_lag),
-    Reason.NOTHING_READABLE: lambda case: (-1, -1, case.position.readable_from, case.policy.allowed_lag),
+    Reason.CAUGHT_UP: lambda case: (-1, -1, -1, _waiting_or_allowed(case)),
+    Reason.NOTHING_READABLE: lambda case: (-1, -1, case.position.readable_from, _waiting_or_allowed(case)),
     Reason.TIME_ABSURD: lambda case: (-1 if case.absurd_ms is None else case.absurd_ms, -1, -1, -1),
     Reason.REWOUND: _numbers_of_step_back,
     Reason.CLUSTER_BACK: _numbers_of_cluster_back,

@@ -43,6 +43,7 @@ class GroupVerdict:
     max_lag_row: int = -1
     lag_s: float = -1.0  # the largest of its partitions, -1 if none is known
     lag_s_row: int = -1
+    bounds_s: int = 0  # partitions that may be further behind: their seconds are a lower bound
     falls: bool = False  # WARN because of the sum of its lags
 
     @property
@@ -69,6 +70,7 @@ class GroupSweep:
     max_lag_row: Longs
     lag_s: NDArray[np.float64]
     lag_s_row: Longs
+    bounds_s: Longs
     falls: NDArray[np.bool_]
 
     def row(self, group: int) -> GroupVerdict:
@@ -83,6 +85,7 @@ class GroupSweep:
             max_lag_row=int(self.max_lag_row[group]),
             lag_s=float(self.lag_s[group]),
             lag_s_row=int(self.lag_s_row[group]),
+            bounds_s=int(self.bounds_s[group]),
             falls=bool(self.falls[group]),
         )
 
@@ -100,7 +103,7 @@ class Grouping:
         self.present = self._group[self._begins]
         self.sizes = np.diff(np.append(self._begins, len(self.rows)))
 
-    def sums(self, values: NDArray[np.integer]) -> Longs:
+    def sums(self, values: NDArray[np.integer] | NDArray[np.bool_]) -> Longs:
         """Return the sum of each group's rows, 0 for a group without any."""
         found = np.zeros(self.count, np.int64)
         if len(self.rows):
@@ -124,12 +127,17 @@ class Grouping:
 
 
 def judge_group(
-    verdicts: Sequence[Verdict], lags_s: Sequence[float], *, falls: bool = False, silent: int = 0
+    verdicts: Sequence[Verdict],
+    lags_s: Sequence[float],
+    *,
+    bounds: Sequence[bool] = (),
+    falls: bool = False,
+    silent: int = 0,
 ) -> GroupVerdict:
     """Judge one group by its partitions and the seconds that each is behind, -1 if not known.
 
-    `falls`: the group falls behind on all of them together; `silent`: the number of partitions without a
-    commit.
+    `bounds`: which of these seconds are a lower bound; `falls`: the group falls behind on all of them
+    together; `silent`: the number of partitions without a commit.
     """
     partitions = tuple(sum(one.status is status for one in verdicts) for status in Status)
     if not verdicts:
@@ -154,6 +162,7 @@ def judge_group(
         max_lag_row=most,
         lag_s=lags_s[slowest],
         lag_s_row=slowest,
+        bounds_s=sum(bounds),
         falls=falls,
     )
 
@@ -164,6 +173,7 @@ def judge_groups(
     lag_s: NDArray[np.float64],
     grouping: Grouping,
     *,
+    bounds: NDArray[np.bool_] | None = None,
     falls: NDArray[np.bool_] | None = None,
     silent: Longs | None = None,
 ) -> GroupSweep:
@@ -197,5 +207,6 @@ def judge_groups(
         max_lag_row=max_lag_row,
         lag_s=longest_s.astype(np.float64),
         lag_s_row=lag_s_row,
+        bounds_s=np.zeros(grouping.count, np.int64) if bounds is None else grouping.sums(bounds),
         falls=falls,
     )

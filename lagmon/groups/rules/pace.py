@@ -52,10 +52,11 @@ class Pace:
         filled: NDArray[np.integer],
         here: Positions,
         *,
+        went_back: Longs | None,
         now_ms: int,
         policy: Policy,
     ) -> Pace:
-        """Compute all values; `offset`, `times` and `waits` are (columns, rows).
+        """Compute all values; `offset`, `times` and `waits` are (columns, rows), `went_back` as in `Windows`.
 
         `waits` marks the commits with a known lag above the allowed one.
         """
@@ -93,6 +94,11 @@ class Pace:
             after_peak = (offset[column - 1] == peak) & (offset[column] < peak)
             np.copyto(back_to, offset[column], where=after_peak)
             np.copyto(back_ms, times[column], where=after_peak)
+        if went_back is not None:
+            end = np.where(here.end < 0, here.head, here.end)
+            earlier = (went_back[:, 0] > peak) & (went_back[:, 0] <= end)
+            for array, value in zip((peak, back_to, back_ms), went_back.T, strict=True):
+                np.copyto(array, value, where=earlier)
         return cls(
             lowest_offset=lowest,
             absurd=absurd,

@@ -1,5 +1,6 @@
 """One sentence for each reason of a verdict, made from the verdict's numbers. Pure.
 
+Numbers are differences of offsets, of which transaction markers and compacted records have some too: "up to".
 Verdicts on one row and on many rows use the same sentences. What `since_ms`, `limit_ms`, `before` and `after`
 of the facts mean depends on the reason: see its sentence.
 """
@@ -120,8 +121,8 @@ def _beyond_end(facts: Facts) -> str:
 def _deleted_unread(facts: Facts) -> str:
     count = facts.after - facts.before
     return (
-        f"{records_text(count)} deleted before the group read {'it' if count == 1 else 'them'}. Log start "
-        f"offset {facts.after}, committed offset {facts.offset}, lag {facts.lag:,}."
+        f"Up to {records_text(count)} deleted before the group read {'it' if count == 1 else 'them'}. Log "
+        f"start offset {facts.after}, committed offset {facts.offset}, lag {facts.lag:,}."
     )
 
 
@@ -143,7 +144,11 @@ def _unreadable_commit(facts: Facts) -> str:
 
 def _caught_up(facts: Facts) -> str:
     if facts.lag == 0:
-        return f"Lag 0 at offset {facts.offset}: the group has read everything."
+        has_read = f"Lag 0 at offset {facts.offset}: the group has read everything"
+        if facts.after <= 0:
+            return f"{has_read}."
+        wait = "1 more offset waits" if facts.after == 1 else f"{facts.after:,} more offsets wait"
+        return f"{has_read} up to the last stable offset {facts.head}. {wait} for an open transaction to end."
     return f"Lag {facts.lag:,}, within the allowed lag of {facts.after:,}."
 
 
@@ -152,8 +157,8 @@ def _held(facts: Facts) -> str:
     hangs = hangs_text(f"offset {facts.head}", facts.since_ms, facts.now_ms)
     return (
         f"A transaction {hangs} Consumers of committed records cannot pass it: the group is at offset "
-        f"{facts.offset}, {records_text(facts.before)} {waits} behind it. Find and abort the transaction "
-        "with kafka-transactions.sh."
+        f"{facts.offset}, up to {records_text(facts.before)} {waits} behind it. Find and abort the "
+        "transaction with kafka-transactions.sh."
     )
 
 
@@ -210,9 +215,10 @@ def _stopped_empty(facts: Facts) -> str:
 
 
 def _rewound(facts: Facts) -> str:
+    again = records_text(facts.before - facts.offset)
     return (
         f"Group went back from offset {facts.before} to {facts.after} at {instant_text(facts.since_ms)}. "
-        f"It is at offset {facts.offset} now: {records_text(facts.before - facts.offset)} to read again."
+        f"It is at offset {facts.offset} now: up to {again} to read again."
     )
 
 

@@ -9,7 +9,7 @@ The first rule that holds wins. No verdict is made from stale or missing data:
    (logs/hanging.py): STALL;
 4. the rules below need the whole window: UNKNOWN if one of its times is impossible;
 5. lag and no progress for longer than the group's pace allows: STALL if it still commits, else STOP;
-6. a step back within the window, not made up for yet: REWIND;
+6. a step back, not made up for yet: REWIND;
 7. no progress, but the cluster was unreachable meanwhile: OK until the allowed time has passed since;
 8. no progress for an unknown time: UNKNOWN;
 9. progress, but growing lag: WARN;
@@ -158,7 +158,7 @@ _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
     (_stalled, Reason.STALLED),
     (lambda case: _stopped(case) and case.position.members == 0, Reason.STOPPED_EMPTY),
     (_stopped, Reason.STOPPED),
-    (lambda case: case.offset < max(case.window.offsets), Reason.REWOUND),
+    (lambda case: case.step_back is not None, Reason.REWOUND),
     (_cluster_back, Reason.CLUSTER_BACK),
     (lambda case: len(case.window.offsets) == 1 and not case.policy.paced, Reason.ONE_COMMIT),
     (_history_short, Reason.HISTORY_SHORT),

@@ -8,7 +8,7 @@ Arrays are right-aligned: the newest commit is in the last column; missing ones,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", bound=np.integer)
 
+NEVER_BACK = (-1, -1, -1)
 _BY_NUMBER = {int(reason): status for reason, status in STATUS_OF.items()}
 _STATUSES = np.array(
     [_BY_NUMBER.get(number, Status.UNKNOWN) for number in range(max(STATUS_OF) + 1)], np.int8
@@ -36,6 +37,8 @@ class Window:
     offsets: tuple[int, ...]
     committed_ms: tuple[int, ...]
     lags: tuple[int, ...]  # against the log end known at that time, -1 if none was
+    # The last step back, even from before these commits: highest offset, the one after it, its commit time.
+    went_back: tuple[int, int, int] = NEVER_BACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class Windows:
 
     `filled` is the number of columns of a row with a commit, `live` how many of the newest were read when
     they were made. The lags of the others were taken against a later log end; only Burrow's rules use them.
+    `went_back` is (rows, 3) as in `Window`; None: steps back are only known from these commits.
     """
 
     offset: Longs
@@ -91,6 +95,7 @@ class Windows:
     lag: NDArray[np.integer]
     filled: NDArray[np.integer]
     live: NDArray[np.integer]
+    went_back: Longs | None = None
 
     def __len__(self) -> int:
         return len(self.filled)
@@ -103,7 +108,11 @@ class Windows:
             tuple(array[index, first:].tolist()) for array in (self.offset, self.committed_ms, self.lag)
         )
         unknown = max(0, filled - live)
-        return Window(offsets, times, (-1,) * unknown + lags[unknown:])
+        found = Window(offsets, times, (-1,) * unknown + lags[unknown:])
+        if self.went_back is None:
+            return found
+        highest, after, at_ms = self.went_back[index].tolist()
+        return replace(found, went_back=(highest, after, at_ms))
 
 
 @dataclass(frozen=True, slots=True)

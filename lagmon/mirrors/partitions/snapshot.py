@@ -338,6 +338,7 @@ class _Instant:
         stalled = (rows.since_ms >= 0) & (self.now_ms - rows.since_ms > 2 * self.cadence_ms + POLL_MS)
         stalled &= ~np.isin(rows.reason, (Reason.GROWING, Reason.REWOUND))  # their time is another instant
         moving = np.flatnonzero((lag > 0) & ~stalled & (rows.reason != Reason.DELETED_UNREAD))
+        seconds[lag == 0], kinds[lag == 0] = 0.0, LagKind.EXACT
         seconds[lag < 0], kinds[lag < 0] = -1.0, LagKind.NONE
         if not len(moving):
             return lag, seconds, kinds

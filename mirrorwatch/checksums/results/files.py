@@ -14,6 +14,8 @@ _SHOWN = 100
 def why_not_writable(path: Path) -> str | None:
     """Return why `replace_file` would fail, or None if no reason is known."""
     try:
+        if path.is_dir():
+            return f"{path} is a folder; name a file"
         if stays(path):  # a device, a pipe, stdout: needs no folder
             return None
         file = Path(os.path.realpath(path))
@@ -26,6 +28,11 @@ def why_not_writable(path: Path) -> str | None:
         shown = str(path) if len(str(path)) <= _SHOWN else f"{str(path)[:_SHOWN]}…"
         return f"cannot write to {shown}: {reason_of(error)}; write elsewhere"
     return None
+
+
+def place_of(path: Path) -> Path | None:
+    """Return the file that `replace_file` would replace; None for a device, a pipe, stdout."""
+    return None if stays(path) else Path(os.path.realpath(path))
 
 
 def replace_file(path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.errors import MirrorwatchError
 from fleet.verdicts.words import ended
 from mirrorwatch.checksums.results.reporting import NotReported, RunRejectedError, check_service, tell
-from mirrorwatch.checksums.session import check_writable, with_failed_output, write_json
+from mirrorwatch.checksums.session import check_distinct, check_writable, with_failed_output, write_json
 from mirrorwatch.web.pages.checksums import write_page
 
 if TYPE_CHECKING:
@@ -43,11 +43,13 @@ class Delivery:
         return Delivery(self.done | other.done, self.refused or other.refused, self.away or other.away)
 
 
-def outlets(page: Path | None) -> tuple[Outlet, ...]:
-    """Return the requested files; raises ConfigurationError if one can never be written."""
+def outlets(page: Path | None, *, json_file: Path | None = None) -> tuple[Outlet, ...]:
+    """Return the requested files besides that of --json; raises ConfigurationError for an unusable one."""
     if page is None:
         return ()
     check_writable(page, "--page")
+    check_writable(json_file)
+    check_distinct({"--json": json_file, "--page": page})
     return (partial(_write, path=page),)
 
 

@@ -120,11 +120,12 @@ def _address(url: str) -> str:
         parts = urlsplit(text if "://" in text else f"http://{text}")
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
         usable = usable and parts.username is None and not any(letter.isspace() for letter in text)
+        usable = usable and not parts.query and not parts.fragment
     except ValueError:
         usable = False
     if not usable:
         shown = "" if "@" in text else f" '{plain(text)[:100]}'"
-        raise _wrong(f"invalid address{shown}; write it as http://127.0.0.1:9699, without a user")
+        raise _wrong(f"invalid address{shown}; write it as http://127.0.0.1:9699, without a user or query")
     path = parts.path.rstrip("/").removesuffix(PATH)
     return urlunsplit((parts.scheme, parts.netloc, path + PATH, "", ""))
 

@@ -181,6 +181,34 @@ def test_records_that_nobody_could_look_up_are_not_verified():
     assert kinds(found) == {("orders", 0): "151"}
 
 
+def test_every_list_tells_what_the_document_lacks_of_it():
+    found = document(topics=("orders",), partitions=1, buckets=3)
+    left = {"topic": "orders", "partition": 1, "records": 1, "why": "no such partition", "later": False}
+    block = {"topic": "orders", "partition": 0, "certain": True, "sentence": "too large"}
+    shown = found["partitions"]["shown"]
+    found["not_read_again"] = some([block] * 300, count=20_000)
+    found["partitions"] = some(shown, count=len(shown) + 1)
+    found["expected"] = some([finding("orders", 0, 1, verdict="duplicated")], count=30)
+    found["left_out"] = some([left, left | {"later": True}], count=5000)
+    said = page(found).text
+    assert "Unresolved differences (20,000)" in said
+    assert "and 100 more" in said
+    assert "19,700 more differences are not in the document." in said
+    assert "1 more partition is not in the document." in said
+    assert "29 more items are not in the document." in said
+    # What is not due yet is cut first.
+    assert said.count("4,998 more items are not in the document.") == 1
+    assert said.index("Not due yet") < said.index("4,998 more items")
+    found["left_out"] = some([left], count=5000)
+    assert "Not due yet" not in page(found).text
+    found["left_out"], found["partitions"] = some([], count=5000), some([], count=20_000)
+    said = page(found).text
+    assert "Left out" in said
+    assert "5,000 more items are not in the document." in said
+    assert "All partitions (20,000)" in said
+    assert "20,000 more partitions are not in the document." in said
+
+
 def test_where_nobody_tells_the_time_a_whole_partition_is_not_verified():
     found = document(topics=("orders",), partitions=1, buckets=3)
     found["partitions"] = some([part("orders", 0, unverified=[{"offsets": [0, 5], "why": "gone"}])])

@@ -262,20 +262,44 @@ def test_a_group_whose_topic_was_made_anew_is_told_since_when_and_what_the_new_o
 
 
 @pytest.mark.parametrize("every_s", [5, 30])
-def test_a_step_back_is_told_until_ten_later_commits_make_up_the_trail(every_s):
-    """Two minutes at the least: what is still to be read again is lag like any other from then on."""
+def test_a_step_back_is_told_until_the_old_offset_is_reached_again(every_s):
     life, told = Life(), {}
     for second in range(900):
         if not second % every_s:
-            life.commit(1_000_000 + second if second < 300 else 10 * (second - 300), second)
+            usual = 1_000_000 + second
+            life.commit(usual if second < 300 else min(usual, 2000 * (second - 300)), second)
         if not second % 10:
             life.look(1_000_100 + second, second)
             told[second] = life.reason(second)
     rewound = [second for second, reason in told.items() if reason is Reason.REWOUND]
-    last = 300 + 9 * max(every_s, 15)
-    assert (rewound[0], len(rewound)) == (300, (rewound[-1] - 300) // 10 + 1)
-    assert last - 30 <= rewound[-1] <= last
+    assert rewound == list(range(300, 810, 10))
     assert told[890] is Reason.MOVING
+
+
+def test_a_step_back_from_before_a_restart_is_known_from_the_commits_that_are_read_again():
+    life = Life()
+    for second, offset in enumerate((900_000, 1_000_000, *range(500, 3000, 100))):
+        life.commit(offset, 500, made_s=10 * second, live=False)
+    life.commit(3000, 500)
+    life.look(1_100_000, 500)
+    row = life.row(500)
+    assert (row["reason"], row["since_ms"]) == ("rewound", ms(20))
+    assert row["sentence"].endswith("It is at offset 3000 now: up to 997,000 records to read again.")
+
+
+def test_a_step_back_to_a_topic_made_anew_is_none():
+    life = Life()
+    life.lag.note_id("t", "one", ms(0))
+    for second in range(0, 100, 10):
+        life.look(5000, second)
+        life.commit(5000, second + 1)
+    life.lag.note_id("t", "two", ms(100))
+    for second in range(101, 400, 10):
+        life.look(10 * second, second)
+        life.commit(10 * second - 1000, second + 1)
+        assert life.reason(second + 2) is not Reason.REWOUND
+    life.look(20_000, 401)
+    assert life.reason(402) is Reason.MOVING
 
 
 HOUR_S = 3600

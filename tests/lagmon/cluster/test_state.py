@@ -10,6 +10,7 @@ from lagmon.cluster.marks import NEVER, TopicMarks
 from lagmon.cluster.names import Places
 from lagmon.cluster.state import ClusterLag
 from lagmon.groups.rules.words import Reason, Status
+from lagmon.logs.time_lag import LagKind
 
 NOW = 1_790_000_000_000
 S = 1000
@@ -150,6 +151,22 @@ def test_an_open_transaction_holds_up_nobody():
     assert desk.reasons("g")[("t", 0)] not in {Reason.STOPPED, Reason.STALLED}
 
 
+@pytest.mark.parametrize(("offset", "beyond"), [(100, 50), (130, 20)], ids=["committed", "uncommitted"])
+def test_behind_an_open_transaction_the_time_lag_ends_at_the_last_stable_offset_too(offset, beyond):
+    desk = Desk()
+    desk.look(100, 100, ago_s=300)
+    desk.commit("g", 0, offset, ago_s=199)
+    for ago_s in (200, 100, 1):
+        desk.look(150, 100, ago_s=ago_s, stables=(100, 100))
+    desk.read_all()
+    view = desk.lag.see(NOW)
+    (slot,) = desk.lag.slots.of("g").tolist()
+    assert (view.rows.lag[slot], view.lag_s[slot], view.lag_kind[slot]) == (0, 0.0, LagKind.EXACT)
+    assert view.rows.sentence(slot).endswith(
+        f"up to the last stable offset 100. {beyond} more offsets wait for an open transaction to end."
+    )
+
+
 class Hanging(Desk):
     """A transaction that is open at offset 100 of partition 0 since 1,000 s, while records come behind it."""
 
@@ -176,10 +193,11 @@ def test_who_reads_committed_records_stalls_where_a_transaction_hangs_and_who_re
     assert desk.group("committed").status is Status.STALL
     view = desk.lag.see(NOW)
     (slot,) = desk.lag.slots.of("committed").tolist()
+    assert (view.rows.lag[slot], view.lag_s[slot]) == (0, 0.0)  # as before it counted as hanging
     assert view.rows.sentence(slot) == (
         "A transaction has been open at offset 100 for 16 min 40 s (seen since 2026-09-21 13:56:40 UTC), longer"
         " than brokers allow: it hangs. Consumers of committed records cannot pass it: the group is at offset"
-        " 100, 10,001 records wait behind it. Find and abort the transaction with kafka-transactions.sh."
+        " 100, up to 10,001 records wait behind it. Find and abort the transaction with kafka-transactions.sh."
     )
     desk.look(desk.end, 100)  # it is aborted
     assert desk.reasons("committed")[("t", 0)] not in {Reason.HELD, Reason.CAUGHT_UP}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from fleet.wire.commits import GroupDescribed, Member, encode_commit_key
@@ -12,7 +13,7 @@ from lagmon.groups.listing import group_line, matching
 from lagmon.groups.rows import partition_rows
 from lagmon.ingest.commits import Progress
 from runtime.process.supervision import Phase, State
-from tests.mirrorwatch.monitored import LOOK_S, NOW_S, Monitored, end_at
+from tests.mirrorwatch.monitored import COMMITS, LOOK_S, NOW_S, Monitored, end_at
 
 READING = Progress(partitions=50, total_records=2000, read_records=500, began_at=1.0)
 
@@ -61,6 +62,36 @@ async def test_the_sentence_of_a_group_names_its_worst_partition(monitored):
 async def test_what_was_written_before_all_looks_is_a_bound(monitored):
     _, document = await told(monitored, "groups", kafka_cluster="B")
     assert document["groups"][0]["lag_s_kind"] == "at_least"
+
+
+async def test_the_time_lag_of_a_group_is_a_bound_while_that_of_one_partition_is(monitored):
+    watch = monitored.watches["A"]
+    watch.lag.note_topics({**watch.lag.topics, "new": 1})
+    places = monitored.places("A", "new")
+    for ago_s in (60, 50, 0):  # a shorter history than the time lag of the other partition
+        watch.lag.heads.note(places, np.array([end_at(NOW_S - ago_s)]), (NOW_S - ago_s) * 1000)
+    monitored.group("A", "both", "orders", "stopped")
+    monitored.group("A", "both", "new", "far behind")
+    _, document = await told(monitored, "group", kafka_cluster="A", group="both")
+    assert [(row["topic"], row["lag_s"], row["lag_s_kind"]) for row in document["rows"]] == [
+        ("orders", 605.39, "exact"),
+        ("new", 60.0, "at_least"),
+    ]
+    assert (document["lag_s"], document["lag_s_kind"]) == (605.39, "at_least")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "kind"),
+    [(("moving", "stopped"), "exact"), (("moving", "beyond"), "at_least"), (("beyond",), "none")],
+)
+async def test_the_largest_lag_is_a_bound_while_that_of_one_partition_is_unknown(
+    monitored, monkeypatch, kinds, kind
+):
+    monkeypatch.setitem(COMMITS, "beyond", [(NOW_S - 95, end_at(NOW_S) + 10**6)])
+    monitored.group("A", "new", "orders", *kinds)
+    _, document = await told(monitored, "group", kafka_cluster="A", group="new", address="/x", most=10)
+    assert (document["lag_records_kind"], document["max_lag_records_kind"]) == (kind, kind)
+    assert (document["max_lag_records"] is None) == (kind == "none")
 
 
 @pytest.mark.parametrize(
@@ -329,6 +360,21 @@ async def test_a_group_with_members_that_has_committed_nothing_is_counted_and_to
     )
     _, other = await told(monitored, "group", kafka_cluster="A", group="nobody")
     assert other["error"] == "No group of this name has an offset on A."
+
+
+@pytest.mark.parametrize("filtered", ["wanted", "hidden"])
+async def test_a_group_that_the_configuration_leaves_out_is_not_called_missing(monitored, filtered):
+    intake, watch = monitored.watches["A"].lag.intake, monitored.watches["A"]
+    setattr(intake, filtered, lambda group, _: group.startswith("console-") == (filtered == "hidden"))
+    watch.reader = None  # it is known while groups are not read yet
+    status, document = await told(monitored, "group", kafka_cluster="A", group="console-consumer-7")
+    assert (status, document["error"]) == (
+        404,
+        "This group is not watched: lag.groups or lag.groups_exclude leaves it out.",
+    )
+    watch.lag.share = SimpleNamespace(has=lambda _group: False)  # another process has it
+    _, document = await told(monitored, "group", kafka_cluster="A", group="console-consumer-7")
+    assert document["error"].startswith("Groups of A are not read yet.")
 
 
 async def test_where_offsets_come_from_is_told_of_clusters_and_of_a_group(monitored):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+from random import Random
+
 import numpy as np
 import pytest
 
@@ -132,3 +135,33 @@ def test_pauses_of_one_batch_are_those_of_their_slots(rings, live):
     assert rings.usual_pause_ms(slice(3, 5)).tolist() == [2 * HOUR, -1]
     commit(rings, (5, 4 * HOUR), slots=[4], live=live)
     assert rings.usual_pause_ms(slice(3, 5)).tolist() == [2 * HOUR, HOUR]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 50])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_last_step_back_is_kept_until_its_offset_is_reached_again(rings, size, seed):
+    """However commits of several slots were batched, and whatever the window still holds."""
+    random = Random(seed)
+    commits = [(random.choice([1, 2, 3]), random.choice([0, 5, 6, 7, 8, 9]), at) for at in range(100, 150)]
+    for first in range(0, len(commits), size):
+        batch = sorted(commits[first : first + size], key=itemgetter(0))
+        commit(rings, *(one[1:] for one in batch), slots=[one[0] for one in batch])
+    assert rings.went_back(slice(0, 4)).tolist() == [
+        [-1, -1, -1],
+        *(_last_step_back([one[1:] for one in commits if one[0] == slot]) for slot in (1, 2, 3)),
+    ]
+    rings.hold(5000)
+    rings.clear(np.array([1, 2, 3]))
+    assert (rings.went_back(slice(None)) == -1).all()
+    assert len(rings.went_back(slice(None))) >= 5000
+
+
+def _last_step_back(commits):
+    highest = max(offset for offset, _ in commits)
+    after = len(commits) - [offset for offset, _ in commits][::-1].index(highest)
+    return [highest, *commits[after]] if after < len(commits) else [-1, -1, -1]
+
+
+def test_nothing_is_kept_while_nobody_goes_back(rings):
+    commit(rings, (5, 100), (6, 200), (6, 300))
+    assert rings.went_back(slice(None)) is None

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from checksum.compare.findings import RecordVerdict
 from checksum.report.result_document import MOST_FINDINGS
 from fleet.verdicts.vocabulary import Cause
+from mirrorwatch.api.checksums import SCHEMAS
 from mirrorwatch.audits import run_document
 from mirrorwatch.audits.run_document import MOST_PROBLEMS, InvalidRunError, RunDocument, read_run, read_runs
 from tests.mirrorwatch.told_runs import ENDED_AT, block, counted, finding, left, partition, run
@@ -196,6 +197,100 @@ def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_reporte
     with pytest.raises(InvalidRunError) as refused:
         read_runs({"runs": [bad]})
     assert refused.value.problems[MOST_PROBLEMS:] == [f"and {1601 - MOST_PROBLEMS} more"]
+
+
+def posted_problems(document):
+    with pytest.raises(InvalidRunError) as refused:
+        read_run(document, posted=True)
+    return refused.value.problems
+
+
+def test_what_a_command_writes_can_be_posted():
+    for document in (FULL, counted(), FULL | {"not_kept": "the store is away"}):
+        assert read_run(copied(document), posted=True).run == document["run"]
+
+
+SHAPE = SCHEMAS["ChecksumDocument"]["properties"]
+ROWS = [name for name, shape in SHAPE.items() if "shown" in shape.get("properties", {})]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *((name,) for name in SHAPE),
+        *((name, part) for name in ("offsets", "bytes") for part in ("source", "target")),
+        *(
+            (name, "shown", 0, part)
+            for name in ROWS
+            for part in SHAPE[name]["properties"]["shown"]["items"]["properties"]
+        ),
+        ("partitions", "shown", 0, "unverified", 0, "why"),
+        ("partitions", "shown", 0, "verified_to", "source"),
+        ("findings", "shown", 0, "source_offsets", 1),
+        ("findings", "shown", 0, "found_in", 0),
+        ("findings", "shown", 0, "found_in", 1),
+        ("counts", "bucket_ms"),
+        *(("counts", "shown", 0, part) for part in ("topic", "bucket_at", "source_records", "unverified")),
+    ],
+)
+def test_every_field_of_the_schema_is_checked_where_it_is_posted(path):
+    document = copied(FULL)
+    row = {"topic": "orders", "partition": 0, "bucket_at": "now", "source_records": 1, "target_records": 1}
+    document["counts"] = {"count": 1, "bucket_ms": 60_000, "tells_unverified": True, "shown": [row]}
+    document["findings"]["shown"][0]["found_in"] = ["payments", 3]
+    document["unsettled"] = document["findings"]
+    document["partitions"]["shown"][0]["verified_to"] = {"source": 1, "target": 1}
+    assert read_run(document, posted=True).run == "r1"
+    at = document
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = {"no": ["such", "thing"]}
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)[1:]
+    assert any(one.startswith(f"{place}") for one in posted_problems(document))
+
+
+@pytest.mark.parametrize(
+    "path", [("findings", "shown", 0), ("partitions", "shown", 0), ("bytes",), ("records",)]
+)
+def test_an_unknown_field_within_is_refused_where_it_is_posted(path):
+    document = changed((*path, "no_such"), 1)
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)[1:]
+    assert posted_problems(document) == [f"{place}: unknown field 'no_such'"]
+    assert read_run(document).run == "r1"
+
+
+def test_no_more_than_all_is_verified():
+    document = changed(["partitions", "shown", 0, "verified"], 101)
+    assert posted_problems(document) == ["partitions.shown[0].verified: must not be more than offsets"]
+
+
+CLEAN = run(partitions=(partition(),))
+
+
+@pytest.mark.parametrize(
+    ("document", "status", "sentence"),
+    [
+        (FULL, 0, "0 contradicts the findings; it must be 1"),
+        (FULL, 3, "3 contradicts the findings; it must be 1"),
+        (run(blocks=(block(),)), 3, "3 contradicts the findings; it must be 1"),
+        (CLEAN, 1, "1 without a finding"),
+        (counted(), 1, "1 without a finding"),
+        (run(blocks=(block(certain=False),)), 0, "0, but not everything was verified"),
+        (run(partitions=(partition(hidden=1),)), 0, "0, but not everything was verified"),
+        (run(unsettled=(finding(RecordVerdict.UNVERIFIABLE),)), 0, "0, but not everything was verified"),
+        (counted() | {"findings": {"count": 1, "shown": []}}, 0, "0, but not everything was verified"),
+        (counted() | {"left_out": {"count": 1, "shown": [FULL["left_out"]["shown"][0]]}}, 0, "0, but not"),
+    ],
+)
+def test_a_status_that_contradicts_the_rest_is_refused_where_it_is_posted(document, status, sentence):
+    (said,) = posted_problems(copied(document) | {"status": status})
+    assert said.startswith(f"status: {sentence}")
+    assert read_run(copied(document) | {"status": status}).status == status
+
+
+@pytest.mark.parametrize("status", [3, 4])
+def test_a_run_that_its_store_did_not_take_may_be_worse_than_its_findings(status):
+    assert read_run(copied(CLEAN) | {"status": status}, posted=True).status == status
 
 
 @pytest.mark.parametrize(("version", "told"), [(2, "2"), (None, "none"), (True, "none"), ("1", "none")])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -81,7 +83,28 @@ def test_a_topic_that_nobody_mirrors_is_told_where_it_was_named(stage, config):
 def test_what_a_run_would_refuse_is_told_and_planned_all_the_same(stage):
     found = stage({("orders", 0): mirrored()}, max_bytes=100)
     assert plan(found) == 0
-    assert "`checksum run` will refuse this: the plan of A->B reads about" in found.said
+    assert "`checksum run` and `checksum digest` will refuse this: the plan of A->B reads about" in found.said
+
+
+def test_a_plan_that_nothing_would_carry_out_is_not_written(stage):
+    found = stage({("orders", 0): mirrored()}, max_bytes=100)
+    out, json_file = found.folder / "plan", found.folder / "plan.json"
+    with pytest.raises(ConfigurationError, match=r"checksum.max_bytes: the plan of A->B reads about"):
+        plan(found, out=out, json_file=json_file)
+    assert "A->B: 1 partition of 1 topic to compare" in found.said
+    assert not out.exists()
+    assert not json_file.exists()
+
+
+def test_one_file_is_not_written_twice(stage):
+    found = stage({("orders", 0): mirrored()})
+    link = found.folder / "link"
+    link.symlink_to(found.folder / "plan")
+    with pytest.raises(ConfigurationError) as refused:
+        plan(found, out=found.folder / "plan", json_file=link)
+    assert str(refused.value) == "the command line: --json: same file as --out; name another one"
+    assert found.said == ""
+    assert plan(found, out=Path(os.devnull), json_file=Path(os.devnull)) == 0
 
 
 def test_one_file_takes_one_plan(stage):

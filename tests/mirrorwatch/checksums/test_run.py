@@ -264,13 +264,25 @@ def test_a_topic_that_was_made_anew_between_the_looks_ends_it(stage):
         run(found)
 
 
-def test_a_document_that_cannot_be_written_hides_no_finding(stage):
+def meanwhile(path, digest):
+    """Digest as before, after a folder was made at a path."""
+
+    def digest_there(*asked):
+        path.mkdir(exist_ok=True)
+        return digest(*asked)
+
+    return digest_there
+
+
+def test_a_document_that_cannot_be_written_hides_no_finding(stage, monkeypatch):
     found = stage({("orders", 0): mirrored(drop_at=10)})
     path = found.folder / "there"
-    path.mkdir()
+    fine = stage({("orders", 0): mirrored()})
+    for each in (found, fine):
+        monkeypatch.setattr(each.digests_made, "digest", meanwhile(path, each.digests_made.digest))
     assert run(found, json_file=path) == 1
     assert "cannot write: is a directory. The result is printed above." in found.said
-    fine = stage({("orders", 0): mirrored()})
+    path.rmdir()
     assert run(fine, json_file=path) == 4
     with pytest.raises(ConfigurationError, match="does not exist"):
         run(fine, json_file=found.folder / "nowhere" / "result.json")

@@ -228,8 +228,15 @@ def test_an_outlet_that_can_never_be_used_is_status_2(typed, config, installed, 
     assert (status, arguments[0] in said) == (2, True), said
 
 
+def test_a_page_and_a_document_in_one_file_are_status_2(typed, config, installed, tmp_path):
+    status, said = typed("run", config, "--all", "--json", tmp_path / "x", "--page", tmp_path / "." / "x")
+    assert (status, "--page: same file as --json; name another one" in said) == (2, True), said
+
+
 @pytest.mark.parametrize("memory", [None, "3g"])
-def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch, memory):
+def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch, tmp_path, memory):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my mirror.yaml").write_text(CONFIG)
     monkeypatch.delenv("SPARK_HOME", raising=False)
     monkeypatch.setattr("checksum.spark.submit_line.find_spec", lambda _name: None)
     status, said = typed(
@@ -254,9 +261,15 @@ def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch, memor
     assert shlex.split(typed(*again)[1]) == words
 
 
-def test_print_submit_shows_what_another_master_needs(typed):
-    status, said = typed("run", "m.yaml", "--all", "--print-submit", "--master", "yarn")
+def test_print_submit_shows_what_another_master_needs(typed, config):
+    status, said = typed("run", config, "--all", "--print-submit", "--master", "yarn")
     assert (status, "--folder: missing" in said) == (2, True)
+
+
+def test_print_submit_prints_no_line_for_a_configuration_that_is_not_there(typed):
+    status, said = typed("run", "nosuch.yaml", "--all", "--print-submit")
+    assert (status, "nosuch.yaml: cannot be read" in said) == (2, True), said
+    assert "spark-submit" not in said
 
 
 def test_a_submitted_command_is_not_misled_by_the_names_of_our_modules(tmp_path):

@@ -120,7 +120,7 @@ def groups_that_go_back_to_the_beginning(stage):
             step = next(one for one, pair in enumerate(pairwise(offsets), 1) if pair[0] == count > pair[1])
             back_at, back_to = reader.commits[step]
             said = re.match(
-                r"Group went back from offset (\d+) to (\d+) at (.* UTC)\. It is at offset (\d+) now: (\d+) records",
+                r"Group went back from offset (\d+) to (\d+) at (.* UTC)\. It is at offset (\d+) now: up to (\d+) records",
                 row["sentence"].replace(",", ""),
             )
             assert said, row["sentence"]
@@ -155,7 +155,7 @@ def groups_whose_records_are_deleted_unread(stage):
         (row,) = found["partitions"]
         assert (row["committed_offset"], row["log_start_offset"], row["log_end_offset"]) == (at, start, count)
         assert row["lag_records"] == found["lag_records"] == count - start
-        assert row["sentence"].startswith(f"{start - at} records deleted before the group read them.")
+        assert row["sentence"].startswith(f"Up to {start - at} records deleted before the group read them.")
         assert row["sentence"].endswith(f" {start}, committed offset {at}, lag {count - start}.")
         of_group, word, burrow = stage.burrow("A", group)
         assert (of_group, word, burrow["current_lag"]) == ("ERR", "STOP", count - at)

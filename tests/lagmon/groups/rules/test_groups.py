@@ -109,6 +109,7 @@ rows = st.lists(
         st.sampled_from(list(REASON)),
         st.integers(-1, 4) | st.just(2**55),
         st.sampled_from([-1.0, 0.0, 0.25, 3600.0]),
+        st.booleans(),
     ),
     max_size=40,
 )
@@ -125,19 +126,27 @@ def test_all_groups_at_once_are_judged_like_each_alone(rows, falls, silent):
     status = np.array([row[1] for row in rows], np.int8)
     lag = np.array([row[2] for row in rows], np.int64)
     lag_s = np.array([row[3] for row in rows], np.float64)
+    bounds = np.array([row[4] for row in rows], np.bool_)
     # Who has no row is silent nowhere: it is no group.
     silent = silent and [count if number in group else 0 for number, count in enumerate(silent)]
     counts = None if silent is None else np.array(silent, np.int64)
-    found = judge_groups(status, lag, lag_s, Grouping(group, 6), falls=np.array(falls), silent=counts)
+    found = judge_groups(
+        status, lag, lag_s, Grouping(group, 6), bounds=bounds, falls=np.array(falls), silent=counts
+    )
     for number in range(6):
         at = np.flatnonzero(group == number)
         verdicts = [verdict(rows[row][1], rows[row][2]) for row in at]
         alone = judge_group(
-            verdicts, lag_s[at].tolist(), falls=falls[number], silent=silent[number] if silent else 0
+            verdicts,
+            lag_s[at].tolist(),
+            bounds=bounds[at].tolist(),
+            falls=falls[number],
+            silent=silent[number] if silent else 0,
         )
         together = found.row(number)
         for field in ("status", "falls", "partitions", "total_lag", "unknown_lags", "max_lag", "lag_s"):
             assert getattr(together, field) == getattr(alone, field)
+        assert together.bounds_s == alone.bounds_s
         for field in ("worst_row", "max_lag_row", "lag_s_row"):
             row = getattr(alone, field)
             assert getattr(together, field) == (at[row] if row >= 0 else -1)

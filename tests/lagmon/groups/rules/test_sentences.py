@@ -63,15 +63,29 @@ SENTENCES = {
         " 14:03:20 UTC (allowed after that: up to 10 min)."
     ),
     "the log starts behind it": (
-        "1 record deleted before the group read it. Log start offset 191, committed offset 190, lag 9."
+        "Up to 1 record deleted before the group read it. Log start offset 191, committed offset 190, lag 9."
     ),
     "all read": "Lag 0 at offset 190: the group has read everything.",
+    "all read up to the last stable offset": (
+        "Lag 0 at offset 190: the group has read everything up to the last stable offset 190. 10 more "
+        "offsets wait for an open transaction to end."
+    ),
+    "past the stable offset, before the end": (
+        "Lag 0 at offset 190: the group has read everything up to the last stable offset 150. 1 more offset "
+        "waits for an open transaction to end."
+    ),
+    "nothing to read up to the last stable offset": (
+        "Lag 0 at offset 100: the group has read everything up to the last stable offset 102. 98 more "
+        "offsets wait for an open transaction to end. The next 2 offsets hold no readable record: "
+        "transaction markers, aborted or compacted records up to offset 102."
+    ),
     "nothing to read up to the end": (
         "Lag 0 at offset 100: the group has read everything. The next 2 offsets hold no readable record: "
         "transaction markers, aborted or compacted records up to offset 102."
     ),
     "deleted, and of it only some held nothing to read": (
-        "8 records deleted before the group read them. Log start offset 110, committed offset 100, lag 90."
+        "Up to 8 records deleted before the group read them. Log start offset 110, committed offset 100, lag "
+        "90."
     ),
     "further ahead": (
         "Lag 7, progress unknown: the clocks disagree. One timestamp is 2026-09-21 14:23:20 UTC; check the "
@@ -90,12 +104,16 @@ SENTENCES = {
         "30 min), last commit at 2026-09-21 12:43:19 UTC."
     ),
     "gone back": (
-        "Group went back from offset 150 to 40 at 2026-09-21 14:13:15 UTC. It is at offset 60 now: 90 "
-        "records to read again."
+        "Group went back from offset 150 to 40 at 2026-09-21 14:13:15 UTC. It is at offset 60 now: up to "
+        "90 records to read again."
+    ),
+    "gone back long ago": (
+        "Group went back from offset 150 to 40 at 2026-09-21 13:13:20 UTC. It is at offset 110 now: up to "
+        "40 records to read again."
     ),
     "gone back twice from the same offset": (
-        "Group went back from offset 150 to 60 at 2026-09-21 14:13:10 UTC. It is at offset 70 now: 80 "
-        "records to read again."
+        "Group went back from offset 150 to 60 at 2026-09-21 14:13:10 UTC. It is at offset 70 now: up to "
+        "80 records to read again."
     ),
     "one commit": (
         "Lag 10 at offset 100. No progress for 1 min. The group's pace is unknown after one commit: it "

@@ -129,6 +129,21 @@ CASES = {
         Reason.STOPPED,
     ),
     "all read": (STEADY, position(190, seen_ago=5), Reason.CAUGHT_UP),
+    "all read up to the last stable offset": (
+        STEADY,
+        position(190, seen_ago=5, end=200),
+        Reason.CAUGHT_UP,
+    ),
+    "past the stable offset, before the end": (
+        STEADY,
+        position(150, seen_ago=5, end=191),
+        Reason.CAUGHT_UP,
+    ),
+    "nothing to read up to the last stable offset": (
+        standing(100, 900),
+        position(102, seen_ago=900, readable_from=102, end=200),
+        Reason.NOTHING_READABLE,
+    ),
     "all read, long ago": (STEADY, position(190, seen_ago=86400), Reason.CAUGHT_UP),
     "all read, back again": (BACK, position(60), Reason.CAUGHT_UP),
     "held by a transaction that hangs": (
@@ -432,6 +447,21 @@ CASES = {
         window((100, 30, 9), (90, 20, 9), (120, 10, 9), (80, 0, 9)),
         position(200, passed_ago=0),
         Reason.REWOUND,
+    ),
+    "gone back long ago": (
+        window((100, 30, 9), (110, 20, 9), went_back=(150, 40, NOW - 60 * MIN)),
+        position(200, passed_ago=0),
+        Reason.REWOUND,
+    ),
+    "gone back long ago, there again": (
+        window((100, 30, 9), (110, 20, 9), went_back=(110, 40, NOW - 60 * MIN)),
+        position(200, passed_ago=0),
+        Reason.MOVING,
+    ),
+    "gone back long ago from an offset that the log has not": (
+        window((100, 30, 9), (110, 20, 9), went_back=(201, 40, NOW - 60 * MIN)),
+        position(150, end=200, passed_ago=0),
+        Reason.MOVING,
     ),
     "one commit": (ONE, position(110, seen_ago=60, passed_ago=60), Reason.ONE_COMMIT),
     "one commit, too long": (ONE, position(110, seen_ago=60.001, passed_ago=60.001), Reason.STOPPED),

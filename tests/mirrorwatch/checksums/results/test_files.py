@@ -152,3 +152,9 @@ def test_another_one_s_file_in_a_folder_such_as_tmp_is_not_ours_to_replace(
     monkeypatch.setattr(checksum_files.Path, "stat", owned)
     monkeypatch.setattr(checksum_files.os, "geteuid", lambda: ours)
     assert (why_not_writable(tmp_path / "x.json") is None) is writable
+
+
+@pytest.mark.parametrize("path", ["", ".", "/"])
+def test_a_folder_is_no_file(path):
+    with pytest.raises(ConfigurationError, match=r"--page: \S+ is a folder; name a file"):
+        check_writable(Path(path), "--page")

@@ -170,10 +170,12 @@ async def test_where_nobody_listens():
         ("ftp://a", "invalid address 'ftp://a'"),
         ("http://", "invalid address 'http://'"),
         ("http://a b", "invalid address 'http://a b'"),
+        ("http://a/?key=1", "invalid address 'http://a/?key=1'"),
+        ("http://a#part", "invalid address 'http://a#part'"),
         ("http://a:99999", "invalid address 'http://a:99999'"),
         (
             "http://me:secret@a",
-            "invalid address; write it as http://127.0.0.1:9699, without a user",
+            "invalid address; write it as http://127.0.0.1:9699, without a user or query",
         ),
     ],
 )

@@ -240,7 +240,7 @@ async def test_a_cluster_that_is_away_is_shown_at_the_head_of_the_list_and_of_it
 async def test_the_list_shows_the_worst_first_with_why(client):
     markup = await drawn(client, "/groups")
     assert "2 groups: 1 ERR" in markup.text
-    assert "1 ERR, 1 STOP, 1 WARN, 1 OK orders 3: 89,550 records deleted" in markup.text
+    assert "1 ERR, 1 STOP, 1 WARN, 1 OK orders 3: Up to 89,550 records deleted" in markup.text
     assert "✓ OK shipping A 270 5 s 1 OK Lag" in markup.text
     assert "Statuses" in markup.text
 
@@ -318,7 +318,7 @@ async def test_a_groups_page_shows_members_partitions_and_pictures(client, monit
     )
     markup = await drawn(client, "/groups/A/billing")
     assert "✕ ERR: billing" in markup.text
-    assert "On cluster A. orders 3: 89,550 records deleted before the group read them" in markup.text
+    assert "On cluster A. orders 3: Up to 89,550 records deleted before the group read them" in markup.text
     assert "Members2" in markup.text
     assert "client-0 at /10.0.0.7, 1 partition" in markup.text
     assert "■ STOP orders 1 30,270 10 min 5 s 1,014,730 1,045,000 client-1" in markup.text

@@ -255,12 +255,14 @@ async def test_everything_that_is_wrong_is_shown_at_once(scene):
     assert scene.kept.documents == {}
 
 
-async def test_a_page_can_be_drawn_of_what_is_taken_whatever_else_stands_in_it(scene):
+async def test_a_page_can_be_drawn_of_what_is_stored_whatever_else_stands_in_it(scene):
     document = run(partitions=[partition(hidden=5)])
     document["partitions"]["shown"][0]["unverified"][0]["offsets"] = ["from", "to"]
     status, answer = await tell(scene, document)
-    assert status == 201
-    assert (await scene.client.get(answer["runs"][0]["page"])).status == 200
+    place = "partitions.shown[0].unverified[0].offsets"
+    assert (status, [one.split("[0]: ")[0] for one in answer["problems"][:1]]) == (400, [place])
+    scene.kept.documents["r1"] = document  # by another release
+    assert (await scene.client.get("/checksums/r1")).status == 200
 
 
 async def test_a_flow_that_is_not_known(scene):
@@ -281,9 +283,15 @@ async def test_a_store_that_does_not_answer(scene):
     assert (answer.status, "is incomplete" in await answer.text()) == (503, True)
 
 
-async def test_what_the_book_does_not_take_is_no_run_either(scene):
+async def test_what_the_book_does_not_take_is_no_run_either(scene, monkeypatch):
+    def refuse(_document):
+        raise MalformedError("A run's document is larger than the store allows.")
+
+    monkeypatch.setattr(routes_checksums, "packed_run", refuse)
+    status, answer = await tell(scene, run())
+    assert (status, answer["problems"]) == (400, ["A run's document is larger than the store allows."])
     status, answer = await tell(scene, run(who=7))
-    assert (status, answer["problems"]) == (400, ["A run's who must be a string of 1 to 300 characters."])
+    assert (status, answer["problems"]) == (400, ["who: must be text of 1 to 300 printable characters"])
 
 
 async def test_too_much_is_refused_whether_it_shows_how_much_or_not(scene, monkeypatch):

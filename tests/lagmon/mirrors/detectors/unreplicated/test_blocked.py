@@ -134,3 +134,12 @@ def test_a_poll_without_an_answer_about_transactions_shows_nothing():
     one.now += 5 * S
     one.a.note_polled(place, np.array([one.ends[NAME]]), np.array([-1]), one.now)
     assert one.snapshot().blocked == ()
+
+
+def test_lag_in_time_ends_where_lag_in_records_does_at_an_open_transaction():
+    one = Transactional()
+    one.go(120, each=one.each, step=5)
+    one.hang()
+    one.go(300, each=one.each, step=5)
+    verdict = one.verdict()
+    assert (verdict.lag, verdict.lag_s) == (0, 0.0)
