@@ -92,7 +92,7 @@ async def test_it_shows_a_stall_by_itself(service, page):
     )
     await expect(page).to_have_title("stalled 1/2 · mirrorwatch")
     first = page.locator("article.card").first
-    await expect(first).to_contain_text("Nothing has arrived on any partition for 42 s")
+    await expect(first).to_contain_text("No canary records replicated for 42 s on any partition")
     await expect(first).to_contain_text("mirror_down")
     await expect(page.locator(".notes")).to_have_text("Cluster C is down.")
     assert "icon-stalled.svg" in await page.locator("#icon").get_attribute("href")

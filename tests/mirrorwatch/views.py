@@ -31,15 +31,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 NONE_LOST = Bounds(0, 0)
+ABSENT = "written to source at offset 918204; not found on the target"
 NOW_AT = 1_780_000_000.0  # 2026-05-28 20:26:40 UTC
 
 HOSTILE = "<script>document.title='taken'</script>\"'&\u202e"
 
 _SENTENCES = {
-    Verdict.LOSING: "17 canary records are on the source and absent on the target, while newer ones of the same "
-    "partitions have arrived; nothing was reported as failed.",
+    Verdict.LOSING: "17 canary records lost (6 partitions): newer ones arrived, so the mirror drops records, as by a "
+    "transform or errors.tolerance=all.",
     Verdict.ALTERED: "4 records arrived with another value than they were sent with.",
-    Verdict.STALLED: "Nothing has arrived on any partition for 42 s, while both clusters answer their control probes.",
+    Verdict.STALLED: "No canary records replicated for 42 s on any partition: both clusters are up, so the mirror is down "
+    "or hangs.",
     Verdict.REPEATING: "Records arrive twice on 3 of 6 partitions and go on doing so.",
     Verdict.LATE: "Records arrive after the threshold of 5 s: the newest took 8.2 s.",
     Verdict.UNKNOWN: "The flow has not carried a canary yet: it warms up until its first one arrives.",
@@ -131,12 +133,12 @@ def loss(number: int = 0, *, now_at: float = NOW_AT, topic: str = "mirrorwatch-c
         partition=number % 6,
         sequence=4711 - number,
         source_offset=None if number == 3 else 918_204 - 6 * number,
-        sentence=f"the record after it is on the target at offset {917_990 - 6 * number}, this one is not",
+        sentence=f"written to source at offset {918_204 - 6 * number}; not found on the target",
         count=50 if number == 4 else 1,
     )
 
 
-def evidence(sentence: str = "Probe 4711 is absent", *, topic: str | None = "mirrorwatch-canary") -> Evidence:
+def evidence(sentence: str = ABSENT, *, topic: str | None = "mirrorwatch-canary") -> Evidence:
     return Evidence(
         part="canary",
         sentence=sentence,
@@ -317,7 +319,7 @@ def incident(
                 text or _SENTENCES[Verdict.STALLED],
                 started_at,
                 started_at + min(95, lasted_s),
-                (evidence(text or "probe 4711 waits on A for 42 s"),),
+                (evidence(text or "a canary record has waited on A for 42 s"),),
             ),
             Symptom(
                 Verdict.LOSING,
@@ -325,7 +327,7 @@ def incident(
                 text or _SENTENCES[Verdict.LOSING],
                 started_at + min(60, lasted_s),
                 until_at,
-                (evidence(), evidence("offset 918,210 is on A and not on B")),
+                (evidence(), evidence("written to source at offset 918210; not found on the target")),
             ),
         ),
         counts_by={"one:1": Counts(settled=400, good=110, concluded=400, delivered=128, lost=272)},

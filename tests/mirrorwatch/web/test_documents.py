@@ -45,7 +45,7 @@ def test_a_flow_begins_with_the_promised_shape():
             "source_offset": 918_204,
             "target_offset": None,
             "at": "2026-05-28T20:26:20.000Z",
-            "sentence": "Probe 4711 is absent",
+            "sentence": views.ABSENT,
         }
     ]
     assert list(document["parts"]) == ["canary"]
