@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from canary.persistence.inherited import InheritedState, Unfinished
 from canary.tracker.counters import CONCLUDING, Flag, Outcome
-from canary.tracker.events import Adopted, Carried, Concluded, Flagged, Stage, Timed, TwoWriters
+from canary.tracker.events import (
+    Adopted,
+    Carried,
+    Concluded,
+    Flagged,
+    Stage,
+    Timed,
+    TopicReplaced,
+    TwoWriters,
+)
 from canary.tracker.latency import Histogram, RecentLatency
 from canary.tracker.partition import partition_evidence
 from canary.tracker.tracker import Tracker
@@ -73,6 +82,9 @@ class FlowWatch:
         self.partition_outcomes: Counter[tuple[int, Outcome]] = Counter()  # of concluded probes
         self.inherited = InheritedState()
         self._inherited_ns = 0
+        self._earlier_arrival_ns: int | None = (
+            None  # by another process, or before a re-creation
+        )
         self.target_topic_id = ""  # empty if unknown
         self._tracker = Tracker(policy, carried=carried, source_topic=source_topic)
 
@@ -94,13 +106,15 @@ class FlowWatch:
     def last_arrival_at(self, summary: FlowSummary, now: Instant) -> float | None:
         """Return when the newest probe arrived (epoch s), None if unknown; `summary` is of `now`.
 
-        The one that an earlier process saw counts only once a probe waits: until then, the time since is that
-        of the restart.
+        One from before a restart or a re-creation counts only once a probe waits: until then, the time since
+        is that of the restart.
         """
         if summary.last_arrival_ns is not None:
             return now.wall_of(summary.last_arrival_ns)
         has_waited = now.ns - self._inherited_ns > (self.interval_s + self.threshold_s / 2) * 1e9
-        return self.inherited.arrived_at if has_waited and self.waits(now) else None
+        if self._earlier_arrival_ns is None or not has_waited or not self.waits(now):
+            return None
+        return now.wall_of(self._earlier_arrival_ns)
 
     def inherit(
         self, inherited: InheritedState, now: Instant, found: Findings | None = None
@@ -110,6 +124,9 @@ class FlowWatch:
         `found` are the findings of a former watch of this process, newer than the store's.
         """
         self.inherited, self._inherited_ns = inherited, now.ns
+        if inherited.arrived_at is not None:  # the clock may have been set back since
+            age_s = max(0.0, now.at - inherited.arrived_at)
+            self._earlier_arrival_ns = now.ns - int(age_s * 1e9)
         if found is None:
             self.found.inherit(inherited.findings, inherited.losses)
         else:
@@ -139,6 +156,8 @@ class FlowWatch:
 
     def handle(self, event: Event, now: Instant) -> list[TrackerOutput]:
         """Process one event; keep and return the tracker's output."""
+        if isinstance(event, TopicReplaced) and self.last_arrival_ns is not None:
+            self._earlier_arrival_ns = self.last_arrival_ns
         return self._keep(self._tracker.handle(event), now)
 
     def advance(self, now: Instant) -> list[TrackerOutput]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from canary.persistence.inherited import InheritedState
 from canary.tracker.events import (
     Acked,
     Impaired,
@@ -59,6 +60,10 @@ class Watched:
     def read_to_end(self, at_s: float, partition: int = 0) -> None:
         end = self.ends.get(partition, 0)
         self.tell(at_s, TargetRead(partition, end, end))
+
+    def last_arrival_at(self, at_s: float, *, set_by_s: float = 0.0) -> float | None:
+        now = Instant(int(at_s * S), BEGAN_AT + at_s + set_by_s)
+        return self.watch.last_arrival_at(self.watch.summary(now.ns), now)
 
     def evidence(self, at_s: float):
         now = Instant(int(at_s * S), BEGAN_AT + at_s)
@@ -192,6 +197,27 @@ def test_evidence_tells_ages_of_what_waits_and_of_what_came():
     assert (one.pending_age_s, one.pending_offset, one.unacked_age_s) == (8, 101, 7)
     assert (one.arrival_age_s, one.latency_s, one.present_age_s) == (8.5, 0.5, 9)
     assert watched.watch.last_arrival_ns == 1.5 * S
+
+
+def test_the_last_arrival_survives_a_re_creation_and_a_clock_that_is_set():
+    watched = Watched()
+    watched.watch.inherit(InheritedState(arrived_at=BEGAN_AT - 300_000), Instant(0, BEGAN_AT))
+    watched.send(0, 1)
+    watched.arrive(0, 2)
+    watched.tell(3, TopicReplaced(TOPIC_ID, 3 * S, "another"))
+    assert watched.last_arrival_at(20) is None  # nothing waits
+    at = 20 * S
+    name = ("another", 0, 1)
+    watched.tell(20, Scheduled(*name, at, 20_000), Sent(*name, at), Acked(*name, 5, at))
+    assert watched.last_arrival_at(30) == BEGAN_AT + 2
+    assert watched.last_arrival_at(30, set_by_s=-3600) == BEGAN_AT + 2 - 3600
+
+
+def test_an_arrival_from_the_future_was_just_now():
+    watched = Watched()
+    watched.watch.inherit(InheritedState(arrived_at=BEGAN_AT + 3600), Instant(0, BEGAN_AT))
+    watched.send(0, 1)
+    assert watched.last_arrival_at(100) == BEGAN_AT
 
 
 def test_what_failed_in_an_outage_says_nothing_once_newer_ones_are_written():
