@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 250  # items processed before the event loop may do something else
 PUMP_S = 0.025  # how often the inbox is drained; items were stamped before
+# systemd and Kubernetes kill after 90 s. Before that, clients must be closed and counts written.
+LONGEST_DRAIN_S = 60.0
 
 
 class Prober:
@@ -115,9 +117,9 @@ class Prober:
         self.drain()
 
     async def drain_flights(self) -> None:
-        """After the last probe, wait until none is in flight or all passed their threshold."""
+        """After the last probe, wait until none is in flight or all passed their threshold, 60 s at most."""
         longest_s = max((watched.flow.threshold_s for watched in self.flows.values()), default=0.0)
-        until_ns = self._clock.monotonic_ns() + int(longest_s * 1e9)
+        until_ns = self._clock.monotonic_ns() + int(min(longest_s, LONGEST_DRAIN_S) * 1e9)
         while self._clock.monotonic_ns() < until_ns:
             if all(watched.watch.counters.in_flight == 0 for watched in self.flows.values()):
                 break
@@ -273,9 +275,17 @@ class Prober:
         watched = self.flows[name]
         source, target = self.sites[watched.flow.source], self.sites[watched.flow.target]
         state, sentence = self.state(name)
-        refusal = self.topic_checks.refusals.get((watched.flow.target, watched.flow.target_topic))
-        now = self._dispatch.now()
-        return flow_evidence(watched, source, target, now, state=state, sentence=sentence, refusal=refusal)
+        place = watched.flow.target, watched.flow.target_topic
+        return flow_evidence(
+            watched,
+            source,
+            target,
+            self._dispatch.now(),
+            state=state,
+            sentence=sentence,
+            refusal=self.topic_checks.refusals.get(place),
+            shared=len(self._dispatch.by_target.get(place, ())) > 1,
+        )
 
     def healthy(self, name: str) -> Calm | None:
         """Return proof that a flow is healthy, if a quick test shows it; None means: use the evidence."""

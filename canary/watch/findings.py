@@ -14,12 +14,11 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from fleet.verdicts.evidence import Finding, FindingKind
+from fleet.verdicts.evidence import MAX_FINDINGS, Finding, FindingKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MAX_FINDINGS = 500  # of each kind: a flood of one must not push out another
 MAX_LOSSES = 20
 MERGED_S = 60.0
 LOOPS = (FindingKind.LOOPED, FindingKind.DUPLICATED, FindingKind.SECOND_WRITER)  # of mirrors in a circle

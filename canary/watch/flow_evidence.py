@@ -38,10 +38,11 @@ def flow_evidence(
     state: CanaryState,
     sentence: str,
     refusal: Refusal | None = None,
+    shared: bool = False,
 ) -> FlowEvidence:
     """Return the evidence for a verdict on this flow.
 
-    `refusal` is why and when the target's topic refuses records.
+    `refusal` is why and when the target's topic refuses records. `shared`: other flows replicate to it too.
     """
     flow = watched.flow
     from_topic = source.topics.present.get(flow.source_topic)
@@ -66,6 +67,7 @@ def flow_evidence(
             target_refused_at=refusal.seen_at if refusal is not None else None,
             target_refused_since=refusal.since_at if refusal is not None else None,
             settings_within_s=settings_within_s(flow.threshold_s),
+            shared=shared,
         ),
         exactly_once=flow.exactly_once,
         tasks=target.mirror_topics.tasks(flow.name),

@@ -1,13 +1,15 @@
 """Ask the service in this container whether it is alive: exit status 0, or 1 with a sentence.
 
 MIRRORWATCH_HEALTH_URL says where it listens. A server that asks for a user answers 401: it is alive, and
-this check holds no password.
+this check holds no password. Nor has it a certificate: a server that requires one ends the connection, and is
+alive. One that hangs answers neither way.
 """
 
 from __future__ import annotations
 
 import http.client
 import os
+import ssl
 import sys
 import urllib.error
 import urllib.request
@@ -26,10 +28,22 @@ def problem(url: str) -> str | None:
         return None if error.code == 401 else f"{url} answers {error.code}"
     except http.client.InvalidURL as error:
         return f"MIRRORWATCH_HEALTH_URL: invalid address '{url}'; {error}"
-    except http.client.HTTPException as error:
-        return f"{url} does not answer by HTTP: {type(error).__name__}"
-    except OSError as error:
-        return f"{url} does not answer: {getattr(error, 'reason', error)}"
+    except (http.client.HTTPException, OSError) as error:
+        cause = error.reason if isinstance(error, urllib.error.URLError) else error
+        if url.startswith("https://") and refuses_clients(cause):
+            return None
+        no_http = isinstance(cause, http.client.HTTPException)
+        return f"{url} does not answer{f' by HTTP: {type(cause).__name__}' if no_http else f': {cause}'}"
+
+
+def refuses_clients(cause: object) -> bool:
+    """Return whether the server ended a TLS connection, as it does with a client without a certificate.
+
+    TLS 1.2 ends it in the handshake, TLS 1.3 after it. asyncio closes it without an alert.
+    """
+    if isinstance(cause, ssl.SSLError):
+        return isinstance(cause, ssl.SSLEOFError) or "_ALERT_" in (cause.reason or "")
+    return isinstance(cause, ConnectionResetError)  # also http.client's RemoteDisconnected
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?")
 _HEADING = re.compile(r"^## +(?P<version>[^\s,]+)(?:, *(?P<when>.*\S))? *$", re.MULTILINE)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-# An image, a wheel or a deb with its version. A chart or another product may have a version of its own.
+# An image, a file of the release, or a folder named like one. A chart may have a version of its own.
 _NAMED = re.compile(
-    r"\bmirrorwatch(?:-checksum)?(?::|-(?=[\w.]+-py3)|_(?=[\w.~]+_))(?P<version>\d+\.\d+\.\d+(?:~?(?:a|b|rc)\d+)?)"
+    r"\bmirrorwatch(?:-checksum)?[:_-](?P<version>(?>\d+\.\d+\.\d+(?:~?(?:a|b|rc)\d+)?))(?!\.tgz)"
 )
 
 
@@ -91,7 +91,7 @@ def tag_problems(version: str, tagged: str | None, head: str) -> Iterator[str]:
 
 
 def naming_problems(version: str, texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield each line of docs and deployment files that names an image, wheel or deb of another version."""
+    """Yield each line of docs and deployment files that names an image or a file of another version."""
     for name, text in texts.items():
         for number, line in enumerate(text.splitlines(), start=1):
             others = {found["version"].replace("~", "") for found in _NAMED.finditer(line)} - {version}

@@ -272,8 +272,8 @@ FLOW_CAUSE = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.FLOW,
-    help="Cause of the current problem of the flow.",
-    notes="1 for this cause, 0 for the others. Without a current problem, it is the cause of the verdict.",
+    help="Causes of the current problems of the flow.",
+    notes="1 for each of them, 0 for the others. Without a current problem, it is the cause of the verdict.",
     labels=(*FLOW_LABELS, Label("cause", "The cause.", tuple(Cause))),
 )
 _OBJECTIVE_LABELS = (*FLOW_LABELS, Label("objective", "The indicator of the objective.", OBJECTIVES))

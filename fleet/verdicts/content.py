@@ -39,13 +39,13 @@ def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
         return _misrouted(flow, misrouted, lost, now_at)
     if not lost:
         return None
-    count = sum(finding.count for finding in lost)
     partitions = {finding.partition for finding in lost}
-    cause, why = _loss_cause(flow, lost[-1], now_at, one=count == 1)
+    one = sum(finding.count for finding in lost) == 1
+    cause, why = _loss_cause(flow, lost[-1], now_at, one=one)
     return Judgement(
         Verdict.LOSING,
         cause,
-        f"{probes_text(count)} lost ({partitions_text(partitions)}): {why}."
+        f"{probes_text(flow, lost, now_at).capitalize()} lost ({partitions_text(partitions)}): {why}."
         f"{last_found(flow, lost[-1], now_at)}",
         rows_of(lost),
         ended=is_over(flow, lost[-1], now_at),
@@ -55,15 +55,15 @@ def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
 def _misrouted(
     flow: FlowEvidence, misrouted: Sequence[Finding], lost: Sequence[Finding], now_at: float
 ) -> Judgement:
-    count = sum(finding.count for finding in misrouted)
     where = partitions_text({finding.partition for finding in misrouted})
     newest = misrouted[-1]
     routes = "routed" if is_over(flow, newest, now_at) else "routes"
     return Judgement(
         Verdict.LOSING,
         Cause.MISROUTED,
-        f"{probes_text(count)} misrouted, found in {where} of {flow.topic.target_topic} on"
-        f" {flow.target.alias}: the mirror {routes} records elsewhere, as by a transform."
+        f"{probes_text(flow, misrouted, now_at).capitalize()} misrouted, found in {where} of"
+        f" {flow.topic.target_topic} on {flow.target.alias}: the mirror {routes} records elsewhere, as by a"
+        " transform."
         f"{last_found(flow, newest, now_at)}",
         rows_of([*misrouted, *lost]),
         ended=is_over(flow, newest, now_at),
@@ -80,7 +80,7 @@ def _loss_cause(flow: FlowEvidence, newest: Finding, now_at: float, *, one: bool
         (flow.source.alias, flow.topic.source_recreated_at),
         (flow.target.alias, flow.topic.target_recreated_at),
     ):
-        if at is not None and newest.at >= at - NOTICE_S:
+        if at is not None and -NOTICE_S <= newest.at - at <= flow.canary.horizon_s + NOTICE_S:
             return Cause.TOPIC_RECREATED, f"the topic was re-created on {alias}"
     if _refused_then(flow.topic, newest.at):
         why = f"{flow.topic.target_topic} on {flow.target.alias} rejected such records until a moment ago"
@@ -113,7 +113,7 @@ def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
     return Judgement(
         Verdict.ALTERED,
         Cause.TRANSFORMED,
-        f"{probes_text(count)} changed on {flow.target.alias}. {where},"
+        f"{probes_text(flow, altered, now_at).capitalize()} changed on {flow.target.alias}. {where},"
         f" {ended(altered[-1].sentence)} Look for a transform, or for a converter other than"
         f" ByteArrayConverter.{last_found(flow, altered[-1], now_at)}",
         rows_of(altered),
@@ -144,27 +144,26 @@ def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
     why = _no_restart(flow, repeated)
     if why is None:
         return None
-    count = sum(finding.count for finding in repeated)
     return Judgement(
         Verdict.REPEATING,
         Cause.DUPLICATING,
-        f"{probes_text(count)} arrived on {flow.target.alias} more than once, {why}. Look for a second mirror"
-        f" of this flow.{last_found(flow, repeated[-1], now_at)}",
+        f"{probes_text(flow, repeated, now_at).capitalize()} arrived on {flow.target.alias} more than once,"
+        f" {why}. Look for a second mirror of this flow.{last_found(flow, repeated[-1], now_at)}",
         rows_of(repeated),
         ended=is_over(flow, repeated[-1], now_at),
     )
 
 
 def _two_writers(flow: FlowEvidence, doubled: Sequence[Finding], now_at: float) -> Judgement:
-    count = sum(finding.count for finding in doubled)
     where = partitions_text({finding.partition for finding in doubled})
     over = is_over(flow, doubled[-1], now_at)
     return Judgement(
         Verdict.REPEATING,
         Cause.DUPLICATING,
-        f"Two mirrors {'replicated' if over else 'replicate'} {flow.flow} at once: {probes_text(count)}"
-        f" ({where}) arrived on {flow.target.alias} twice, each sent after the second arrival of the one"
-        f" before. Look for a second mirror of this flow.{last_found(flow, doubled[-1], now_at)}",
+        f"Two mirrors {'replicated' if over else 'replicate'} {flow.flow} at once:"
+        f" {probes_text(flow, doubled, now_at)} ({where}) arrived on {flow.target.alias} twice, each sent"
+        f" after the second arrival of the one before. Look for a second mirror of this flow."
+        f"{last_found(flow, doubled[-1], now_at)}",
         rows_of(doubled),
         ended=over,
     )

@@ -13,7 +13,7 @@ from fleet.verdicts.words import MAX_ROWS, Judgement, partitions_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fleet.verdicts.evidence import ClusterEvidence, FlowEvidence, PartitionEvidence
+    from fleet.verdicts.evidence import CanaryEvidence, ClusterEvidence, FlowEvidence, PartitionEvidence
 
 
 def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
@@ -22,11 +22,23 @@ def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
     if canary.state is not CanaryState.RUNNING or canary.impaired is not None:
         return None
     if flow.source.control is Control.FAILING:
-        unacked = [one for one in canary.partitions if (one.unacked_age_s or 0) > canary.threshold_s]
+        unacked = [one for one in canary.partitions if _is_unacknowledged(canary, one)]
         if unacked:
             return _stall(flow, unacked, now_at)
     standing = [one for one in canary.partitions if _is_stalled(flow, one)]
     return _stall(flow, standing, now_at) if standing else None
+
+
+def _is_unacknowledged(canary: CanaryEvidence, one: PartitionEvidence) -> bool:
+    """Return whether the source has not acknowledged a probe that is past its threshold, nor any since.
+
+    The producer gives a probe up after a while, perhaps before its threshold. If nothing waits on the source,
+    the last arrival shows how long the source has been silent: the next probe was due within an interval.
+    """
+    if one.unacked_age_s is None:
+        return False
+    silent_s = (one.arrival_age_s or 0.0) - canary.interval_s if one.pending_age_s is None else 0.0
+    return max(one.unacked_age_s, silent_s) > canary.threshold_s
 
 
 def _stall(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Judgement:
@@ -100,14 +112,10 @@ def late(flow: FlowEvidence, now_at: float) -> Judgement | None:
     canary = flow.canary
     if canary.state is not CanaryState.RUNNING or canary.impaired is not None:
         return None
-    late = [
-        one
-        for one in canary.partitions
-        if max(one.latency_s or 0.0, one.pending_age_s or 0.0) > canary.threshold_s
-    ]
+    late = [one for one in canary.partitions if _lateness_s(canary, one) > canary.threshold_s]
     if not late:
         return None
-    worst_s = max(max(one.latency_s or 0.0, one.pending_age_s or 0.0) for one in late)
+    worst_s = max(_lateness_s(canary, one) for one in late)
     where = partitions_text({one.partition for one in late})
     return Judgement(
         Verdict.LATE,
@@ -116,6 +124,16 @@ def late(flow: FlowEvidence, now_at: float) -> Judgement | None:
         f" (threshold {duration_text(canary.threshold_s)}).",
         tuple(_late_row(flow, one, now_at) for one in late[:MAX_ROWS]),
     )
+
+
+def _lateness_s(canary: CanaryEvidence, one: PartitionEvidence) -> float:
+    """Return the latency of the newest arrival, or the age of the oldest waiting probe if that is more.
+
+    If no probe waits and none has arrived for a while, that latency is not the current one.
+    """
+    if one.pending_age_s is None and (one.arrival_age_s or 0.0) > canary.patience_s:
+        return 0.0
+    return max(one.latency_s or 0.0, one.pending_age_s or 0.0)
 
 
 def _late_row(flow: FlowEvidence, one: PartitionEvidence, now_at: float) -> Evidence:

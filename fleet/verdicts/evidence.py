@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from fleet.verdicts.checksum_evidence import ChecksumEvidence
     from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 
+MAX_FINDINGS = 500  # of each kind: a flood of one must not push out another
+
 
 class Control(StrEnum):
     """The result of a cluster's control probes, which are written to it and read back without a mirror."""
@@ -106,8 +108,13 @@ class CanaryEvidence:
     interval_s: float
     horizon_s: float
     partitions: tuple[PartitionEvidence, ...] = ()
-    findings: tuple[Finding, ...] = ()  # the newest of each kind, oldest first
+    findings: tuple[Finding, ...] = ()  # at most MAX_FINDINGS of each kind, the newest, oldest first
     impaired: str | None = None  # why its measurements are unreliable now
+
+    @property
+    def patience_s(self) -> float:
+        """Return how long after an arrival the next one is awaited, before a partition counts as silent."""
+        return 2 * self.interval_s + self.threshold_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +142,7 @@ class TopicEvidence:
     target_refused_at: float | None = None  # when such settings were last seen
     target_refused_since: float | None = None  # when they were first seen, that last time
     settings_within_s: float = 0.0  # those settings are read again while a probe waits
+    shared: bool = False  # other flows replicate to the target topic too
 
 
 @dataclass(frozen=True, slots=True)

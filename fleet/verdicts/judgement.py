@@ -9,7 +9,8 @@ recover one by one, and for a moment a mirror that was down looks like a stuck t
 
 If the verdict rests on earlier findings, `also` has the current problem of the flow: a stall is shown while a
 loss of ten minutes ago still holds. If it rests on a checksum alone, `also` is any other verdict except
-healthy: a finding of the night hides nothing of the next day.
+healthy: a finding of the night hides nothing of the next day. If the verdict is worse than the loop of a
+latched canary, the loop is `also`: it lasts until the user fixes it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from fleet.verdicts.evidence import Calm, CanaryEvidence, FlowEvidence, LagEvidence
 
 HOLD_CAUSE_S = 10.0
-RECENT_S = 60.0  # how long a finding counts as a current condition: a scrape must see it
+RECENT_S = 60.0  # a finding counts as a current condition at least for so long: a scrape must see it
 
 _RULES: tuple[Callable[[FlowEvidence, float], Judgement | None], ...] = (
     losing,
@@ -59,8 +60,10 @@ def beside(flow: FlowEvidence, worst: Judgement, *, now_at: float) -> Judgement 
     """Return the current problem if the verdict rests on something that has ended; None if there is none.
 
     While findings continue, they are the problem: if altered records replace intact ones, that is not a
-    stall. If the canary is latched after a loop, the loop is the problem.
+    stall. If the canary is latched after a loop, the loop is a problem whatever the verdict is.
     """
+    if flow.canary.state is CanaryState.LATCHED:
+        return repeating(flow, now_at) if worst.verdict is not Verdict.REPEATING else None
     if not worst.ended:
         return None
     if flow.checksum is not None:
@@ -69,7 +72,7 @@ def beside(flow: FlowEvidence, worst: Judgement, *, now_at: float) -> Judgement 
         if rest.verdict is not worst.verdict:
             now = beside(unaudited, rest, now_at=now_at)
             return now or (rest if rest.verdict is not Verdict.HEALTHY else None)
-    return repeating(flow, now_at) if flow.canary.state is CanaryState.LATCHED else _delayed(flow, now_at)
+    return _delayed(flow, now_at)
 
 
 def _delayed(flow: FlowEvidence, now_at: float) -> Judgement | None:
@@ -78,13 +81,17 @@ def _delayed(flow: FlowEvidence, now_at: float) -> Judgement | None:
 
 
 def conditions(flow: FlowEvidence, *, now_at: float) -> frozenset[Verdict]:
-    """Return the current conditions by findings of the last minute, without checksums.
+    """Return the current conditions by recent findings, without checksums.
 
-    Only the worst of stalled, late and unknown is included: each rule expects that those before do not hold.
+    A finding of the canary is recent until the next probe should have arrived: a mirror that alters every
+    record is seen to do so once an interval. Only the worst of stalled, late and unknown is included: each
+    rule expects that those before do not hold.
     """
-    recent = replace(flow, checksum=None, canary=replace(flow.canary, findings=_recent(flow.canary, now_at)))
-    if flow.lag is not None:
-        recent = replace(recent, lag=replace(flow.lag, findings=_recent(flow.lag, now_at)))
+    canary, lag = flow.canary, flow.lag
+    found_at = now_at - max(RECENT_S, canary.patience_s)
+    recent = replace(flow, checksum=None, canary=replace(canary, findings=_since(canary, found_at)))
+    if lag is not None:
+        recent = replace(recent, lag=replace(lag, findings=_since(lag, now_at - RECENT_S)))
     found = [rule(recent, now_at) for rule in (losing, altered, repeating)]
     found.append(_delayed(recent, now_at))
     return frozenset(one.verdict for one in found if one is not None)
@@ -117,8 +124,8 @@ def follow_calm(
     return _following(before, calm.flow, judgement, parts, now_at)
 
 
-def _recent(part: CanaryEvidence | LagEvidence, now_at: float) -> tuple[Any, ...]:
-    return tuple(one for one in part.findings if now_at - one.at <= RECENT_S)
+def _since(part: CanaryEvidence | LagEvidence, at: float) -> tuple[Any, ...]:
+    return tuple(one for one in part.findings if one.at >= at)
 
 
 def _parts(

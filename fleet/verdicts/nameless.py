@@ -3,6 +3,9 @@
 A converter that changes key and value leaves a record that only a header's name, or the first bytes of the
 value, show as Mirrorwatch's. It explains one probe of its partition that does not arrive intact. If all
 probes arrive intact, another program wrote it, and nothing was altered.
+
+If several flows replicate to one topic, it may be a record of any of them. Then it counts only in a flow that
+has lost a probe: a probe that waits shows a stall.
 """
 
 from __future__ import annotations
@@ -56,7 +59,10 @@ def _unexplained(loss: Finding, altered: deque[tuple[Finding, int]]) -> int:
 
 
 def truly_altered(flow: FlowEvidence, now_at: float) -> list[Finding]:
-    """Return altered records, oldest first, without nameless ones of partitions that miss no probe."""
+    """Return altered records, oldest first, without nameless ones of partitions that miss no probe.
+
+    In a topic of several flows, a missing probe must be lost.
+    """
     altered = holding(findings_kept(flow, FindingKind.ALTERED), now_at)
     lost = findings_kept(flow, FindingKind.LOST)
     partitions = {one.partition: one for one in flow.canary.partitions}
@@ -65,7 +71,7 @@ def truly_altered(flow: FlowEvidence, now_at: float) -> list[Finding]:
         for one in altered
         if one.named
         or any(loss.partition == one.partition and loss.at >= one.began_at - SKEW_S for loss in lost)
-        or _misses(flow, partitions.get(one.partition), since_s=now_at - one.at)
+        or (not flow.topic.shared and _misses(flow, partitions.get(one.partition), since_s=now_at - one.at))
     ]
 
 

@@ -41,7 +41,7 @@ def _not_enough(flow: FlowEvidence, now_at: float) -> Judgement | None:
     ages = [one.arrival_age_s for one in canary.partitions if one.arrival_age_s is not None]
     if not ages:
         return _nothing_yet(flow, now_at)
-    if min(ages) <= _patience_s(flow):
+    if min(ages) <= flow.canary.patience_s:
         return None
     return Judgement(
         Verdict.UNKNOWN,
@@ -97,11 +97,7 @@ def _partly_blind(flow: FlowEvidence) -> Judgement | None:
 
 def _went_silent(flow: FlowEvidence, one: PartitionEvidence) -> bool:
     """Return whether a partition delivered before, and now has neither arrivals nor waiting probes."""
-    return one.pending_age_s is None and (one.arrival_age_s or 0.0) > _patience_s(flow)
-
-
-def _patience_s(flow: FlowEvidence) -> float:
-    return 2 * flow.canary.interval_s + flow.canary.threshold_s
+    return one.pending_age_s is None and (one.arrival_age_s or 0.0) > flow.canary.patience_s
 
 
 def _down_cause(flow: FlowEvidence) -> Cause | None:

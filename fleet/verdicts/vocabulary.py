@@ -290,7 +290,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """The current problem of a flow whose verdict rests on earlier findings; fields as in the verdict."""
+    """A current problem in addition to a verdict that rests on earlier findings, or is worse than a loop.
+
+    The fields are those of the verdict.
+    """
 
     verdict: Verdict
     cause: Cause | None

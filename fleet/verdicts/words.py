@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from fleet.quantity import duration_text
+from fleet.verdicts.evidence import MAX_FINDINGS
 from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ _BETWEEN = re.compile(r"(?<=[.!?])\s+")  # two sentences
 class Judgement:
     """A verdict at one instant; `cause` is None for healthy, and if only data is missing.
 
-    `ended`: it rests on findings that do not show the current state of the flow. The newest is older than a
-    pause, or comes from offsets.
+    `ended`: it rests on findings that do not show the current state of the flow. The newest is older than
+    three intervals, or comes from offsets.
     """
 
     verdict: Verdict
@@ -38,8 +39,8 @@ class Judgement:
 
 
 def is_over(flow: FlowEvidence, newest: Finding, now_at: float) -> bool:
-    """Return whether nothing was found for longer than a pause."""
-    return now_at - newest.at > pause_s(flow.canary.interval_s, flow.canary.horizon_s)
+    """Return whether nothing was found for three intervals."""
+    return now_at - newest.at > _three_intervals_s(flow.canary.interval_s)
 
 
 def last_found(flow: FlowEvidence, newest: Finding, now_at: float) -> str:
@@ -65,8 +66,12 @@ def holding(findings: Iterable[Dated], now_at: float) -> list[Dated]:
 
 
 def pause_s(interval_s: float, horizon_s: float) -> float:
-    """Return the time (s) without findings that ends a burst of them: three intervals."""
-    return min(max(3 * interval_s, 5.0), horizon_s)
+    """Return the time (s) without findings that ends a burst of them: three intervals, at most a horizon."""
+    return min(_three_intervals_s(interval_s), horizon_s)
+
+
+def _three_intervals_s(interval_s: float) -> float:
+    return max(3 * interval_s, 5.0)
 
 
 def joined(canary: Judgement, offsets: Judgement, *, cause: Cause | None = None) -> Judgement:
@@ -102,9 +107,14 @@ def rows_of(findings: Sequence[Finding]) -> tuple[Evidence, ...]:
     )
 
 
-def probes_text(count: int) -> str:
-    """Write a number of canary records."""
-    return "1 canary record" if count == 1 else f"{count:,} canary records"
+def probes_text(flow: FlowEvidence, found: Sequence[Finding], now_at: float) -> str:
+    """Write the number of canary records of these findings, which are of one kind and hold."""
+    count = sum(finding.count for finding in found)
+    text = "1 canary record" if count == 1 else f"{count:,} canary records"
+    kept = findings_kept(flow, found[0].kind)
+    # The canary has dropped older ones, which may still hold.
+    is_least = len(kept) >= MAX_FINDINGS and len(holding(kept, now_at)) == len(kept)
+    return f"at least {text}" if is_least else text
 
 
 def partitions_text(partitions: Collection[int]) -> str:

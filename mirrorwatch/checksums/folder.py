@@ -130,14 +130,22 @@ class PlanFolder:
 
 
 def folder_beside(config: Configuration) -> Path | None:
-    """Return the folder for plans and digests next to the store, or None if it is not writable.
+    """Return the folder for plans and digests next to the store, or None if no place for it is writable.
 
-    It is next to the configuration if the store is not a file. Raises OSError if the place is not accessible.
+    If the store is not a file, it is next to the configuration or in the state directory of the unit.
+    Raises OSError if the place is not accessible.
     """
     address = config.store.database_url(config.directory)
-    is_file = address.get_backend_name() == "sqlite"
-    beside = Path(address.database or "").absolute().parent if is_file else config.directory.absolute()
-    return beside / "checksum" if os.access(beside, os.W_OK) else None
+    if address.get_backend_name() == "sqlite":
+        places = [Path(address.database or "").absolute().parent]
+    else:
+        places = [config.directory, *_state_directories()]
+    return next((place.absolute() / "checksum" for place in places if os.access(place, os.W_OK)), None)
+
+
+def _state_directories() -> list[Path]:
+    """Return what StateDirectory of a systemd unit names, which is the only place that it can write."""
+    return [Path(one) for one in os.environ.get("STATE_DIRECTORY", "").split(":") if one]
 
 
 def _read(path: Path) -> dict[str, Any] | None:

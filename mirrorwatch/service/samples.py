@@ -153,9 +153,12 @@ def _verdict(labels: tuple[str, str, str], told: FlowVerdict) -> Iterator[Sample
         yield series.FLOW_VERDICT, (*labels, verdict.value), float(verdict is told.verdict)
     for condition in CONDITIONS:
         yield series.FLOW_CONDITION, (*labels, condition.value), float(condition in told.conditions)
-    now = told.cause if told.also is None else told.also.cause
+    # Alerts use single causes: one problem must not hide the cause of another that also lasts.
+    now = {told.cause} if told.also is None or told.verdict in told.conditions else set()
+    if told.also is not None:
+        now.add(told.also.cause)
     for cause in Cause:
-        yield series.FLOW_CAUSE, (*labels, cause.value), float(cause is now)
+        yield series.FLOW_CAUSE, (*labels, cause.value), float(cause in now)
 
 
 def _objectives(objectives: tuple[ObjectiveView, ...]) -> Iterator[Sample]:

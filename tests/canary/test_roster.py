@@ -71,6 +71,16 @@ async def test_a_flow_that_is_added_counts_from_its_beginning_and_leaves_the_oth
     assert of(scene, "A->C").duplicated == of(scene, "A->C").foreign == 0
 
 
+async def test_whether_several_flows_share_a_target_topic_is_handed_in(scene):
+    await look(scene, "A", "B")
+    add_cluster(scene, "C", c="other")
+    into_the_same = CanaryFlow("C->B", "C", "B", "c", "A.c", 5.0, 10.0, 1, exactly_once=False)
+    scene.prober.roster.add(into_the_same, InheritedState())
+    assert [scene.prober.evidence(name).topic.shared for name in ("A->B", "C->B")] == [True, True]
+    scene.prober.roster.drop("C->B")
+    assert not scene.prober.evidence("A->B").topic.shared
+
+
 async def test_a_flow_that_is_dropped_ends_with_an_outcome_for_every_probe(scene):
     await look(scene, "A", "B")
     seen, unseen = tick(scene), tick(scene)

@@ -258,6 +258,37 @@ def test_a_release_that_has_the_name_of_the_chart_has_it_once():
     assert rendered(release="mirrorwatch").only("StatefulSet")["metadata"]["name"] == "mirrorwatch"
 
 
+def test_environment_variables_are_those_of_every_pod():
+    words = ["--set-string", "env.SSL_CERT_FILE=/run/secrets/mirrorwatch/ca.crt,env.N=1"]
+    for container in containers(rendered(*EVERYTHING, *words)).values():
+        plain = {one["name"]: one["value"] for one in container["env"] if "value" in one}
+        assert plain["SSL_CERT_FILE"] == "/run/secrets/mirrorwatch/ca.crt"
+        assert plain["N"] == "1"
+
+
+MUTUAL = r"files.web\.yml=tls_server_config: {client_auth_type: RequireAndVerifyClientCert}"
+
+
+def test_probes_of_a_service_that_requires_certificates_only_connect():
+    (container,) = rendered("--set", MUTUAL, "--set", "http.probe=tcp").pods()["service"]["spec"][
+        "containers"
+    ]
+    probes = {name: one for name, one in container.items() if name.endswith("Probe")}
+    assert len(probes) == 3
+    for probe in probes.values():
+        assert probe.pop("tcpSocket") == {"port": "http"}
+        assert probe.keys() <= {"periodSeconds", "timeoutSeconds", "failureThreshold"}
+
+
+def test_headers_of_the_values_are_those_of_every_probe():
+    words = ["--set", "http.probeHeaders[0].name=Authorization,http.probeHeaders[0].value=Basic x"]
+    objects = rendered(*words)
+    assert [fault for one in objects.all for fault in chart_faults(one)] == []
+    (container,) = objects.pods()["service"]["spec"]["containers"]
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"]["httpHeaders"] == [{"name": "Authorization", "value": "Basic x"}]
+
+
 # --- jobs
 
 
@@ -354,6 +385,8 @@ def test_the_ports_of_services_and_policy_are_those_of_the_container(objects):
         ("service.port=99999", "- at '/service/port': maximum: got 99,999, want 65,535"),
         ("secretEnv.A-B=x", "- at '/secretEnv': additional properties 'A-B' not allowed"),
         ("configuration=", "- at '/configuration': minLength: got 0, want 1"),
+        ("http.probe=none", "- at '/http/probe': value must be one of 'http', 'tcp'"),
+        ("env.N=1", "- at '/env/N': got number, want string"),
     ],
 )
 def test_the_schema_refuses_a_wrong_value_in_a_sentence(words, sentence):
@@ -363,6 +396,7 @@ def test_the_schema_refuses_a_wrong_value_in_a_sentence(words, sentence):
 
 
 GOOD = 'http: {listen: ":9699"}\n'
+SHARED = "store: {url: 'postgresql://h/d', replica: '${env:MIRRORWATCH_REPLICA}'"
 
 
 @pytest.mark.parametrize(
@@ -384,7 +418,22 @@ GOOD = 'http: {listen: ":9699"}\n'
             'configuration: store.replica must differ in each replica; write replica: "${env:MIRRORWATCH_REPLICA}"',
         ),
         (
-            f"{GOOD}store: {{url: 'postgresql://h/d', replica: '${{env:MIRRORWATCH_REPLICA}}', shards: 3}}",
+            f"{GOOD}store: {{url: 'sqlite:////var/lib/mirrorwatch/data/m.db'}}",
+            [],
+            "configuration: store.url is 'sqlite:////var/lib/mirrorwatch/data/m.db', which the pod cannot write",
+        ),
+        (
+            f"{GOOD}{SHARED}}}",
+            ["--set", "replicas=2"],
+            "configuration: store.group is missing, so each replica would watch everything; write group: mirrorwatch",
+        ),
+        (
+            f"{GOOD}{SHARED}, group: m}}",
+            ["--set", "replicas=2"],
+            "configuration: other replicas would not reach http.replica_url; write replica_url: ",
+        ),
+        (
+            f"http: {{listen: ':9699', replica_url: '${{env:MIRRORWATCH_REPLICA_URL}}'}}\n{SHARED}, group: m, shards: 3}}",
             ["--set", "replicas=3"],
             "replicas: 3 replicas for 3 shards leave no standby; set replicas to 4 or more",
         ),
@@ -393,6 +442,17 @@ GOOD = 'http: {listen: ":9699"}\n'
             None,
             ["--set", "existingSecret=s,secretEnv.MIRRORWATCH_REPLICA=a"],
             "secretEnv: the chart sets MIRRORWATCH_REPLICA itself; remove it",
+        ),
+        (None, ["--set", "env.MIRRORWATCH_REPLICA_URL=a"], "env: the chart sets MIRRORWATCH_REPLICA_URL itself"),
+        (
+            None,
+            ["--set", "existingSecret=s,secretEnv.A=a,env.A=a"],
+            "env: secretEnv sets A too; remove one of the two",
+        ),
+        (
+            None,
+            ["--set", MUTUAL],
+            "http.probe: the kubelet has no certificate, which web.yml requires of clients; set http.probe to tcp",
         ),
         (None, ["--set", r"files.mirrorwatch\.yaml=x"], "files: mirrorwatch.yaml is the text of `configuration`"),
         (None, [*POSTGRESQL, "--set", "report.enabled=true"], "report.existingClaim: missing; with a PostgreSQL"),
@@ -432,10 +492,11 @@ def notes(tmp_path, *words):
 
 
 def test_the_notes_name_a_secret_that_is_not_given(tmp_path):
-    text = notes(tmp_path, *POSTGRESQL, "--set", "files.more=${env:MORE} ${env:A_PASSWORD}")
+    words = ["--set", "files.more=${env:MORE} ${env:A_PASSWORD} ${env:PLAIN},env.PLAIN=x"]
+    text = notes(tmp_path, *POSTGRESQL, *words)
     assert "port-forward service/mw-mirrorwatch 9699:9699" in text
     assert [line for line in text.splitlines() if line.startswith("WARNING")] == [
-        "WARNING: the configuration refers to MORE, which no entry of secretEnv sets."
+        "WARNING: the configuration refers to MORE, which no entry of env or secretEnv sets."
     ]
 
 

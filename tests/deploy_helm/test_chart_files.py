@@ -92,6 +92,8 @@ def paths_of_values(values, schema, above=""):
     [
         ({"replicas": 0}, "replicas: 0 is less than the minimum of 1"),
         ({"replica": 2}, ": Additional properties are not allowed ('replica' was unexpected)"),
+        ({"http": {"probe": "exec"}}, 'http/probe: "exec" is not one of "http" or "tcp"'),
+        ({"env": {"N": 1}}, 'env/N: 1 is not of type "string"'),
         ({"http": {"scheme": "https"}}, 'http/scheme: "https" is not one of "HTTP" or "HTTPS"'),
         ({"report": {"enabled": "yes"}}, 'report/enabled: "yes" is not of type "boolean"'),
     ],

@@ -127,8 +127,14 @@ def test_a_version_that_was_released_from_another_commit_is_refused(tagged, coun
         ("pip install mirrorwatch-0.1.0-py3-none-any.whl", "0.1.0"),
         ("apt install ./mirrorwatch_0.1.0_amd64.deb", "0.1.0"),
         ("apt install ./mirrorwatch_0.2.0~rc1_amd64.deb", "0.2.0rc1"),
+        ("tar -xzf mirrorwatch-0.1.0-share.tar.gz --no-same-owner", "0.1.0"),
+        ("the unpacked `mirrorwatch-0.1.0.tar.gz`:", "0.1.0"),
+        ("`mirrorwatch-0.2.0rc1-run.cdx.json`, `mirrorwatch-0.2.0-EXTRA.cdx.json`", "0.2.0rc1"),
+        ("cp -a /var/lib/mirrorwatch/. /var/backups/mirrorwatch-0.1.0", "0.1.0"),
+        ("cp -a /etc/mirrorwatch/. /var/backups/mirrorwatch-0.1.0-etc", "0.1.0"),
         ("image: mirrorwatch:0.2.0", None),
-        ("chart mirrorwatch-0.1.0.tgz, kafka:3.9.2", None),
+        ("mirrorwatch-0.2.0.tar.gz, mirrorwatch-0.2.0-share.tar.gz", None),
+        ("charts mirrorwatch-0.1.10.tgz and mirrorwatch-0.1.0rc1.tgz, kafka:3.9.2", None),
     ],
 )
 def test_another_version_in_the_docs_is_refused(line, found):

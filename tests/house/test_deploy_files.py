@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.server
 import inspect
 import re
@@ -9,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 import tomllib
 from contextlib import contextmanager
@@ -19,10 +21,13 @@ import yaml
 
 from mirrorwatch.configuration.reading import read_configuration
 from runtime.config.sections import HttpConfig
+from runtime.config.web import load_web_config
+from runtime.http.server import HttpServer, application
 from runtime.store.store import Store
 from tests.house.containerfile import instructions
 from tests.house.kubernetes_shapes import KINDS, manifest_faults
 from tests.house.product_files import ROOT
+from tests.runtime.certificates import write_pair
 
 DEPLOY = ROOT / "deploy"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -130,11 +135,11 @@ def answering(status):
         thread.join()
 
 
-def health(url):
+def health(url, **environ):
     script = DEPLOY / "container" / "healthcheck.py"
     return subprocess.run(
         [sys.executable, "-I", script],
-        env={"MIRRORWATCH_HEALTH_URL": url},
+        env={"MIRRORWATCH_HEALTH_URL": url, **environ},
         capture_output=True,
         text=True,
         check=False,
@@ -168,6 +173,45 @@ def test_a_service_that_cannot_be_asked_is_told_in_a_sentence(url, sentence):
     assert asked.returncode == 1
     assert asked.stdout.strip().endswith(sentence)
     assert asked.stderr == ""
+
+
+@pytest.mark.parametrize("version", ["TLS12", "TLS13"])
+@pytest.mark.parametrize(
+    ("mutual", "trusted", "said"),
+    [
+        ("", "server.crt", "https://URL answers 404\n"),
+        ("RequireAndVerifyClientCert", "server.crt", ""),
+        ("RequireAndVerifyClientCert", "clients.crt", "certificate verify failed: self-signed certificate"),
+    ],
+)
+async def test_a_service_that_requires_a_certificate_of_its_clients_is_alive(
+    tmp_path, version, mutual, trusted, said
+):
+    write_pair(tmp_path, "server")
+    write_pair(tmp_path, "clients")
+    more = f", client_ca_file: clients.crt, client_auth_type: {mutual}" if mutual else ""
+    (tmp_path / "web.yml").write_text(
+        f"tls_server_config: {{cert_file: server.crt, key_file: server.key, max_version: {version}{more}}}\n"
+    )
+    server = HttpServer()
+    await server.start(
+        application(), HttpConfig(listen="127.0.0.1:0"), web_config=load_web_config(tmp_path / "web.yml")
+    )
+    trust = {"SSL_CERT_FILE": str(tmp_path / trusted)}
+    asked = await asyncio.to_thread(health, f"{server.url}/-/healthy", **trust)
+    await server.stop(0.1)
+    assert (asked.returncode, asked.stderr) == (int(bool(said)), "")
+    assert said.replace("https://URL", f"{server.url}/-/healthy") in asked.stdout
+    assert bool(said) == bool(asked.stdout)
+
+
+def test_a_service_that_hangs_is_not_alive_whatever_it_would_require():
+    """Nobody accepts the connection: the kernel does."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"https://127.0.0.1:{server.getsockname()[1]}/-/healthy"
+        asked = health(url)
+    assert asked.returncode == 1
+    assert "timed out" in asked.stdout
 
 
 def test_what_answers_something_else_is_told_in_a_sentence():
@@ -248,6 +292,29 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path, question):
     said = subprocess.run([asked, *question, here], capture_output=True, text=True, check=False, timeout=60)
     assert said.returncode == 0, said.stdout + said.stderr
     assert said.stderr == ""
+
+
+def test_the_documented_credentials_are_those_that_the_documented_configuration_reads(tmp_path):
+    text = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
+    section = text.partition("### Key stores and certificates\n")[2].partition("\n## ")[0]
+    configuration, web = (
+        textwrap.dedent(block) for block in re.findall(r"```yaml\n(.*?) *```", section, re.DOTALL)
+    )
+    folder = tmp_path / "credentials"
+    folder.mkdir()
+    write_pair(folder, "server")
+    (folder / "web.yml").write_text(web)
+    used = set(re.findall(r"CREDENTIALS_DIRECTORY\}/([\w.]+)", configuration))
+    used |= {path.name for path in folder.iterdir()}
+    assert used == set(re.findall(r"LoadCredential=([\w.]+):/etc/mirrorwatch/\1\n", section))
+    http = {"http": yaml.safe_load(configuration)["http"]}
+    flows = {
+        "clusters": {name: {"bootstrap.servers": f"{name}:9092"} for name in "AB"},
+        "flows": {"A->B": {"topics": "orders"}},
+    }
+    (tmp_path / "mirrorwatch.yaml").write_text(yaml.safe_dump(flows | http))
+    read = read_configuration(tmp_path / "mirrorwatch.yaml", environ={"CREDENTIALS_DIRECTORY": str(folder)})
+    assert read.web_config.tls is not None
 
 
 # --- a command as the service's user

@@ -12,7 +12,7 @@ from fleet.verdicts.judgement import judge
 from fleet.verdicts.nameless import not_altered
 from fleet.verdicts.vocabulary import Cause, Verdict
 from fleet.verdicts.words import HOLD_S
-from tests.fleet.verdicts.test_judgement import LOST, finding, flow, nameless
+from tests.fleet.verdicts.test_judgement import LOST, NOW, finding, flow, nameless, standing
 
 
 def copy(at, *, count=1, partition=0):
@@ -51,6 +51,20 @@ def test_a_copy_explains_what_is_lost_after_it_and_not_for_ever(later_s, left):
 def test_copies_explain_nothing_of_another_partition():
     evidence = flow(findings=(copy(0.0, count=9, partition=1), lost(1.0, count=2)))
     assert [one.count for one in not_altered(evidence, 1.0)] == [2]
+
+
+def test_in_a_topic_of_several_flows_a_copy_is_no_proof_of_a_change_in_the_one_that_stalls():
+    waiting = (standing(0, 6.0), standing(1, 5.8))
+    for shared, verdict in ((False, Verdict.ALTERED), (True, Verdict.STALLED)):
+        evidence = flow(*waiting, findings=(nameless(ago_s=2.0),), topic={"shared": shared})
+        assert judge(evidence, now_at=NOW).verdict is verdict
+
+
+def test_in_a_topic_of_several_flows_a_copy_explains_a_loss_of_its_partition():
+    for partition, verdict in ((0, Verdict.ALTERED), (1, Verdict.LOSING)):
+        found = (nameless(ago_s=2.0), finding(LOST, ago_s=1.0, partition=partition))
+        judged = judge(flow(findings=found, topic={"shared": True}), now_at=NOW)
+        assert judged.verdict is verdict
 
 
 some = st.lists(st.tuples(st.floats(0, 2000), st.integers(1, 4)), max_size=12)

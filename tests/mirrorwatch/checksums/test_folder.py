@@ -6,14 +6,16 @@ import json
 import os
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+import sqlalchemy
 
 from checksum.plan.document import plan_id
 from checksum.plan.shape import Plan
 from fleet.errors import UnavailableError
 from mirrorwatch.checksums import folder as checksum_folder
-from mirrorwatch.checksums.folder import KEPT_MS, KeptPlan, PlanFolder
+from mirrorwatch.checksums.folder import KEPT_MS, KeptPlan, PlanFolder, folder_beside
 
 PLAN = Plan("A->B", "A", "B", 1_790_000_000_000, 4, 1000, "read_uncommitted", "read_uncommitted", (), (), ())
 ASKED = {"flow": "A->B", "topics": ["orders"]}
@@ -141,3 +143,31 @@ def test_what_cannot_be_taken_away_is_told_once_and_does_no_harm(tmp_path, monke
     plans.forget(PLAN)
     plans.forget_old(1 << 60, on=())
     assert told == [f"{plans.of(PLAN)}: cannot delete: permission denied; it is no longer needed, delete it"]
+
+
+@pytest.mark.parametrize(
+    ("url", "writable", "found"),
+    [
+        ("sqlite:////TMP/store/mw.db", ["store", "etc", "state"], "store"),
+        ("sqlite:////TMP/store/mw.db", ["etc", "state"], None),
+        ("postgresql://h/d", ["etc", "state"], "etc"),
+        ("postgresql://h/d", ["state"], "state"),
+        ("postgresql://h/d", [], None),
+    ],
+)
+def test_plans_are_where_a_unit_may_write_if_the_store_is_not_a_file(
+    tmp_path, monkeypatch, url, writable, found
+):
+    address = sqlalchemy.make_url(url.replace("/TMP", str(tmp_path)))
+    store = SimpleNamespace(database_url=lambda _directory: address)
+    config = SimpleNamespace(store=store, directory=tmp_path / "etc")
+    monkeypatch.setenv("STATE_DIRECTORY", f"{tmp_path}/more:{tmp_path}/state")
+    # The permissions of root would not do.
+    monkeypatch.setattr(checksum_folder.os, "access", lambda path, _mode: path.name in writable)
+    assert folder_beside(config) == (None if found is None else tmp_path / found / "checksum")
+
+
+def test_without_a_unit_there_is_no_state_directory(tmp_path, monkeypatch):
+    store = SimpleNamespace(database_url=lambda _directory: sqlalchemy.make_url("postgresql://h/d"))
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    assert folder_beside(SimpleNamespace(store=store, directory=tmp_path / "nowhere")) is None

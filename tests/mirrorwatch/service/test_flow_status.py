@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from alerts.incidents import Counts
+from alerts.incidents.losses import Loss
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 from mirrorwatch.service import flow_status
@@ -97,7 +98,7 @@ def test_an_incident_in_one_line():
     ],
 )
 def test_a_number_of_lost_records_keeps_its_bounds(lost, said):
-    assert texts.what_text(replace(views.incident(), lost_by={"one": lost})) == f"{said}, stalled"
+    assert texts.what_text(replace(views.incident(), lost_by={"one": Loss(0, 0, lost)})) == f"{said}, stalled"
     nothing = replace(views.incident(), lost_by={}, counts_by={"one": Counts()})
     assert texts.what_text(nothing) == "records lost, stalled"
 

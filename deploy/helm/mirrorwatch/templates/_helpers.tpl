@@ -89,6 +89,10 @@ env:
         fieldPath: metadata.name
   - name: MIRRORWATCH_REPLICA_URL
     value: {{ printf "%s://$(MIRRORWATCH_REPLICA).%s-replicas:9699" (lower .Values.http.scheme) (include "mirrorwatch.fullname" .) }}
+  {{- range $name, $value := .Values.env }}
+  - name: {{ $name }}
+    value: {{ $value | quote }}
+  {{- end }}
   {{- range $name, $key := .Values.secretEnv }}
   - name: {{ $name }}
     valueFrom:
@@ -142,13 +146,19 @@ volumeMounts:
     sizeLimit: {{ .tmp }}
 {{- end -}}
 
-{{/* The request of a probe to `path`. */}}
+{{/* What a probe does: a request to `path`, or a connection if clients need a certificate. */}}
 {{- define "mirrorwatch.probe" -}}
-path: {{ .path }}
-port: http
-scheme: {{ .root.Values.http.scheme }}
-{{- with .root.Values.http.probeHeaders }}
-httpHeaders:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+{{- if eq .root.Values.http.probe "tcp" -}}
+tcpSocket:
+  port: http
+{{- else -}}
+httpGet:
+  path: {{ .path }}
+  port: http
+  scheme: {{ .root.Values.http.scheme }}
+  {{- with .root.Values.http.probeHeaders }}
+  httpHeaders:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
 {{- end -}}

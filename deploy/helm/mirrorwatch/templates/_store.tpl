@@ -17,7 +17,7 @@
 {{- end -}}
 {{- $url := toString ($store.url | default "sqlite:///mirrorwatch.db") -}}
 {{- $sqlite := hasPrefix "sqlite" $url -}}
-{{- if and $sqlite (not (hasPrefix "sqlite:////var/lib/mirrorwatch/" $url)) -}}
+{{- if and $sqlite (not (regexMatch "^sqlite:////var/lib/mirrorwatch/[^/]+$" $url)) -}}
 {{- fail (printf "configuration: store.url is '%s', which the pod cannot write; write \"sqlite:////var/lib/mirrorwatch/mirrorwatch.db\"" $url) -}}
 {{- end -}}
 {{- if gt (int .Values.replicas) 1 -}}
@@ -27,6 +27,12 @@
 {{- if not (contains "${env:MIRRORWATCH_REPLICA}" (toString $store.replica)) -}}
 {{- fail "configuration: store.replica must differ in each replica; write replica: \"${env:MIRRORWATCH_REPLICA}\" in the section store" -}}
 {{- end -}}
+{{- if not $store.group -}}
+{{- fail "configuration: store.group is missing, so each replica would watch everything; write group: mirrorwatch in the section store" -}}
+{{- end -}}
+{{- if not (contains "${env:MIRRORWATCH_REPLICA_URL}" (toString $http.replica_url)) -}}
+{{- fail "configuration: other replicas would not reach http.replica_url; write replica_url: \"${env:MIRRORWATCH_REPLICA_URL}\" in the section http" -}}
+{{- end -}}
 {{- end -}}
 {{- $shards := int ($store.shards | default 1) -}}
 {{- if and (gt $shards 1) (le (int .Values.replicas) $shards) -}}
@@ -35,9 +41,21 @@
 {{- if hasKey .Values.files "mirrorwatch.yaml" -}}
 {{- fail "files: mirrorwatch.yaml is the text of `configuration`; remove it from `files`" -}}
 {{- end -}}
+{{- range $value, $entries := dict "env" .Values.env "secretEnv" .Values.secretEnv -}}
 {{- range $name := list "MIRRORWATCH_REPLICA" "MIRRORWATCH_REPLICA_URL" -}}
+{{- if hasKey $entries $name -}}
+{{- fail (printf "%s: the chart sets %s itself; remove it" $value $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $_ := .Values.env -}}
 {{- if hasKey $.Values.secretEnv $name -}}
-{{- fail (printf "secretEnv: the chart sets %s itself; remove it" $name) -}}
+{{- fail (printf "env: secretEnv sets %s too; remove one of the two" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $text := .Values.files -}}
+{{- if and (eq $.Values.http.probe "http") (regexMatch "(?m)^[^#\n]*client_auth_type\\W+RequireAndVerifyClientCert" $text) -}}
+{{- fail (printf "http.probe: the kubelet has no certificate, which %s requires of clients; set http.probe to tcp" $name) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.secretEnv (not .Values.existingSecret) -}}
