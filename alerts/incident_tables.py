@@ -8,12 +8,14 @@ minute of each process; consecutive equal minutes are one row.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import astuple, replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from alerts.incidents.incident import (
+    BLIND_S,
     GAP_S,
     UNWATCHED_S,
     Counts,
@@ -24,17 +26,22 @@ from alerts.incidents.incident import (
     continues,
     ended,
     extended,
+    incident_id,
     is_over,
+    until,
 )
-from alerts.incidents.recorder import Span
+from alerts.incidents.losses import Loss
+from alerts.incidents.recorder import Span, add_span
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
+from fleet.verdicts.words import HOLD_S
 from runtime.store.migrations import Migration, create
 from runtime.store.rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from alerts.incidents.incident import Stretch
     from alerts.incidents.recorder import Batch
 
 _METADATA = sa.MetaData()
@@ -75,7 +82,29 @@ HISTORY = sa.Table(
     sa.Index("incident_history_by_age", "last_minute"),
 )
 
-MIGRATIONS = (Migration("incidents", 1, "incidents and history", create(INCIDENTS, NOTES, HISTORY)),)
+
+def _add_loss_times(connection: sa.Connection) -> None:
+    """Add the times of losses to incidents of older stores: those of their incident."""
+    wanted = sa.select(
+        INCIDENTS.c.incident, INCIDENTS.c.started_at, INCIDENTS.c.bad_until_at, INCIDENTS.c.document
+    )
+    for name, started_at, bad_until_at, text in connection.execute(wanted).all():
+        document = json.loads(text)
+        document |= {
+            "lost": {
+                key: [started_at, bad_until_at, lost, None, None, False]
+                for key, lost in document["lost"].items()
+            },
+            "after_another": False,
+        }
+        change = sa.update(INCIDENTS).where(INCIDENTS.c.incident == name)
+        connection.execute(change.values(document=json.dumps(document, separators=(",", ":"))))
+
+
+MIGRATIONS = (
+    Migration("incidents", 1, "incidents and history", create(INCIDENTS, NOTES, HISTORY)),
+    Migration("incidents", 2, "when each process counted losses", _add_loss_times),
+)
 
 
 def keep(
@@ -89,31 +118,60 @@ def keep(
 
     `batches` are by flow, source and target. Writing the same twice changes nothing.
     """
+    _bring_back(connection, now_at)
     for flow, batch in batches.items():
         for stretch in batch.stretches:
             seen_at = max(stretch.bad_until_at, min(now_at, stretch.bad_until_at + GAP_S))
-            former = _joined(connection, flow[0], stretch.started_at, stretch.bad_until_at)
+            former = _joined(connection, flow[0], stretch, now_at=now_at)
             if former is not None and continues(former, stretch):
                 _write(connection, extended(former, stretch, seen_at=seen_at))
                 continue
             if former is not None and not former.ended:
                 _write(connection, ended(former, stretch.healthy_since_at))
-            _write(connection, begun(flow, stretch, seen_at=seen_at))
+            _begin(connection, flow, stretch, seen_at=seen_at)
     _keep_history(connection, batches, observer)
     return _close(connection, {flow[0]: batch for flow, batch in batches.items()}, now_at=now_at)
 
 
-def _joined(connection: sa.Connection, flow: str, started_at: float, until_at: float) -> Incident | None:
-    """Return the newest incident of a flow that bad time at this time may belong to."""
+def _bring_back(connection: sa.Connection, now_at: float) -> None:
+    """Limit the times of open incidents to now: after the clock was set back they could not end."""
+    ahead = sa.select(INCIDENTS).where(~INCIDENTS.c.ended, INCIDENTS.c.seen_at > now_at + BLIND_S)
+    for incident in _read(connection, ahead):
+        _write(connection, until(incident, now_at))
+
+
+def _joined(connection: sa.Connection, flow: str, stretch: Stretch, *, now_at: float) -> Incident | None:
+    """Return the incident that has this stretch, or else the newest that it may belong to."""
     wanted = (
         sa.select(INCIDENTS)
-        .where(INCIDENTS.c.flow == flow, INCIDENTS.c.started_at <= until_at + GAP_S)
-        .where(sa.or_(~INCIDENTS.c.ended, INCIDENTS.c.bad_until_at > started_at - GAP_S))
+        .where(INCIDENTS.c.flow == flow)
+        .where(sa.or_(~INCIDENTS.c.ended, INCIDENTS.c.bad_until_at > stretch.started_at - stretch.gap_s))
         .order_by(INCIDENTS.c.started_at.desc())
-        .limit(1)
     )
-    row = connection.execute(wanted).mappings().first()
-    return None if row is None else _incident(row)
+    found = _read(connection, wanted)
+    having = (one for one in found if stretch.key in one.lost_by)
+    # An ended incident of later than now is of a clock that was ahead: its times compare with nothing.
+    near = (
+        one
+        for one in found
+        if one.started_at <= stretch.bad_until_at + stretch.gap_s
+        if not one.ended or one.bad_until_at <= now_at + BLIND_S
+    )
+    return next(chain(having, near), None)
+
+
+def _begin(
+    connection: sa.Connection, flow: tuple[str, str, str], stretch: Stretch, *, seen_at: float
+) -> None:
+    """Write a new incident; its name is that of its start, with a number if another has this name."""
+    before = INCIDENTS.c.flow == flow[0], INCIDENTS.c.bad_until_at > stretch.started_at - HOLD_S
+    after_another = connection.execute(sa.select(sa.literal(1)).where(*before).limit(1)).first() is not None
+    first = incident_id(flow[0], stretch.started_at)
+    alike = sa.select(INCIDENTS.c.incident).where(INCIDENTS.c.incident.startswith(first, autoescape=True))
+    taken = set(connection.execute(alike).scalars())
+    names = chain([first], (f"{first}-{number}" for number in count(2)))
+    name = next(one for one in names if one not in taken)
+    _write(connection, begun(flow, stretch, name=name, seen_at=seen_at, after_another=after_another))
 
 
 def _close(connection: sa.Connection, batches: Mapping[str, Batch], *, now_at: float) -> tuple[Incident, ...]:
@@ -121,13 +179,17 @@ def _close(connection: sa.Connection, batches: Mapping[str, Batch], *, now_at: f
     left = []
     for incident in _read(connection, sa.select(INCIDENTS).where(~INCIDENTS.c.ended)):
         batch = batches.get(incident.flow)
-        if batch is not None and is_over(incident, batch.healthy_since_at, now_at=now_at):
+        if batch is not None and _is_over(incident, batch, now_at):
             _write(connection, ended(incident, batch.healthy_since_at))
         elif batch is None and now_at - incident.seen_at > UNWATCHED_S:
             _write(connection, ended(incident, None))
         else:
             left.append(incident)
     return tuple(left)
+
+
+def _is_over(incident: Incident, batch: Batch, now_at: float) -> bool:
+    return is_over(incident, batch.healthy_since_at, now_at=now_at, gap_s=batch.gap_s)
 
 
 def incidents_between(
@@ -223,18 +285,31 @@ def delete_old(connection: sa.Connection, *, incidents_before: float, history_be
 def _keep_history(
     connection: sa.Connection, batches: Mapping[tuple[str, str, str], Batch], observer: str
 ) -> None:
-    rows = [
-        {
-            "flow": flow[0],
-            "observer": observer,
-            "first_minute": one.first_minute,
-            "last_minute": one.last_minute,
-            "state": one.state.value,
-        }
-        for flow, batch in batches.items()
-        for one in batch.spans
-    ]
-    replace_rows(connection, HISTORY, rows)
+    for (flow, _, _), batch in batches.items():
+        if not batch.spans:
+            continue
+        spans = _spans_from(connection, flow, observer, min(one.first_minute for one in batch.spans))
+        for one in batch.spans:
+            add_span(spans, one)
+        rows = [
+            {
+                "flow": flow,
+                "observer": observer,
+                "first_minute": one.first_minute,
+                "last_minute": one.last_minute,
+                "state": one.state.value,
+            }
+            for one in spans.values()
+        ]
+        replace_rows(connection, HISTORY, rows)
+
+
+def _spans_from(connection: sa.Connection, flow: str, observer: str, minute: int) -> dict[int, Span]:
+    """Return the stored spans of one process that start in this minute or later, by first minute."""
+    wanted = sa.select(HISTORY.c.first_minute, HISTORY.c.last_minute, HISTORY.c.state).where(
+        HISTORY.c.flow == flow, HISTORY.c.observer == observer, HISTORY.c.first_minute >= minute
+    )
+    return {first: Span(first, last, Verdict(state)) for first, last, state in connection.execute(wanted)}
 
 
 def _write(connection: sa.Connection, incident: Incident) -> None:
@@ -270,7 +345,8 @@ def _document(incident: Incident) -> dict[str, Any]:
             key: [one.settled, one.good, one.concluded, one.delivered, one.lost]
             for key, one in incident.counts_by.items()
         },
-        "lost": incident.lost_by,
+        "lost": {key: astuple(one) for key, one in incident.lost_by.items()},
+        "after_another": incident.after_another,
         "at_risk_records": incident.at_risk_records,
         "recovery_point_age_s": incident.recovery_point_age_s,
     }
@@ -308,9 +384,22 @@ def _incident(row: sa.RowMapping) -> Incident:
             for condition, cause, sentence, first_at, last_at, evidence in document["symptoms"]
         ),
         counts_by={key: Counts(*one) for key, one in document["counts"].items()},
-        lost_by={key: Bounds(*one) for key, one in document["lost"].items()},
+        lost_by={key: _loss(one) for key, one in document["lost"].items()},
+        after_another=document["after_another"],
         at_risk_records=document["at_risk_records"],
         recovery_point_age_s=document["recovery_point_age_s"],
+    )
+
+
+def _loss(row: Sequence[Any]) -> Loss:
+    started_at, bad_until_at, lost, before, after, is_first = row
+    return Loss(
+        started_at,
+        bad_until_at,
+        Bounds(*lost),
+        before=None if before is None else Bounds(*before),
+        after=None if after is None else Bounds(*after),
+        is_first=is_first,
     )
 
 

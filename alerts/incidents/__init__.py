@@ -1,6 +1,7 @@
 """Incidents and history: consecutive bad time of a flow is one incident.
 
 incident   one incident: how it starts, continues and ends (pure)
+losses     records lost by offsets, as several processes counted them (pure)
 recorder   what one process has seen of one flow, until the store has it (pure)
 bars       the last 24 hours and 30 days of a flow as a bar (pure)
 

@@ -3,15 +3,16 @@
 Rules, in this order:
 
 1. Time is bad while a condition other than unknown is active.
-2. Bad time after less than GAP_S of healthy time continues the incident: tasks that restart in a loop are one
-incident, not twenty.
+2. Bad time after less than the gap of healthy time continues the incident: tasks that restart in a loop are
+one incident, not twenty. The gap is GAP_S, or three intervals of the canary if that is longer: a fault is
+seen only when a record is due.
 3. Unknown time is not healthy: an incident that becomes unknown stays open.
-4. An incident ends when its flow has been healthy for GAP_S without a break. Its end is the last bad time; if
-nothing was seen for a while after it, the end is known only with bounds.
+4. An incident ends when its flow has been healthy for the gap without a break. Its end is the last bad time;
+if nothing was seen for a while after it, the end is known only with bounds.
 5. An incident that is not watched for UNWATCHED_S is closed, with an unknown end.
 
 Several processes write the same incident. Each writes totals, not differences, so writing twice changes
-nothing.
+nothing. A stretch that an incident has belongs to it whatever its times are: the clock may have been set.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
+from alerts.incidents.losses import NOTHING_LOST, Loss, in_order, joined, lost_in, plus
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 
@@ -55,7 +58,7 @@ class Counts:
         return Counts(*(max(0, getattr(self, one.name) - getattr(other, one.name)) for one in fields(self)))
 
 
-NO_COUNTS, NOTHING_LOST = Counts(), Bounds(0, 0)
+NO_COUNTS = Counts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,8 @@ class Stretch:
     """Bad time of a flow as seen by one process, in total.
 
     `key` names process and stretch. `healthy_since_at` is the start of the healthy time before it; None if
-    there was none, or it was not seen. `lost` are lost records by offsets. Peaks are None if unknown.
+    there was none, or it was not seen. `lost` are lost records by offsets; see losses.Loss for their totals.
+    Peaks are None if unknown.
     """
 
     key: str
@@ -90,8 +94,33 @@ class Stretch:
     symptoms: tuple[Symptom, ...]
     counts: Counts = NO_COUNTS
     lost: Bounds = NOTHING_LOST
+    lost_before: Bounds | None = None
+    lost_after: Bounds | None = None
+    is_first: bool = False  # of its process
     at_risk_records: int | None = None
     recovery_point_age_s: float | None = None
+    gap_s: float = GAP_S
+
+    @property
+    def loss(self) -> Loss:
+        """Return its losses by offsets."""
+        return Loss(
+            self.started_at, self.bad_until_at, self.lost, self.lost_before, self.lost_after, self.is_first
+        )
+
+    def moved(self, by_s: float) -> Stretch:
+        """Return it with its times shifted."""
+        since = self.healthy_since_at
+        return replace(
+            self,
+            started_at=self.started_at + by_s,
+            bad_until_at=self.bad_until_at + by_s,
+            healthy_since_at=None if since is None else since + by_s,
+            symptoms=tuple(
+                replace(one, first_at=one.first_at + by_s, last_at=one.last_at + by_s)
+                for one in self.symptoms
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +138,8 @@ class Incident:
 
     `healthy_at` is the first healthy time after `bad_until_at`: None while the incident is open, or if its
     end was not seen. `at_risk_records` is the largest number of records that were only on the source.
-    `counts_by` and `lost_by` are by process and stretch.
+    `counts_by` and `lost_by` are by process and stretch. `after_another` is whether another incident was so
+    shortly before it that a process may still have counted its losses.
     """
 
     incident: str
@@ -123,7 +153,8 @@ class Incident:
     healthy_at: float | None = None
     symptoms: tuple[Symptom, ...] = ()
     counts_by: Mapping[str, Counts] = field(default_factory=dict)
-    lost_by: Mapping[str, Bounds] = field(default_factory=dict)
+    lost_by: Mapping[str, Loss] = field(default_factory=dict)
+    after_another: bool = False
     at_risk_records: int | None = None
     recovery_point_age_s: float | None = None
     notes: tuple[Note, ...] = ()
@@ -159,15 +190,9 @@ class Incident:
 
     @property
     def lost_records(self) -> Bounds:
-        """Return the number of lost records: canary records, and losses by offsets.
-
-        Each process sees the same offsets, so of these the largest numbers count.
-        """
-        canary = self.counts.lost
-        least = max((one.least for one in self.lost_by.values()), default=0)
-        mosts = [one.most for one in self.lost_by.values()]
-        most = None if None in mosts else max((one for one in mosts if one is not None), default=0)
-        return Bounds(canary + least, None if most is None else canary + most)
+        """Return the number of lost records: canary records, and losses by offsets."""
+        lost = lost_in(self.lost_by.values(), after_another=self.after_another)
+        return plus(lost, Bounds(self.counts.lost, self.counts.lost))
 
     @property
     def lasted_s(self) -> Bounds:
@@ -185,53 +210,85 @@ def incident_id(flow: str, started_at: float) -> str:
     return f"{datetime.fromtimestamp(started_at, UTC):%Y%m%dT%H%M%SZ}-{digest}"
 
 
-def begun(flow: tuple[str, str, str], stretch: Stretch, *, seen_at: float) -> Incident:
+def begun(
+    flow: tuple[str, str, str], stretch: Stretch, *, name: str, seen_at: float, after_another: bool = False
+) -> Incident:
     """Return a new incident with this bad time; `flow` is name, source and target."""
-    name, source, target = flow
+    of, source, target = flow
     bare = Incident(
-        incident=incident_id(name, stretch.started_at),
-        flow=name,
+        incident=name,
+        flow=of,
         source=source,
         target=target,
         started_at=stretch.started_at,
         bad_until_at=stretch.bad_until_at,
         seen_at=seen_at,
+        after_another=after_another,
     )
     return extended(bare, stretch, seen_at=seen_at)
 
 
 def continues(incident: Incident, stretch: Stretch) -> bool:
     """Return whether this bad time belongs to an earlier incident of its flow."""
+    if stretch.key in incident.lost_by:
+        return True
     if incident.ended:
-        return stretch.started_at - incident.bad_until_at < GAP_S
+        return stretch.started_at - incident.bad_until_at < stretch.gap_s
     if stretch.started_at - incident.seen_at > UNWATCHED_S:
         return False
-    return not is_over(incident, stretch.healthy_since_at, now_at=stretch.started_at)
+    since = stretch.healthy_since_at
+    return not is_over(incident, since, now_at=stretch.started_at, gap_s=stretch.gap_s)
 
 
 def extended(incident: Incident, stretch: Stretch, *, seen_at: float) -> Incident:
     """Add bad time to the incident; an ended one may be open again."""
-    reopened = incident.ended and stretch.bad_until_at > incident.bad_until_at
-    return replace(
-        incident,
-        started_at=min(incident.started_at, stretch.started_at),
-        bad_until_at=max(incident.bad_until_at, stretch.bad_until_at),
-        seen_at=max(incident.seen_at, seen_at),
-        ended=incident.ended and not reopened,
-        healthy_at=None if reopened else incident.healthy_at,
-        symptoms=merged(incident.symptoms, stretch.symptoms),
-        counts_by=_few({**_without(incident.counts_by, stretch.key), stretch.key: stretch.counts}),
-        lost_by=_largest({**incident.lost_by, stretch.key: stretch.lost}),
-        at_risk_records=largest(incident.at_risk_records, stretch.at_risk_records),
-        recovery_point_age_s=largest(incident.recovery_point_age_s, stretch.recovery_point_age_s),
+    lost_by = {**incident.lost_by, stretch.key: stretch.loss}
+    started_at = min(one.started_at for one in lost_by.values())
+    bad_until_at = max(one.bad_until_at for one in lost_by.values())
+    reopened = incident.ended and bad_until_at > incident.bad_until_at
+    known = _within(incident.symptoms, started_at, bad_until_at)
+    counts_by = {key: one for key, one in incident.counts_by.items() if key != stretch.key}
+    return _with_few_parts(
+        replace(
+            incident,
+            started_at=started_at,
+            bad_until_at=bad_until_at,
+            seen_at=max(incident.seen_at, seen_at),
+            ended=incident.ended and not reopened,
+            healthy_at=None if reopened else incident.healthy_at,
+            symptoms=merged(known, stretch.symptoms),
+            counts_by={**counts_by, stretch.key: stretch.counts},
+            lost_by=lost_by,
+            at_risk_records=largest(incident.at_risk_records, stretch.at_risk_records),
+            recovery_point_age_s=largest(incident.recovery_point_age_s, stretch.recovery_point_age_s),
+        )
     )
 
 
-def is_over(incident: Incident, healthy_since_at: float | None, *, now_at: float) -> bool:
+def until(incident: Incident, now_at: float) -> Incident:
+    """Return it without times after `now_at`: the clock was ahead when they were written."""
+    return replace(
+        incident,
+        started_at=min(incident.started_at, now_at),
+        bad_until_at=min(incident.bad_until_at, now_at),
+        seen_at=min(incident.seen_at, now_at),
+        symptoms=_within(incident.symptoms, incident.started_at, now_at),
+        lost_by={
+            key: replace(
+                one,
+                started_at=min(one.started_at, now_at),
+                bad_until_at=min(one.bad_until_at, now_at),
+            )
+            for key, one in incident.lost_by.items()
+        },
+    )
+
+
+def is_over(incident: Incident, healthy_since_at: float | None, *, now_at: float, gap_s: float) -> bool:
     """Return whether a flow that is healthy since then has been so long enough."""
     if healthy_since_at is None:
         return False
-    return now_at - max(healthy_since_at, incident.bad_until_at) >= GAP_S
+    return now_at - max(healthy_since_at, incident.bad_until_at) >= gap_s
 
 
 def ended(incident: Incident, healthy_since_at: float | None) -> Incident:
@@ -260,8 +317,16 @@ def _joined(one: Symptom, other: Symptom) -> Symptom:
     )
 
 
-def _without(parts: Mapping[str, Counts], key: str) -> dict[str, Counts]:
-    return {name: one for name, one in parts.items() if name != key}
+def _within(symptoms: Iterable[Symptom], from_at: float, to_at: float) -> tuple[Symptom, ...]:
+    """Limit the times of symptoms to these; they differ only after the clock was set."""
+    return tuple(
+        replace(
+            one,
+            first_at=min(max(one.first_at, from_at), to_at),
+            last_at=min(max(one.last_at, from_at), to_at),
+        )
+        for one in symptoms
+    )
 
 
 def _worst(symptoms: Sequence[Symptom]) -> Symptom | None:
@@ -272,19 +337,15 @@ def _worst(symptoms: Sequence[Symptom]) -> Symptom | None:
     return symptoms[min(order)[-1]] if order else None
 
 
-def _few(parts: dict[str, Counts]) -> dict[str, Counts]:
-    """Sum up the oldest counts if there are many: their processes have ended."""
-    while len(parts) > _MOST_PARTS:
-        oldest = next(key for key in parts if key != _SUMMED)
-        parts[_SUMMED] = parts.get(_SUMMED, Counts()).plus(parts.pop(oldest))
-    return parts
-
-
-def _largest(lost: dict[str, Bounds]) -> dict[str, Bounds]:
-    """Drop counts below those of another process if there are many."""
-    while len(lost) > _MOST_PARTS:
-        del lost[min(lost, key=lambda key: lost[key].least)]
-    return lost
+def _with_few_parts(incident: Incident) -> Incident:
+    """Sum up the oldest counts and losses if there are many: their processes have ended."""
+    counts_by, lost_by = dict(incident.counts_by), dict(incident.lost_by)
+    while len(counts_by) > _MOST_PARTS:
+        oldest = next(key for key in counts_by if key != _SUMMED)
+        counts_by[_SUMMED] = counts_by.get(_SUMMED, NO_COUNTS).plus(counts_by.pop(oldest))
+        some = [lost_by.pop(key) for key in (_SUMMED, oldest) if key in lost_by]
+        lost_by[_SUMMED] = reduce(joined, in_order(some))
+    return replace(incident, counts_by=counts_by, lost_by=lost_by)
 
 
 def largest(one: _Number | None, other: _Number | None) -> _Number | None:

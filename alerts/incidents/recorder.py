@@ -6,6 +6,7 @@ While the store does not answer, unwritten data are kept and returned again, in 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 from alerts.incidents.incident import (
@@ -13,7 +14,6 @@ from alerts.incidents.incident import (
     GAP_S,
     MOST_EVIDENCE,
     NO_COUNTS,
-    NOTHING_LOST,
     UNWATCHED_S,
     Counts,
     Stretch,
@@ -21,12 +21,13 @@ from alerts.incidents.incident import (
     largest,
     merged,
 )
-from fleet.quantity import Bounds
+from alerts.incidents.losses import NOTHING_LOST, increase, plus
 from fleet.verdicts.vocabulary import BAD, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.quantity import Bounds
     from fleet.verdicts.vocabulary import Also, FlowVerdict
 
 MOST_STRETCHES, MOST_SPANS = 100, 5000  # that wait for the store
@@ -34,14 +35,19 @@ MOST_STRETCHES, MOST_SPANS = 100, 5000  # that wait for the store
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """State of a flow at one time; `counts` and `lost` are totals of this process."""
+    """State of a flow at one time.
+
+    `counts` are totals of this process. `lost` is the total by offsets, None if unknown; earlier processes
+    may have found a part of it. `gap_s` is the healthy time that ends an incident.
+    """
 
     at: float
     verdict: FlowVerdict
     counts: Counts = NO_COUNTS
-    lost: Bounds = NOTHING_LOST
+    lost: Bounds | None = NOTHING_LOST
     at_risk_records: int | None = None
     recovery_point_age_s: float | None = None
+    gap_s: float = GAP_S
 
     @property
     def state(self) -> Verdict:
@@ -65,6 +71,21 @@ class Batch:
     stretches: tuple[Stretch, ...]
     spans: tuple[Span, ...]
     healthy_since_at: float | None
+    gap_s: float = GAP_S
+
+
+def add_span(spans: dict[int, Span], span: Span) -> None:
+    """Add a span to others by first minute, which is their key in the store.
+
+    Of two with the same first minute, as after the clock was set back, the better continues after the worse.
+    """
+    while (other := spans.get(span.first_minute)) is not None:
+        worse, better = sorted((other, span), key=lambda one: (one.state.severity, -one.last_minute))
+        spans[worse.first_minute] = worse
+        if better.last_minute <= worse.last_minute:
+            return
+        span = replace(better, first_minute=worse.last_minute + 1)
+    spans[span.first_minute] = span
 
 
 class Recorder:
@@ -75,6 +96,8 @@ class Recorder:
         self.urgent = False  # whether something began or ended since the last `take`
         self._observer = observer
         self._before: Sample | None = None
+        self._is_new = True  # neither healthy nor bad so far
+        self._numbers = count(1)  # of stretches: after the clock is set, two may start in one second
         self._stretches: list[Stretch] = []  # the newest may still grow
         self._spans: list[Span] = []
         self._minute: Span | None = None  # the one that is not over
@@ -87,6 +110,8 @@ class Recorder:
             return
         if before is not None and sample.at - before.at > BLIND_S:
             self.healthy_since_at = None
+        if sample.lost is None and before is not None:
+            sample = replace(sample, lost=before.lost)
         self._note_minute(sample)
         if sample.verdict.conditions & BAD:
             self._note_bad(sample, before)
@@ -100,6 +125,7 @@ class Recorder:
             self.healthy_since_at += by_s
         if self._before is not None:
             self._before = replace(self._before, at=self._before.at + by_s)
+        self._stretches = [one.moved(by_s) for one in self._stretches]
 
     def take(self, *, ending: bool = False) -> Batch:
         """Return data that the store may not have; at the end also the unfinished minute."""
@@ -108,7 +134,8 @@ class Recorder:
             self._keep(self._minute)
             self._minute = None
         spans = tuple(one for one in self._spans if one != self._kept)
-        return Batch(tuple(self._stretches), spans, self.healthy_since_at)
+        gap_s = GAP_S if self._before is None else self._before.gap_s
+        return Batch(tuple(self._stretches), spans, self.healthy_since_at, gap_s)
 
     def written(self, batch: Batch) -> None:
         """Forget written data, except bad time that may continue, and the newest minutes."""
@@ -125,24 +152,29 @@ class Recorder:
     def _may_go_on(self, stretch: Stretch) -> bool:
         if self._before is None or self.healthy_since_at is None:
             return True
-        return self._before.at - max(self.healthy_since_at, stretch.bad_until_at) < GAP_S
+        return self._before.at - max(self.healthy_since_at, stretch.bad_until_at) < self._before.gap_s
 
     def _note_bad(self, sample: Sample, before: Sample | None) -> None:
         newest = self._stretches[-1] if self._stretches else None
         if newest is None or not self._may_go_on(newest) or self._was_away(sample, before):
             newest = Stretch(
-                key=f"{self._observer}:{int(sample.at)}",
+                key=f"{self._observer}:{int(sample.at)}:{next(self._numbers)}",
                 started_at=sample.at,
                 bad_until_at=sample.at,
                 healthy_since_at=self.healthy_since_at,
                 symptoms=(),
+                is_first=self._is_new,
             )
+            self._is_new = False
             self._stretches = [*self._stretches, newest][-MOST_STRETCHES:]
             self.urgent = True
         symptoms = merged(newest.symptoms, _symptoms(sample, newest.symptoms))
         self.urgent = self.urgent or len(symptoms) > len(newest.symptoms)
         self._stretches[-1] = replace(
-            _counted(newest, sample, before), bad_until_at=sample.at, symptoms=symptoms
+            _counted(newest, sample, before),
+            bad_until_at=sample.at,
+            symptoms=symptoms,
+            gap_s=sample.gap_s,
         )
         self.healthy_since_at = None
 
@@ -155,6 +187,7 @@ class Recorder:
             self.healthy_since_at = None
         elif self.healthy_since_at is None:
             self.healthy_since_at = sample.at
+            self._is_new = False
 
     def _was_away(self, sample: Sample, before: Sample | None) -> bool:
         return before is not None and sample.at - before.at > UNWATCHED_S
@@ -183,19 +216,24 @@ def _counted(stretch: Stretch, sample: Sample, before: Sample | None) -> Stretch
     The first sample of a process counts all its canary records; offsets remember more than that.
     """
     counts = sample.counts if before is None else sample.counts.minus(before.counts)
-    least, most = stretch.lost
-    former = sample.lost if before is None else before.lost
-    more = max(0, sample.lost.least - former.least)
-    if sample.lost.most is None or former.most is None or most is None:
-        most = None if sample.lost.most is None else most
-    else:
-        most += max(more, sample.lost.most - former.most)
     return replace(
-        stretch,
+        _with_losses(stretch, sample.lost, None if before is None else before.lost),
         counts=stretch.counts.plus(counts),
-        lost=Bounds(least + more, most),
         at_risk_records=largest(stretch.at_risk_records, sample.at_risk_records),
         recovery_point_age_s=largest(stretch.recovery_point_age_s, sample.recovery_point_age_s),
+    )
+
+
+def _with_losses(stretch: Stretch, total: Bounds | None, former: Bounds | None) -> Stretch:
+    if total is None:
+        return stretch
+    if former is None:  # the first total of this process
+        stretch, former = replace(stretch, is_first=True), total
+    return replace(
+        stretch,
+        lost=plus(stretch.lost, increase(former, total)),
+        lost_before=former if stretch.lost_before is None else stretch.lost_before,
+        lost_after=total,
     )
 
 

@@ -116,13 +116,13 @@ class Bookkeeper:
 
         Findings are the written ones: the roster passes on those of a flow that it removed and adds again.
         """
-        since_at = self._clock.wall_s() - tables.FINDINGS_S
+        now_at = self._clock.wall_s()
         carried, coverages, findings, losses, arrivals = await self._store.read(
             lambda connection: (
                 tables.carried_of(connection),
                 tables.coverages_of(connection, self._taken),
-                tables.findings_since(connection, since_at),
-                tables.last_losses(connection, at_most=MAX_LOSSES),
+                tables.findings_since(connection, now_at - tables.FINDINGS_S, now_at=now_at),
+                tables.last_losses(connection, at_most=MAX_LOSSES, now_at=now_at),
                 tables.arrivals_of(connection),
             )
         )

@@ -8,6 +8,7 @@ differ after a take-over. The sum over both is the total of a flow and a replica
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -241,36 +242,49 @@ def forget_loops(connection: sa.Connection, flows: Iterable[str], *, now_at: flo
     )
 
 
-def findings_since(connection: sa.Connection, at: float) -> dict[str, list[Finding]]:
-    """Return the findings since this instant (epoch s) by flow, oldest first."""
-    return _findings(connection, sa.select(FINDINGS).where(FINDINGS.c.last_found_at >= at))
+def findings_since(connection: sa.Connection, at: float, *, now_at: float) -> dict[str, list[Finding]]:
+    """Return the findings since this instant (epoch s) by flow, oldest first, none later than now."""
+    return _findings(connection, sa.select(FINDINGS).where(FINDINGS.c.last_found_at >= at), now_at)
 
 
-def last_losses(connection: sa.Connection, *, at_most: int) -> dict[str, list[Finding]]:
-    """Return the last losses by flow, at most so many of each, oldest first."""
+def last_losses(connection: sa.Connection, *, at_most: int, now_at: float) -> dict[str, list[Finding]]:
+    """Return the last losses by flow, at most so many of each, oldest first, none later than now."""
     age = sa.func.row_number().over(partition_by=FINDINGS.c.flow, order_by=FINDINGS.c.last_found_at.desc())
     lost = sa.select(FINDINGS, age.label("age")).where(FINDINGS.c.kind == FindingKind.LOST.value).subquery()
-    return _findings(connection, sa.select(lost).where(lost.c.age <= at_most))
+    return _findings(connection, sa.select(lost).where(lost.c.age <= at_most), now_at)
 
 
-def _findings(connection: sa.Connection, wanted: sa.Select[Any]) -> dict[str, list[Finding]]:
-    found: dict[str, list[Finding]] = {}
-    for row in connection.execute(wanted.order_by(sa.text("last_found_at"))).mappings():
-        finding = Finding(
-            kind=FindingKind(row["kind"]),
-            at=row["last_found_at"],
-            topic=row["topic"],
-            partition=row["partition"],
-            source_offset=row["source_offset"],
-            target_offset=row["target_offset"],
-            sentence=row["sentence"],
-            count=row["count"],
-            overtaken=row["overtaken"],
-            named=row["named"],
-            first_at=row["found_at"],
-        )
-        found.setdefault(row["flow"], []).append(finding)
-    return found
+def _findings(connection: sa.Connection, wanted: sa.Select[Any], now_at: float) -> dict[str, list[Finding]]:
+    rows = connection.execute(wanted.order_by(sa.text("last_found_at"))).mappings().all()
+    found = [(row["flow"], _finding(row)) for row in rows]
+    # Instants of later than now were written before the clock was set back. All move alike: their rows are
+    # keyed by instant, so those of one kind must not meet in one.
+    ahead_s = max((one.at - now_at for _, one in found), default=0.0)
+    past = ((flow, one if one.at <= now_at else _earlier(one, ahead_s)) for flow, one in found)
+    by_flow: dict[str, list[Finding]] = {}
+    for flow, one in sorted(past, key=lambda item: item[1].at):
+        by_flow.setdefault(flow, []).append(one)
+    return by_flow
+
+
+def _earlier(one: Finding, by_s: float) -> Finding:
+    return replace(one, at=one.at - by_s, first_at=one.began_at - by_s)
+
+
+def _finding(row: sa.RowMapping) -> Finding:
+    return Finding(
+        kind=FindingKind(row["kind"]),
+        at=row["last_found_at"],
+        topic=row["topic"],
+        partition=row["partition"],
+        source_offset=row["source_offset"],
+        target_offset=row["target_offset"],
+        sentence=row["sentence"],
+        count=row["count"],
+        overtaken=row["overtaken"],
+        named=row["named"],
+        first_at=row["found_at"],
+    )
 
 
 def delete_old(

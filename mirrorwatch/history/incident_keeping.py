@@ -125,7 +125,7 @@ class IncidentKeeping:
 
     def move_instants(self, by_s: float) -> None:
         """Shift times after the wall clock was set by this many seconds."""
-        for one in self._recorders.values():
+        for one in (*self._recorders.values(), *self._left.values()):
             one.moved(by_s)
 
     async def _sample_on(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alerts.incidents import Counts, Sample
+from alerts.incidents import GAP_S, Counts, Sample
 from fleet.quantity import Bounds
 from mirrorwatch.service.recovery_point import NO_POINT, older
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from fleet.verdicts.vocabulary import FlowVerdict
     from mirrorwatch.lag.monitor import LagMonitor
     from runtime.process.clock import Clock
+
+GAP_INTERVALS = 3  # a fault of some records is seen only when they are due
 
 
 def samples_of(
@@ -40,8 +42,9 @@ def samples_of(
                 delivered=books.delivered,
                 lost=books.lost + books.confirmed,
             ),
-            lost=lost.get(name, Bounds(0, 0)),
+            lost=lost.get(name, None if lagging.evidence(name) else Bounds(0, 0)),
             at_risk_records=lagging.lag_records(name),
             recovery_point_age_s=older(age_s, points.get(name, NO_POINT)).age_s,
+            gap_s=max(GAP_S, GAP_INTERVALS * held.watch.interval_s),
         )
     return samples

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from alerts import incident_tables
 from alerts.incidents import GAP_S, Counts, Note, Recorder, Span, bar_of
 from alerts.incidents.incident import UNWATCHED_S, incident_id
+from alerts.incidents.recorder import add_span
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Also, Cause, Verdict
 from runtime.store.store import Store
@@ -240,6 +243,204 @@ def test_many_restarts_within_an_incident_are_summed_up():
     assert found.counts == Counts(240, 120, 240, 120, 120)
 
 
+# --- losses by offsets, over restarts
+
+
+def losing(stored, observer, totals, *, first, conditions=("losing",)):
+    """Have a new process take these totals by offsets every second; None is unknown."""
+    recorder = Recorder(observer)
+    for number, total in enumerate(totals):
+        one = sample(first + number, *conditions)
+        recorder.note(replace(one, lost=None if total is None else Bounds(total, total)))
+    stored.keep(recorder, first + len(totals), observer)
+
+
+def test_losses_after_a_restart_add_to_those_before():
+    stored = Stored()
+    losing(stored, "killed", [0] * 5 + [100] * 15, first=0)
+    losing(stored, "next", [None] * 3 + [100] * 12 + [150] * 20, first=25)
+    assert stored.all[0].lost_records == Bounds(150, 150)
+
+
+def test_two_replicas_that_see_the_same_losses_count_them_once():
+    stored = Stored()
+    losing(stored, "one", [0] * 5 + [100] * 60, first=0)
+    losing(stored, "two", [0] * 6 + [100] * 60, first=1)
+    assert stored.all[0].lost_records == Bounds(100, 100)
+
+
+def test_losses_of_a_time_in_which_no_process_ran_belong_to_the_incident_that_they_begin():
+    stored = Stored()
+    losing(stored, "one", [None, 40, 40], first=0)
+    assert stored.all[0].lost_records == Bounds(40, 40)
+
+
+def test_losses_of_an_incident_shortly_before_may_be_in_the_first_total_of_a_process():
+    stored = Stored()
+    losing(stored, "one", [0, 40, 40], first=0)
+    played(stored, [sample(3 + n) for n in range(GAP + 2)], observer="two")
+    losing(stored, "three", [40, 42, 42], first=GAP + 20)
+    assert [one.lost_records for one in stored.all] == [Bounds(40, 40), Bounds(2, 42)]
+
+
+def test_losses_that_were_known_before_the_bad_time_do_not_count():
+    stored, recorder = Stored(), Recorder("one")
+    for at, total, conditions in ((0, 7, ()), (1, 7, ("losing",)), (2, 9, ("losing",))):
+        recorder.note(sample(at, *conditions, lost=Bounds(total, total)))
+    stored.keep(recorder, 2)
+    assert stored.all[0].lost_records == Bounds(2, 2)
+
+
+def test_losses_of_many_restarts_are_summed_up():
+    stored = Stored()
+    for number in range(120):
+        losing(stored, f"{number}", [number, number + 1], first=number * 5)
+    (found,) = stored.all
+    assert len(found.lost_by) <= 51
+    assert found.lost_records == Bounds(120, 120)
+
+
+def test_an_incident_of_an_older_store_keeps_its_losses():
+    stored = Stored()
+    losing(stored, "one", [0, 40, 40], first=0)
+    (before,) = stored.all
+    former = {"symptoms": [], "counts": {"a:1": [1, 0, 1, 0, 1]}, "lost": {"a:1": [3, 9], "b:1": [4, None]}}
+    former |= {"at_risk_records": None, "recovery_point_age_s": None}
+    stored.connection.execute(sa.update(incident_tables.INCIDENTS).values(document=json.dumps(former)))
+    incident_tables.MIGRATIONS[1].apply(stored.connection)
+    (after,) = stored.all
+    assert (after.started_at, after.bad_until_at) == (before.started_at, before.bad_until_at)
+    assert after.lost_records.least == 1 + 4
+
+
+# --- a clock that is set
+
+
+class Machine:
+    """A process on a machine whose clock is set, with a store that it writes every five seconds."""
+
+    def __init__(self):
+        self.stored, self.recorder, self.offset, self.at = Stored(), Recorder("one"), 0, 0
+
+    def run(self, seconds, *conditions, gap_s=GAP_S):
+        for _ in range(seconds):
+            self.recorder.note(replace(sample(self.at + self.offset, *conditions), gap_s=gap_s))
+            self.at += 1
+            if self.at % 5 == 0:
+                self.stored.keep(self.recorder, self.at + self.offset)
+
+    def set_clock(self, by_s):
+        self.offset += by_s
+        self.recorder.moved(by_s)
+
+    def restart(self):
+        self.stored.keep(self.recorder, self.at + self.offset)
+        self.recorder = Recorder(f"after {self.at}")
+
+    @property
+    def found(self):
+        """What the store has: start, last bad time and whether it has ended, on the clock of now."""
+        return [
+            (
+                round(one.started_at - START) - self.offset,
+                round(one.bad_until_at - START) - self.offset,
+                one.ended,
+            )
+            for one in self.stored.all
+        ]
+
+
+@pytest.mark.parametrize("by_s", [-3600, -100, -2, 2, 100, 3600, 2 * 86_400])
+def test_a_clock_that_is_set_during_an_incident_changes_nothing_about_it(by_s):
+    machine = Machine()
+    machine.run(400)
+    machine.run(120, "stalled")
+    machine.set_clock(by_s)
+    machine.run(60, "stalled")
+    assert machine.found == [(400, 579, False)]
+    machine.run(GAP + 5)
+    assert machine.found == [(400, 579, True)]
+    (found,) = machine.stored.all
+    assert found.lasted_s == Bounds(179, 179)
+    symptom = found.symptoms[0]
+    assert (symptom.first_at, symptom.last_at) == (found.started_at, found.bad_until_at)
+
+
+def test_a_fault_after_the_clock_was_set_back_is_an_incident_of_its_own():
+    machine = Machine()
+    machine.run(400)
+    machine.run(60, "stalled")
+    machine.set_clock(-3600)
+    machine.run(1800)
+    machine.run(30, "losing")
+    machine.run(GAP + 5)
+    assert machine.found == [(400, 459, True), (2260, 2289, True)]
+
+
+def test_an_incident_that_ended_before_the_clock_was_set_back_takes_no_fault_after_it():
+    machine = Machine()
+    machine.run(400)
+    machine.run(60, "stalled")
+    machine.run(GAP + 40)
+    machine.set_clock(-600)
+    machine.run(80)
+    machine.run(700, "losing")  # past the times of the former
+    machine.run(GAP + 5)
+    assert [(one.conditions, one.lasted_s) for one in machine.stored.all] == [
+        ((Verdict.LOSING,), Bounds(699, 699)),
+        ((Verdict.STALLED,), Bounds(59, 59)),
+    ]
+
+
+def test_after_a_restart_and_a_clock_set_back_it_is_one_incident_that_ends():
+    machine = Machine()
+    machine.run(400)
+    machine.run(60, "stalled")
+    machine.restart()
+    machine.run(35, "stalled")
+    machine.set_clock(-3600)
+    machine.run(20, "stalled")
+    ((started_at, bad_until_at, ended),) = machine.found
+    assert (started_at, ended) == (460, False)  # the former process wrote times that compare with nothing
+    assert 510 <= bad_until_at <= 515
+    machine.run(GAP + 5)
+    assert machine.found == [(460, bad_until_at, True)]
+
+
+def test_a_clock_set_back_between_two_processes_leaves_one_incident_that_ends():
+    machine = Machine()
+    machine.run(60, "stalled")
+    machine.restart()
+    machine.offset = -3600
+    machine.run(30, "stalled")
+    assert machine.found == [(60, 89, False)]
+    machine.run(GAP + 10)
+    assert machine.found == [(60, 89, True)]
+
+
+def test_two_incidents_of_one_start_are_two_rows():
+    machine = Machine()
+    machine.run(60, "stalled")
+    machine.run(GAP + 5)
+    machine.restart()
+    machine.offset = -machine.at  # the clock is where it was at the beginning
+    machine.run(10, "losing")
+    machine.stored.keep(machine.recorder, 10)
+    names = {one.incident: one.conditions for one in machine.stored.all}
+    name = incident_id(FLOW[0], START)
+    assert names == {name: (Verdict.STALLED,), f"{name}-2": (Verdict.LOSING,)}
+
+
+def test_with_a_long_interval_the_gap_is_longer():
+    machine = Machine()
+    for _ in range(4):
+        machine.run(300, "losing", gap_s=1800.0)
+        machine.run(900, gap_s=1800.0)
+    assert machine.found == [(0, 3899, False)]
+    machine.run(905, gap_s=1800.0)
+    assert machine.found == [(0, 3899, True)]
+
+
 _pieces = st.lists(
     st.tuples(
         st.integers(1, 2 * GAP),
@@ -318,6 +519,23 @@ def test_minutes_are_kept_as_spans_and_a_restart_leaves_its_gap():
         ("unknown", 2),
     ]
     assert bar.watched_minutes == 7
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.sampled_from(list(Verdict))), max_size=12)
+)
+def test_of_spans_with_one_first_minute_each_minute_keeps_its_worst_state(rows):
+    spans, expected = {}, {}
+    for first, more, state in rows:
+        add_span(spans, Span(first, first + more, state))
+        for minute in range(first, first + more + 1):
+            expected[minute] = min(expected.get(minute, state), state, key=lambda one: one.severity)
+    found = {}
+    for first, span in spans.items():
+        assert first == span.first_minute
+        for minute in range(first, span.last_minute + 1):
+            found[minute] = min(found.get(minute, span.state), span.state, key=lambda one: one.severity)
+    assert found == expected
 
 
 def test_of_two_processes_the_worse_counts_and_health_that_one_has_seen():
@@ -399,6 +617,58 @@ async def test_the_store_gives_back_what_was_kept(store):
     assert not await store.write(lambda c: incident_tables.add_note(c, "none", note))
     assert (await store.read(lambda c: incident_tables.incident_of(c, again.incident))).notes == (note,)
     assert await store.read(lambda c: incident_tables.incident_of(c, "none")) is None
+
+
+async def test_minutes_that_a_clock_set_back_repeats_keep_their_worst_state(store):
+    recorder, found = Recorder("one"), []
+    pieces = [(0, 600, "stalled"), (-600, 660), (-600, 60, "losing"), (-60, 60)]
+    offset = at = 0
+    for by_s, seconds, *conditions in pieces:
+        offset += by_s
+        recorder.moved(by_s)
+        for _ in range(seconds):
+            recorder.note(sample(at + offset, *conditions))
+            at += 1
+            if at % 300 == 0:
+                batch = recorder.take()
+                keep = partial(
+                    incident_tables.keep, batches={FLOW: batch}, observer="one", now_at=START + at + offset
+                )
+                await store.write(keep)
+                recorder.written(batch)
+    batch = recorder.take(ending=True)
+    await store.write(
+        partial(incident_tables.keep, batches={FLOW: batch}, observer="one", now_at=START + at + offset)
+    )
+    found = (await store.read(lambda c: incident_tables.history_since(c, 0)))[FLOW[0]]
+    minute = int(START // 60)
+    bar = bar_of(found, until_minute=minute + 12, minutes=12, columns=12)
+    assert [(one.state and one.state.value, one.count) for one in bar.runs] == [
+        ("stalled", 1),
+        ("losing", 1),
+        ("stalled", 8),
+        ("healthy", 1),
+        (None, 1),
+    ]
+
+
+async def test_an_incident_is_one_row_before_and_after_the_clock_is_set(store):
+    async def keep(recorder, at):
+        batch = recorder.take()
+        return await store.write(
+            partial(incident_tables.keep, batches={FLOW: batch}, observer="one", now_at=START + at)
+        )
+
+    recorder = Recorder("one")
+    recorder.note(sample(0, "losing", lost=Bounds(0, 0)))
+    recorder.note(sample(1, "losing", lost=Bounds(3, 5)))
+    (before,) = await keep(recorder, 1)
+    recorder.moved(-3600)
+    recorder.note(sample(-3598, "losing", lost=Bounds(3, 5)))
+    (after,) = await keep(recorder, -3598)
+    assert (after.incident, after.lasted_s.least) == (before.incident, 2)
+    assert after.lost_records == before.lost_records == Bounds(3, 5)
+    assert (await store.read(incident_tables.newest_incidents))[0] == (after,)
 
 
 async def test_incidents_are_read_page_by_page_and_old_ones_are_deleted(store):

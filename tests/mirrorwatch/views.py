@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from alerts.incidents import Counts, Incident, Note, Span, Symptom
 from alerts.incidents.incident import incident_id
+from alerts.incidents.losses import Loss
 from alerts.objectives import defaults_of
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Also, Cause, Evidence, FlowVerdict, Verdict
@@ -331,7 +332,7 @@ def incident(
             ),
         ),
         counts_by={"one:1": Counts(settled=400, good=110, concluded=400, delivered=128, lost=272)},
-        lost_by={"one:1": Bounds(0, 0)},
+        lost_by={"one:1": Loss(started_at, until_at)},
         at_risk_records=5_746,
         recovery_point_age_s=94.0,
         notes=(Note(until_at + 300, text or "Ada", text or "The worker ran out of memory.\nRaised it."),),

@@ -15,6 +15,7 @@ from canary.persistence.saving import TakenOverError
 from canary.tracker.events import TargetRead, TopicReplaced
 from canary.watch.findings import MAX_LOSSES
 from fleet.errors import UnavailableError
+from fleet.verdicts.evidence import FindingKind
 from tests.canary.desk import DAY_S, DEAD_HERE
 from tests.canary.pretend_link import TOPIC_ID
 from tests.eventually import eventually_async
@@ -134,6 +135,30 @@ async def test_the_last_losses_are_there_after_a_restart_however_old_they_are(de
     assert inherited["A->B"].findings == ()  # they are too old for a verdict
     assert list(two.flows["A->B"].watch.found.losses) == [replace(loss, sequence=None) for loss in lost]
     assert list(two.flows["A->C"].watch.found.losses) == []
+
+
+async def test_findings_of_before_the_clock_was_set_back_are_no_later_than_now(desks):
+    one = await desks()
+    await one.begin()
+    for sequence in range(3):
+        desks.clock.advance(100)
+        one.send(2 * sequence)
+        one.send(2 * sequence + 1)
+        one.arrive(2 * sequence + 1)  # the one before it is lost
+        one.flows["A->B"].watch.handle(TargetRead(0, one.offset, one.offset), one.now)
+    await one.keep()
+    await one.bookkeeper.end(one.flows)
+    desks.clock.began_wall_s -= 3600
+    desks.clock.advance(10)
+    two = await desks()
+    inherited = (await two.begin())["A->B"]
+    now_at = desks.clock.wall_s()
+    for found in (inherited.findings, inherited.losses):
+        lost = [finding for finding in found if finding.kind is FindingKind.LOST]
+        assert [round(finding.at - now_at) for finding in lost] == [-200, -100, 0]
+        assert all(finding.began_at <= finding.at for finding in lost)
+    watched = two.flows["A->B"].watch.found
+    assert [finding.count for finding in watched.all() if finding.kind is FindingKind.LOST] == [1, 1, 1]
 
 
 async def test_rows_are_written_whole_and_of_each_writer_apart(desks):

@@ -102,7 +102,7 @@ async def test_what_told_of_the_loop_is_gone_with_the_latch_and_would_come_back_
     ]
     await scene.store.write(lambda connection: tables.keep_findings(connection, found))
     await ours.lift(here, "A", "c")
-    left = await scene.store.read(lambda connection: tables.findings_since(connection, 0.0))
+    left = await scene.store.read(lambda connection: tables.findings_since(connection, 0.0, now_at=now_at))
     assert {name: [(one.kind.value, one.at) for one in ones] for name, ones in left.items()} == {
         "A->C": [("duplicated", now_at - long_ago), ("lost", now_at - 100.0)],
         "B->A": [("duplicated", now_at - 100.0)],

@@ -20,14 +20,14 @@ def test_findings_of_a_former_version_keep_their_instant_as_the_newest():
         connection.execute(sa.text(FORMER))
         connection.execute(sa.text(ROW))
         tables.MIGRATIONS[2].apply(connection)
-        ((flow, found),) = tables.findings_since(connection, 1000.0).items()
+        ((flow, found),) = tables.findings_since(connection, 1000.0, now_at=2000.0).items()
         assert (flow, [one.at for one in found], [one.count for one in found]) == ("A->B", [1000.5], [2])
         tables.MIGRATIONS[2].apply(connection)  # a second time changes nothing
-        assert tables.findings_since(connection, 1000.0) == {flow: found}
+        assert tables.findings_since(connection, 1000.0, now_at=2000.0) == {flow: found}
 
 
 def test_a_new_store_has_the_column_from_the_beginning():
     with sa.create_engine("sqlite://").begin() as connection:
         for step in tables.MIGRATIONS:
             step.apply(connection)
-        assert tables.findings_since(connection, 0.0) == {}
+        assert tables.findings_since(connection, 0.0, now_at=2000.0) == {}

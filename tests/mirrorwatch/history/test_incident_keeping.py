@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -88,8 +89,11 @@ async def test_two_replicas_have_one_incident(scene):
         for keeping in (one, two):
             keeping.sample()
             await keeping.follow()
-    assert one.open == two.open
-    assert len(one.open) == 1
+    # Each saw how far it was itself; all else is the same.
+    (seen,), (also_seen,) = one.open, two.open
+    assert replace(seen, lost_by={}) == replace(also_seen, lost_by={})
+    assert seen.lost_by.keys() == also_seen.lost_by.keys()
+    assert len(await scene.store.read(lambda c: incident_tables.incidents_between(c, 0, START * 2))) == 1
 
 
 async def test_nothing_is_lost_while_the_store_does_not_answer(scene):
@@ -107,6 +111,40 @@ async def test_nothing_is_lost_while_the_store_does_not_answer(scene):
     (found,) = one.open
     assert (found.started_at, found.bad_until_at) == (START + 2, START + 6)
     assert found.counts.lost == 7
+
+
+async def test_a_clock_set_back_while_the_store_does_not_answer_ends_nothing(scene):
+    one = scene.process("one")
+    await scene.pass_time(one, 100)
+    await scene.store.close()
+    await scene.pass_time(one, 30)
+    scene.now.conditions = ("stalled",)
+    await scene.pass_time(one, 10)
+    scene.now.conditions = ()
+    await scene.pass_time(one, 105)
+    scene.clock.began_wall_s -= 90
+    one.move_instants(-90)
+    await scene.pass_time(one, 55)
+    await scene.store.open()
+    await scene.pass_time(one, 120)
+    await one.end()
+    (found,) = one.open
+    assert (found.started_at, found.bad_until_at) == (START + 41, START + 50)
+    spans = (await scene.store.read(lambda c: incident_tables.history_since(c, 0)))[FLOW[0]]
+    assert min(one.state.severity for one in spans) == Verdict.STALLED.severity
+
+
+async def test_a_clock_set_back_moves_the_last_samples_of_a_flow_that_is_watched_no_more(scene):
+    one = scene.process("one")
+    scene.now.conditions = ("stalled",)
+    await scene.pass_time(one, 10)
+    scene.now.flows = []
+    one.sample()
+    scene.clock.began_wall_s -= 3600
+    one.move_instants(-3600)
+    await scene.pass_time(one, 1)
+    (found,) = one.open
+    assert (found.started_at, found.bad_until_at) == (START - 3599, START - 3590)
 
 
 async def test_what_is_sampled_while_the_store_hangs_is_written_afterwards(scene, monkeypatch):
