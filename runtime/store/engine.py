@@ -8,8 +8,10 @@ later.
 
 PostgreSQL makes commits durable by itself. An advisory lock makes its writers wait for each other, and ends
 with the transaction; readers see one state. The server limits the time of a statement, and the idle time in a
-transaction, so that a dead client blocks nobody. TCP detects a dead server; for a server that hangs, this
-module cuts the connection.
+transaction. It limits neither between two statements of a pipeline, as psycopg sends them for many rows: if
+the network is cut there, the server would keep the lock for hours. So a writer that waits ends the session of
+one that has sent nothing for ABANDONED_S. TCP detects a dead server; for a server that hangs, this module
+cuts the connection.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +32,17 @@ if TYPE_CHECKING:
 # Checked every so many steps of SQLite's machine: often enough for 100 ms, too seldom to be felt.
 _STEPS_BETWEEN_LOOKS = 10_000
 _WRITERS = 7_290_461_355_321  # the advisory lock of all writers: any number, the same in every version
+_LOOK_S = 0.05  # how often a writer that waits asks for the lock
+ABANDONED_S = 5.0  # a writer sends its next statement long before
+# The lock's number is in two halves. Sessions of the same user may be ended without further permissions.
+_END_ABANDONED = f"""
+    SELECT pg_terminate_backend(held.pid) FROM pg_locks held JOIN pg_stat_activity session USING (pid)
+    WHERE held.locktype = 'advisory' AND held.granted AND held.objsubid = 1
+    AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND held.classid = {_WRITERS >> 32} AND held.objid = {_WRITERS & 0xFFFFFFFF}
+    AND session.wait_event_type = 'Client'
+    AND session.state_change < clock_timestamp() - interval '{ABANDONED_S:g} seconds'
+"""  # noqa: S608 - only our own numbers
 
 
 class Deadline:
@@ -126,8 +140,12 @@ def _postgresql(url: sa.URL, *, busy_s: float, deadline: Deadline, lifeline: Lif
             f" SET LOCAL statement_timeout = {left_ms};"
             f" SET LOCAL idle_in_transaction_session_timeout = {left_ms}"
         )
-        if writing:
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
+        while writing:
+            # Each statement checks the deadline first.
+            if connection.exec_driver_sql(f"SELECT pg_try_advisory_xact_lock({_WRITERS})").scalar():
+                return
+            connection.exec_driver_sql(_END_ABANDONED)
+            time.sleep(_LOOK_S)
 
     @sa.event.listens_for(engine, "before_cursor_execute")
     def check(*_of_statement: object) -> None:

@@ -1,10 +1,17 @@
 """What PostgreSQL says, in our sentences."""
 
+import asyncio
+import time
+
+import psycopg
 import pytest
 
 from runtime.store.address import resolve_address, secrets_of
+from runtime.store.engine import _WRITERS, ABANDONED_S
+from runtime.store.migrations import Migration
 from runtime.store.postgresql import sentence_of
 from runtime.store.store import Store
+from tests.databases import new_database
 
 
 class Said(Exception):  # noqa: N818 - as a driver's error is
@@ -60,3 +67,34 @@ def test_no_secret_of_an_address_is_in_its_name(tmp_path):
     assert secrets_of(url) == {"s@crt", "tls-secret"}
     assert Store(url).where == "postgresql+psycopg://mw:***@db/mw"
     assert secrets_of(resolve_address("sqlite:///a.db", tmp_path)) == set()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("pipelined", [True, False])
+async def test_a_writer_that_vanished_without_a_word_holds_up_no_other_for_long(postgresql, pipelined):
+    url = new_database(postgresql)
+    table = Migration(
+        "t", 1, "a table", lambda connection: connection.exec_driver_sql("create table t (n int)")
+    )
+    store = Store(url, migrations=(table,))
+    await store.open()
+    try:
+        with psycopg.connect(url.replace("+psycopg", "")) as vanished:
+            # As after a cut of the network: the server knows of no end, and no statement is awaited from it.
+            if pipelined:
+                vanished.pgconn.enter_pipeline_mode()
+                for text in ("begin", f"select pg_advisory_xact_lock({_WRITERS})"):
+                    vanished.pgconn.send_query_params(text.encode(), None)
+                vanished.pgconn.send_flush_request()
+                vanished.pgconn.flush()
+            else:
+                vanished.execute(f"select pg_advisory_xact_lock({_WRITERS})")
+            holds = "select count(*) from pg_locks where locktype = 'advisory' and granted"
+            while not await store.read(lambda one: one.exec_driver_sql(holds).scalar()):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            began = time.monotonic()
+            await store.write(lambda connection: connection.exec_driver_sql("insert into t values (1)"))
+            assert ABANDONED_S - 1 < time.monotonic() - began < ABANDONED_S + 3
+            vanished.close()
+    finally:
+        await store.close()
