@@ -82,9 +82,7 @@ class FlowWatch:
         self.partition_outcomes: Counter[tuple[int, Outcome]] = Counter()  # of concluded probes
         self.inherited = InheritedState()
         self._inherited_ns = 0
-        self._earlier_arrival_ns: int | None = (
-            None  # by another process, or before a re-creation
-        )
+        self._earlier_arrival_ns: int | None = None  # by another process, or before a re-creation
         self.target_topic_id = ""  # empty if unknown
         self._tracker = Tracker(policy, carried=carried, source_topic=source_topic)
 

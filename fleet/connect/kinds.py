@@ -22,6 +22,8 @@ _KINDS = (SOURCE, CHECKPOINT, HEARTBEAT)
 _CLASSES = {
     name: kind for kind in _KINDS for name in (f"{_PACKAGE}{kind}", kind, kind.removesuffix("Connector"))
 }
+# Strimzi's operator names a connector after the aliases of its clusters.
+_NAMED_BY_STRIMZI = re.compile(r"(?P<source>.+)->(?P<target>.+)\.Mirror[A-Za-z]+Connector")
 _VERSION = re.compile(r"[234](\.\d{1,5}){1,3}")
 DEFAULT_TARGET = "target"  # MirrorConnectorConfig: the alias of a source has no default, that of a target has
 
@@ -57,13 +59,22 @@ class Connector:
 
     @property
     def source(self) -> str:
-        """Return the alias of the source, or an empty text."""
-        return self.config.get("source.cluster.alias", "").strip()
+        """Return the alias of the source cluster, or an empty text if the property is missing."""
+        return self._alias("source") if "source.cluster.alias" in self.config else ""
 
     @property
     def target(self) -> str:
-        """Return the alias of the target."""
-        return self.config.get("target.cluster.alias", DEFAULT_TARGET).strip()
+        """Return the alias of the target cluster."""
+        return self._alias("target") if "target.cluster.alias" in self.config else DEFAULT_TARGET
+
+    def _alias(self, side: str) -> str:
+        """Return the alias of a cluster; it needs one even if topic names are to have none.
+
+        With an empty alias and an empty separator, topics keep their names. Then the connector's name may
+        have the alias; otherwise it is the name of the side, as Kafka calls a target without an alias.
+        """
+        named = _NAMED_BY_STRIMZI.fullmatch(self.name)
+        return self.config[f"{side}.cluster.alias"].strip() or (named[side] if named else side)
 
     @property
     def flow(self) -> str:

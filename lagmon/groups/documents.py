@@ -85,7 +85,7 @@ def offsets_document(found: Mapping[str, Any], *, address: str, fields: Collecti
         "read_at": moment_ms_text(found["read_to_ms"]),
         "commit_interval_s": found["cadence_s"],
         "partition_count": found["partitions"],
-        **_lag(found, unknown=found["unknown_partitions"]),
+        **_lag(found, unknown=found["unknown_partitions"], is_estimate=found["lag_estimated"]),
         "offsets_without_records": found["tail_records"],
         "unread_sentence": found["unread"] or None,
         "overtaken": [_overtaken(one) for one in found["overtaken"]],
@@ -149,12 +149,13 @@ def _group(line: Mapping[str, Any]) -> Document:
     }
 
 
-def _lag(found: Mapping[str, Any], *, unknown: int) -> Document:
-    """Return the lag in records and seconds, each with its kind: exact, a bound, or none."""
+def _lag(found: Mapping[str, Any], *, unknown: int, is_estimate: bool = False) -> Document:
+    """Return the lag in records and seconds, each with its kind: exact, a bound, an estimate, or none."""
     records = found["lag_records"]
+    kind = _records_kind(records, unknown)
     return {
         "lag_records": records,
-        "lag_records_kind": _records_kind(records, unknown),
+        "lag_records_kind": "estimate" if is_estimate and kind != "none" else kind,
         "lag_unknown_partitions": unknown,
         **_lag_s(found),
     }
@@ -220,7 +221,7 @@ def _flow_row(row: Mapping[str, Any]) -> Document:
         "overtaken_records_kind": bounds_kind(lost, most),
         "headroom_records": row.get("headroom_records"),
         "headroom_s": row.get("headroom_s"),
-        "headroom_s_kind": kind,
+        "headroom_s_kind": "estimate" if row.get("headroom_by_polls") else kind,
         "headroom_from": origin,
         "offsets_not_committing": row.get("offsets_not_committing", False),
         "source_topic_id": row.get("source_topic_id"),
@@ -238,9 +239,14 @@ def _flow_row(row: Mapping[str, Any]) -> Document:
 
 
 def _row_kind(row: Mapping[str, Any]) -> str:
-    """Return the kind of a partition's lag: at most, if the log was not read, as markers may be in it."""
+    """Return the kind of a partition's lag: at most, if the log was not read, as markers may be in it.
+
+    If the offset is an estimate, so is the lag.
+    """
     if row["lag_records"] is None:
         return "none"
+    if row["next_offset_estimated"]:
+        return "estimate"
     return "at_most" if row["reason"] == "unread" else "exact"
 
 

@@ -155,6 +155,7 @@ class MirrorFlow(FlowView):
     def _forget(self, is_gone: Callable[[str], bool]) -> None:
         """Forget topics that are removed, or were re-created on either side."""
         self.syncs.forget(is_gone)
+        self.first_offsets.forget(is_gone)
         for detector in self.detectors:
             detector.forget(self, is_gone)
 

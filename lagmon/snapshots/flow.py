@@ -18,7 +18,7 @@ import numpy as np
 from fleet.errors import MalformedError
 from lagmon.logs.heads import LAST_MS
 from lagmon.mirrors.detectors.retention.losses import MOST_KEPT
-from lagmon.mirrors.detectors.retention.overtaken import Overtaken
+from lagmon.mirrors.detectors.retention.overtaken import NO_OFFSET, Overtaken
 from lagmon.mirrors.metadata.topics import Recreation
 from lagmon.snapshots.frames import seal, unseal
 from lagmon.snapshots.holding import KeptHolding, holding_document, read_holding
@@ -67,6 +67,9 @@ class KeptFlow:
     confirmed: dict[tuple[str, int], int]  # when an offset was known to be of the log that was there
     progress_key: tuple[str, ...] = ()  # () of an earlier program
     holding: KeptHolding = field(default_factory=KeptHolding)
+    ids_since_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # when each id was read first
+    gapped: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))  # as of CopiedFlow
+    first_starts: dict[tuple[str, int], int] = field(default_factory=dict)  # FirstOffsets.starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,9 @@ class CopiedFlow:
     confirmed: dict[tuple[str, int], int]
     progress_key: tuple[str, ...]
     holding: KeptHolding
+    ids_since_ms: dict[tuple[str, str], int]
+    gapped: tuple[set[str], set[str]]  # topics that have had transactions, and compacted ones
+    first_starts: dict[tuple[str, int], int]
 
     @classmethod
     def of(cls, flow: MirrorFlow) -> CopiedFlow:
@@ -112,6 +118,9 @@ class CopiedFlow:
             windows.confirmed(),
             progress_key(flow.order),
             KeptHolding.of(flow),
+            dict(topics.known_since_ms),
+            (set(flow.transactions.topics), set(flow.settings.compacted)),
+            dict(flow.first_offsets.starts),
         )
 
 
@@ -147,6 +156,9 @@ def frame_of(copied: CopiedFlow, *, cluster_ids: tuple[str, str], now_ms: int, t
             "confirmed": [(*name, at_ms) for name, at_ms in copied.confirmed.items()],
             "told_by": copied.progress_key,
             "holding": holding_document(copied.holding),
+            "ids_since": [(*key, at_ms) for key, at_ms in copied.ids_since_ms.items()],
+            "gapped": [sorted(topics) for topics in copied.gapped],
+            "first_starts": [(*name, start) for name, start in copied.first_starts.items()],
         }
     )
 
@@ -200,6 +212,17 @@ def read_flow(payload: bytes) -> KeptFlow:
         },
         tuple(short_text(one) for one in rows(found.get("told_by", []), most=_MOST_KEY_PARTS)),
         read_holding(_part(found, "holding")) if "holding" in found else KeptHolding(),
+        {
+            (short_text(topic), _side(side)): instant(at_ms)
+            for topic, side, at_ms in table({"ids_since": []} | found, "ids_since", 3)
+        },
+        _gapped(found.get("gapped", [[], []])),
+        {
+            (short_text(topic), number(partition, least=0, most=MOST_ROWS)): number(
+                start, least=0, most=MOST_LONG
+            )
+            for topic, partition, start in table({"first_starts": []} | found, "first_starts", 3)
+        },
     )
 
 
@@ -214,13 +237,18 @@ def restore(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
     read, read_ms = dict(topics.ids), dict(topics.ids_at_ms)
     topics.ids |= {key: one for key, (one, _) in kept.ids.items()}
     topics.ids_at_ms |= {key: at_ms for key, (_, at_ms) in kept.ids.items()}
+    topics.known_since_ms |= kept.ids_since_ms
     topics.recreations = [*kept.recreations, *topics.recreations][-_MOST_RECREATIONS:]
     topics.recreated_ms = {(one.topic, one.side): one.at_ms for one in kept.recreations} | topics.recreated_ms
     topics.recreated_total = kept.recreated_total | topics.recreated_total
     topics.missing_since = kept.missing_since | topics.missing_since
     flow.detectors.retention.total.update(kept.overtaken_total)
     flow.detectors.retention.settled.extendleft(reversed(kept.settled))
+    flow.settings.compacted |= {topic for topic in kept.gapped[1] if topic not in flow.retention_ms}
     flow.retention_ms = kept.retention_ms | flow.retention_ms
+    # Before ids are compared: a re-created topic has no transactions yet, and another log start.
+    flow.transactions.topics |= kept.gapped[0]
+    flow.first_offsets.starts |= kept.first_starts
     # Before ids are compared: of what was removed with the old one.
     flow.detectors.recreated.ends.restore(kept.losses.ends)
     for (topic, side), topic_id in read.items():
@@ -242,6 +270,7 @@ def _restore_windows(flow: MirrorFlow, kept: KeptFlow) -> None:
     flow.detectors.retention.restore(flow, kept.overtaken)
     losses = kept.losses
     flow.detectors.recreated.restore(losses.copies, losses.passed_over, losses.sent_to, losses.undecided)
+    flow.detectors.cuts.restore(flow, kept.holding.cuts)
     flow.detectors.rewinds.restore(kept.holding.again)
     flow.detectors.repeats.restore(kept.holding.repeats)
     flow.detectors.retimed.restore(flow, kept.holding.stamped)
@@ -276,6 +305,14 @@ def _part(found: Mapping[str, Any], name: str) -> dict[str, Any]:
     return told
 
 
+def _gapped(value: object) -> tuple[set[str], set[str]]:
+    transactions, compacted = (
+        {short_text(topic) for topic in rows(topics, most=MOST_ROWS)}
+        for topics in rows(value, least=2, most=2)
+    )
+    return transactions, compacted
+
+
 def _side(value: object) -> str:
     if value not in _SIDES:
         raise MalformedError("snapshot: unknown side of a flow")
@@ -294,7 +331,7 @@ def _every_overtaken(found: list[Any]) -> list[Overtaken]:
 def _overtaken(row: object) -> Overtaken:
     topic, *told = rows(row, least=6, most=11)  # of an older process it does not tell the last ones
     partition, offset, start, first_at_ms, at_ms = numbers(told[:5], count=5, least=0, most=MOST_LONG)
-    (written,) = numbers(told[5:6] or [-1], count=1, least=-1, most=MOST_LONG)
+    (written,) = numbers(told[5:6] or [-1], count=1, least=NO_OFFSET, most=MOST_LONG)
     (within,) = numbers(told[6:7] or [0], count=1, least=0, most=MOST_LONG)
     (counted,) = numbers(told[7:8] or [0], count=1, least=0, most=MOST_LONG)
     (gap,) = numbers(told[8:9] or [0], count=1, least=0, most=MOST_LONG)

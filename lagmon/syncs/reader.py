@@ -79,7 +79,7 @@ class SyncReader:
         self.queue = SyncQueue()
         self.refused = ""  # the missing permission to read them
         self._followed = flow.order.lag_from == OFFSET_SYNCS
-        self._progress = SyncProgress(flow.windows, flow.estimated)
+        self._progress = SyncProgress(flow.windows, flow.estimated, lag_max=flow.order.flow.offset_lag_max)
         self.intake = SyncIntake(self.queue, mirrored or _any, self._note)
         self._alone = mirrored is None
         self.mirror = flow

@@ -30,7 +30,8 @@ _PARTITION = {
     "target_log_end_offset": nullable(whole()),
     "lag_records": nullable(whole()),
     "lag_records_kind": one_of(
-        ("exact", "at_most", "none"), "`at_most` while the log behind the offset is not read."
+        ("exact", "at_most", "estimate", "none"),
+        "`at_most` while the log behind the offset is not read; `estimate` if `next_offset` is one.",
     ),
     "lag_s": nullable(shapes.seconds("Age of the oldest record that is not replicated.")),
     "lag_s_kind": one_of(LAG_KINDS),
@@ -122,7 +123,9 @@ SCHEMAS = {
             "commit_interval_s": shapes.seconds("How often the mirror commits."),
             "partition_count": whole("Partitions that the mirror has committed offsets of."),
             "lag_records": nullable(whole("Records that are not replicated, as a sum.")),
-            "lag_records_kind": one_of(("exact", "at_least", "none")),
+            "lag_records_kind": one_of(
+                ("exact", "at_least", "estimate", "none"), "`estimate` if some offsets are estimates."
+            ),
             "lag_unknown_partitions": whole("Partitions whose lag is unknown; they are not in the sum."),
             "lag_s": nullable(shapes.seconds("Age of the oldest record that is not replicated.")),
             "lag_s_kind": one_of(LAG_KINDS),

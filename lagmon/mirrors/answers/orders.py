@@ -57,6 +57,7 @@ _PLAIN = (
     "mirror_version",
     "heartbeats_replicated",
     "refresh_topics_interval_s",
+    "offset_lag_max",
     "offset_flush_interval_s",
     "exactly_once",
     "isolation_level",

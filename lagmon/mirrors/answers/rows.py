@@ -12,6 +12,7 @@ from lagmon.groups.rules.words import STATUS_OF, Reason
 from lagmon.logs.time_lag import LagKind, written
 from lagmon.mirrors.answers.events import events_of
 from lagmon.mirrors.answers.findings import listed
+from lagmon.mirrors.detectors.retention.overtaken import NO_OFFSET
 from lagmon.mirrors.detectors.unreplicated import unread as mirror_unread
 from lagmon.mirrors.headroom.partition import headroom_of
 from lagmon.mirrors.verdict import row_sentence
@@ -57,7 +58,8 @@ def flow_document(
         "partitions": int(np.count_nonzero(partitions.used)),
         "lag_records": _known(verdict.lag),
         "lag_s": _seconds(verdict.lag_s),
-        "lag_s_kind": _largest_kind(partitions, verdict.unknown).name.lower(),
+        "lag_estimated": bool(partitions.used[_estimated(flow, partitions)].any()),
+        "lag_s_kind": _largest_kind(flow, partitions, verdict.unknown).name.lower(),
         "unknown_partitions": verdict.unknown,
         "tail_records": int(partitions.tail[partitions.used].sum()),
         "unread": mirror_unread.sentence(flow, partitions, refused_only=True),
@@ -68,7 +70,7 @@ def flow_document(
                 "records": one.records,
                 "records_most": one.most,
                 "next_offset": one.next_offset,
-                "written_offset": one.mirrored_to,
+                "written_offset": None if one.written == NO_OFFSET else one.mirrored_to,
                 "start_offset": one.start,
                 "first_at_ms": one.first_at_ms,
                 "at_ms": one.at_ms,
@@ -135,13 +137,14 @@ def row_document(flow: FlowView, snapshot: FlowSnapshot, slot: int) -> dict[str,
         "target_end_offset": _end(flow.target.heads, target_place),
         "lag_records": _known(int(partitions.lag[slot])),
         "lag_s": _seconds(float(partitions.lag_s[slot])),
-        "lag_s_kind": LagKind(int(partitions.lag_kind[slot])).name.lower(),
+        "lag_s_kind": _kind(flow, partitions, slot).name.lower(),
         "tail_records": int(partitions.tail[slot]),
         "overtaken_records": 0 if lost is None else lost.records,
         "overtaken_records_most": 0 if lost is None else lost.most,
         "headroom_records": headroom.records if headroom is not None else None,
         "headroom_s": headroom.seconds if headroom is not None else None,
         "headroom_from": str(headroom.how) if headroom is not None else None,
+        "headroom_by_polls": headroom is not None and headroom.by_polls,
         "offsets_not_committing": bool(partitions.not_committing[slot]),
         "source_topic_id": flow.topics.ids.get((topic, "source")),
         "target_topic_id": flow.topics.ids.get((topic, "target")),
@@ -157,14 +160,26 @@ def row_document(flow: FlowView, snapshot: FlowSnapshot, slot: int) -> dict[str,
     }
 
 
-def _largest_kind(partitions: PartitionsSnapshot, unknown: int) -> LagKind:
+def _estimated(flow: FlowView, partitions: PartitionsSnapshot) -> list[int]:
+    """Return the slots whose newest offset is an estimate."""
+    slots = (flow.windows.slot(*name) for name in flow.estimated)
+    return [slot for slot in slots if slot is not None and slot < len(partitions.used)]
+
+
+def _kind(flow: FlowView, partitions: PartitionsSnapshot, slot: int) -> LagKind:
+    """Return the kind of a partition's time lag; after an estimated offset it is never exact."""
+    kind = LagKind(int(partitions.lag_kind[slot]))
+    return LagKind.ESTIMATE if kind is LagKind.EXACT and flow.windows.name(slot) in flow.estimated else kind
+
+
+def _largest_kind(flow: FlowView, partitions: PartitionsSnapshot, unknown: int) -> LagKind:
     """Return the kind of the flow's largest time lag; a lower bound if any partition has one, or none."""
     used = np.flatnonzero(partitions.used)
     if not len(used):
         return LagKind.NONE
     if (partitions.lag_kind[used] == LagKind.AT_LEAST).any():
         return LagKind.AT_LEAST
-    kind = LagKind(int(partitions.lag_kind[used[np.argmax(partitions.lag_s[used])]]))
+    kind = _kind(flow, partitions, int(used[np.argmax(partitions.lag_s[used])]))
     return LagKind.AT_LEAST if kind is LagKind.EXACT and unknown else kind
 
 

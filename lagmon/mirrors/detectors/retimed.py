@@ -15,7 +15,7 @@ from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
 from lagmon.mirrors.detectors.detector import Detector
-from lagmon.mirrors.metadata.settings import TIMESTAMP_TYPE
+from lagmon.mirrors.metadata.settings import APPEND_TIME, CREATE_TIME, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from lagmon.cluster.state import ClusterLag
     from lagmon.mirrors.partitions.snapshot import PartitionsSnapshot
     from lagmon.mirrors.view import FlowView
-
-_CREATE, _APPEND = "CreateTime", "LogAppendTime"
 
 
 @dataclass(slots=True)
@@ -59,7 +57,7 @@ class RetimedRecords(Detector):
         """Follow the target topics that stamp records while their source topics do not."""
         now_ms, remote, types = partitions.now_ms, flow.topics.remote, flow.settings.types
         for topic in {name for name, side in types if side == "target"} & remote.keys():
-            restamps = types[topic, "target"] == _APPEND and types.get((topic, "source")) == _CREATE
+            restamps = types[topic, "target"] == APPEND_TIME and types.get((topic, "source")) == CREATE_TIME
             if restamps or topic in self._stamped:
                 self._follow(flow, topic, now_ms, restamps=restamps)
         for topic in list(self._stamped):
@@ -135,17 +133,17 @@ class RetimedRecords(Detector):
         if flow.order.flow.exactly_once:  # a marker ends a record at least
             records = -(-records // 2)
         seen = f"since {instant_text(one.since_ms)} at the latest" if one.holds else "until lately"
-        settings = f"{TIMESTAMP_TYPE}={_APPEND}, {seen}"
+        settings = f"{TIMESTAMP_TYPE}={APPEND_TIME}, {seen}"
         if records:
             sentence = (
                 f"At least {count_text(records, 'record')} of {remote} lost their own timestamps: the target"
             )
-            sentence += f" stamps them ({settings}), while {topic} has {_CREATE}."
+            sentence += f" stamps them ({settings}), while {topic} has {CREATE_TIME}."
         else:
             sentence = (
-                f"{remote} stamps records ({settings}), while {topic} has {_CREATE}; no record is known to"
+                f"{remote} stamps records ({settings}), while {topic} has {CREATE_TIME}; no record is known"
             )
-            sentence += " have arrived since."
+            sentence += " to have arrived since."
         return MirrorFinding(
             code=Cause.RETIMED,
             topic=topic,

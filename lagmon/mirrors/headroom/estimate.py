@@ -4,8 +4,9 @@ The next record to read is deleted when the log start passes it. There are two e
 
 - by retention.ms: a record may be deleted at that age. If the mirror stopped now, that is retention.ms minus
   the record's age, or later: a segment is deleted as a whole, by its newest record. The age is from polls of
-  the log, or from the record's own timestamp, which the broker uses. If only a minimum age is known,
-  retention.ms minus that age is *at most* what is left: a bound.
+  the log, or from the record's own timestamp, which the broker uses. With LogAppendTime both are the same.
+  With CreateTime a record may have been older when it was written: then polls give an *estimate*. If only a
+  minimum age is known, retention.ms minus that age is *at most* what is left: a bound.
 - by speed: the log start's present rate against the mirror's. This covers retention.bytes and DeleteRecords,
   which retention.ms does not show. The log start moves a segment at a time. So it has a speed only after two
   steps, measured from the first to the last.
@@ -40,12 +41,14 @@ class Headroom:
     """Records and seconds until retention overtakes the mirror.
 
     Negative records are deleted unread records. Seconds are None if overtaking is not in sight, or too little
-    is known; with `AT_MOST` they are an upper bound.
+    is known; with `AT_MOST` they are an upper bound. `by_polls`: the age of `BY_RETENTION` is that of polls,
+    and the record's own timestamp may be another.
     """
 
     records: int
     seconds: float | None
     how: How
+    by_polls: bool = False
 
 
 def replication_headroom(
@@ -58,13 +61,14 @@ def replication_headroom(
     retention_ms: int | None = None,
     produced_ms: int | None = None,
     produced: LagKind = LagKind.EXACT,
+    append_time: bool = True,
 ) -> Headroom:
     """Return the headroom of a mirror that reads `next_offset` next, on a log that starts at `start`.
 
     `log_starts` are (epoch ms, log start) over a window, oldest first. `mirror_per_s` is how many offsets per
     second the mirror reads of this partition. `retention_ms` is the topic's; -1 for no limit. `produced_ms`
     is when the record at `next_offset` was written, and `produced` how good that time is. None, or a negative
-    time, means unknown.
+    time, means unknown. `append_time`: that time is the timestamp of the record, by LogAppendTime.
     """
     records = next_offset - start
     if records < 0:
@@ -80,7 +84,8 @@ def replication_headroom(
         found.append((records / closing_per_s, How.BY_SPEED))
     in_sight = [one for one in found if one[0] < LONGEST_S]
     if in_sight:
-        return Headroom(records, *min(in_sight))
+        seconds, how = min(in_sight)
+        return Headroom(records, seconds, how, by_polls=how is How.BY_RETENTION and not append_time)
     known = bool(found) or closing_per_s is not None
     return Headroom(records, None, How.NOT_IN_SIGHT if known else How.NOT_KNOWN)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lagmon.mirrors.headroom.estimate import Headroom, replication_headroom
+from lagmon.mirrors.metadata.settings import APPEND_TIME
 
 if TYPE_CHECKING:
     from lagmon.logs.time_lag import LagKind
@@ -48,4 +49,5 @@ def headroom_of(
         produced_ms=produced_ms,
         produced=produced,
         retention_ms=flow.retention_ms.get(name[0]),
+        append_time=flow.settings.types.get((name[0], "source")) == APPEND_TIME,
     )

@@ -62,7 +62,8 @@ def _said(flow: FlowView, snapshot: FlowSnapshot, waits: NDArray[np.intp]) -> st
     headroom, slot = min(headrooms, key=lambda one: (one[0].seconds, one[1]))
     topic, partition = flow.windows.name(slot)
     seconds = headroom.seconds or 0.0
-    when = _WORTH[headroom.how].format(duration_text(round(seconds))) if seconds >= 1 else "any time now"
+    worth = _WORTH[How.BY_RECORD_TIME if headroom.by_polls else headroom.how]
+    when = worth.format(duration_text(round(seconds))) if seconds >= 1 else "any time now"
     return f"Retention deletes unreplicated records of {topic}-{partition} {when}."
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 TIMESTAMP_TYPE = "message.timestamp.type"
+CREATE_TIME, APPEND_TIME = "CreateTime", "LogAppendTime"
 
 
 @dataclass(slots=True)

@@ -79,7 +79,7 @@ class MirrorTopics:
     ids_at_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # when each was read last
     known_since_ms: dict[tuple[str, str], int] = field(
         default_factory=dict
-    )  # when each was read first, by this process
+    )  # when each was read first, perhaps by an earlier process
     _known: Mapping[str, int] | None = None
     _undecided: dict[str, str] = field(
         default_factory=dict

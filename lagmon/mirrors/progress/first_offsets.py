@@ -16,6 +16,8 @@ import numpy as np
 from fleet.verdicts.flow import EARLIEST
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from lagmon.mirrors.facts import FlowFacts
@@ -25,8 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class FirstOffsets:
-    """The first offsets of partitions without an offset, for a mirror that starts at the log end."""
+    """The first offsets of partitions without an offset, for a mirror that starts at the log end.
 
+    For any other MirrorMaker, the first log start of each: until the loss after it is settled.
+    """
+
+    starts: dict[Name, int] = field(default_factory=dict)
     _known: dict[Name, tuple[int, int]] = field(
         default_factory=dict
     )  # since when it is known, and the first offset
@@ -34,6 +40,7 @@ class FirstOffsets:
     def note(self, flow: FlowFacts, *, now_ms: int, patience_ms: int) -> None:
         """Note the log ends; `patience_ms` is how long a mirror may take to find a topic."""
         if starts_at_log_start(flow):
+            self._note_starts(flow)
             return
         ends, known = flow.readable_ends, {}
         for topic, partition, place in flow.places_without():
@@ -43,6 +50,19 @@ class FirstOffsets:
                 waits = now_ms - since_ms <= patience_ms
                 known[name] = since_ms, end if waits else min(first, end)  # smaller: the log was re-created
         self._known = known
+
+    def _note_starts(self, flow: FlowFacts) -> None:
+        if not flow.order.progress.is_mirror_maker:  # its target partitions are others
+            return
+        for topic, partition, place in flow.places_without():
+            start = int(flow.source.heads.start[place])
+            if start >= 0:
+                name = topic, partition
+                self.starts[name] = min(start, self.starts.get(name, start))
+
+    def forget(self, is_gone: Callable[[str], bool]) -> None:
+        """Forget topics that are removed or re-created."""
+        self.starts = {name: start for name, start in self.starts.items() if not is_gone(name[0])}
 
     def first(self, flow: FlowFacts, name: Name, place: int) -> int:
         """Return the first offset that must be replicated, of a partition at its place on the source."""

@@ -217,6 +217,41 @@ def test_security_is_that_of_the_cluster_or_of_one_of_its_clients():
 
 
 HAND = "Mirrorwatch's own configuration."
+NO_PREFIX = {"source.cluster.alias": " ", "replication.policy.separator": ""}  # topics keep their names
+
+
+def without_alias():
+    one = connector()
+    config = {key: value for key, value in one.config.items() if key != "source.cluster.alias"}
+    return replace(one, config=config)
+
+
+@pytest.mark.parametrize(
+    ("name", "source"), [("m", "source"), ("A->B.MirrorSourceConnector", "A"), ("a->b.Mirror", "source")]
+)
+def test_a_source_without_an_alias_in_topic_names_has_one_in_the_name_of_its_flow(name, source):
+    found = read(connector(name=name, **NO_PREFIX), connector(name="other", **{"source.cluster.alias": "C"}))
+    first, second = found.topology.flows
+    assert (first.name, first.named_source, first.remote_topic("orders")) == (f"{source}->B", "", "orders")
+    assert (first.connector, first.offset_syncs_topic) == (name, "mm2-offset-syncsBinternal")
+    assert second.name == "C->B"
+    assert found.topology.cluster(source).client["bootstrap.servers"] == "a:9092"
+
+
+def test_connectors_of_one_worker_without_aliases_are_told_apart_by_their_targets():
+    there = connector(name="n", **NO_PREFIX, **{"target.cluster.alias": "C"})
+    assert [one.name for one in read(connector(**NO_PREFIX), there).topology.flows] == [
+        "source->B",
+        "source->C",
+    ]
+    same = connector(name="n", **NO_PREFIX, **{"source.cluster.bootstrap.servers": "x:9092"})
+    (problem,) = [one for one in problems(connector(**NO_PREFIX), same) if "replicates" in one]
+    assert "n replicates source->B, as does m; keep one of them in the file" in problem
+
+
+def test_a_target_whose_alias_is_empty_is_called_target_too():
+    assert flow(connector(**{"target.cluster.alias": ""})).name == "A->target"
+    assert flow(connector(name="A->B.MirrorSourceConnector", **{"target.cluster.alias": ""})).name == "A->B"
 
 
 @pytest.mark.parametrize(
@@ -228,7 +263,7 @@ HAND = "Mirrorwatch's own configuration."
             ["connect: has no MirrorSourceConnector, and a flow requires one (found: FileSink, MirrorHeartbeatConnector)."],
         ),
         (
-            (connector(**{"source.cluster.alias": " "}),),
+            (without_alias(),),
             ["connect: m.source.cluster.alias: is missing; MirrorMaker does not start this connector without the alias of its source."],
         ),
         (

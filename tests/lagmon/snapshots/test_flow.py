@@ -177,6 +177,50 @@ def test_what_retention_took_while_we_were_away_is_found_at_the_first_poll(flow)
     assert told(again) == (Verdict.STALLED, Cause.OVERTAKEN)
 
 
+def overtaken_after(one):
+    """Let the mirror hang for two minutes, and retention delete what it has not replicated."""
+    one.go(120, each=lambda: [one.write(10, partition=number, copied=False) for number in (0, 1)])
+    one.starts["orders", 0] = one.ends["orders", 0] - 50
+    one.poll()
+    one.go(10)
+    (found,) = one.snapshot().findings
+    return found.records, found.records_most
+
+
+def test_of_a_topic_that_has_had_transactions_not_each_offset_is_a_record_after_a_restart(flow):
+    place = np.array([flow.a.places.of("orders")[0]], np.int32)
+    flow.a.heads.note_stable(place, flow.a.heads.end[place] - 5)
+    flow.snapshot()  # an open transaction
+    flow.go(30, each=lambda: busy(flow))
+    again = restarted(flow)
+    least, most = overtaken_after(again)
+    assert (least <= most // 2, most) == (True, 1150)
+
+
+SETTINGS = {"cleanup.policy": "compact,delete", "retention.ms": "60000"}
+
+
+def test_a_compacted_topic_is_known_as_such_before_its_settings_are_read_after_a_restart(flow):
+    flow.flow.note_settings("A", "orders", SETTINGS)
+    again = restarted(flow)
+    assert overtaken_after(again) == (1, 1150)
+
+
+def test_gaps_of_a_log_from_before_a_restart_are_not_those_of_a_newer_one(flow):
+    note_ids(flow, "one", "copy")
+    flow.flow.note_settings("A", "orders", SETTINGS)
+    flow.flow.transactions.topics.add("orders")
+    found = kept(flow)
+    assert found.gapped == ({"orders"}, {"orders"})
+    again = Mirrored()
+    again.now = flow.now
+    again.snapshot()
+    again.flow.note_settings("A", "orders", SETTINGS | {"cleanup.policy": "delete"})
+    note_ids(again, "two", "copy")
+    restore(again.flow, found, now_ms=again.now)
+    assert again.flow.gapped == set()
+
+
 def note_ids(one, source, target):
     one.flow.note_ids("A", {"orders": source}, one.now)
     one.flow.note_ids("B", {"A.orders": target}, one.now)
@@ -367,6 +411,9 @@ WHOLE = {
     "settled": [["t", 0, 5, 9, NOW, NOW]],
     "retention_ms": [["t", -1]],
     "rests": [["t", 0, 5, 9]],
+    "ids_since": [["t", "source", NOW]],
+    "gapped": [["t"], ["u"]],
+    "first_starts": [["t", 1, 5]],
     "losses": {
         "copies": [["topic_recreated", "t", 0, NOW, "So.", 5, 0, 4, "target", True]],
         "passed_over": [["filtered", "t", 0, NOW, "So.", None, None, None, "source", False]],
@@ -384,6 +431,8 @@ def test_the_whole_of_it_can_be_read():
     found = read_flow(seal(WHOLE))
     assert [one.records for one in (*found.overtaken, *found.settled)] == [4, 4]
     assert found.rests == {("t", 0): (5, 9)}
+    assert (found.ids_since_ms, found.gapped) == ({("t", "source"): NOW}, ({"t"}, {"u"}))
+    assert found.first_starts == {("t", 1): 5}
     assert [one.records for one in (*found.losses.copies, *found.losses.passed_over)] == [5, None]
     assert found.losses.sent_to == {("t", 0): 7}
     assert found.losses.ends["t"].known.tolist() == [[0, -1], [5, 6], [7, 8], [-1, -1]]
@@ -405,6 +454,10 @@ def test_the_whole_of_it_can_be_read():
         ({"overtaken_total": [["t", True]]}, "expected a number"),
         ({"told": ["stalled", NOW]}, "expected a list"),
         ({"rests": None}, "expected a list"),
+        ({"gapped": [["t"]]}, "expected a list"),
+        ({"gapped": [["t"], [5]]}, "expected a text"),
+        ({"ids_since": [["t", "source"]]}, "expected a list"),
+        ({"first_starts": [["t", 1, -1]]}, "expected a number"),
         ({"losses": []}, "missing list of losses"),
         (
             losses(copies=[["no cause", *WHOLE["losses"]["copies"][0][1:]]]),
@@ -420,6 +473,15 @@ def test_the_whole_of_it_can_be_read():
 def test_what_is_wrong_is_reported(change, sentence):
     with pytest.raises(MalformedError, match=sentence):
         read_flow(seal(WHOLE | change))
+
+
+NEWER = {"ids_since", "gapped", "first_starts"}
+
+
+def test_what_an_earlier_program_stored_has_none_of_these():
+    earlier = {name: one for name, one in WHOLE.items() if name not in NEWER}
+    found = read_flow(seal(earlier))
+    assert (found.ids_since_ms, found.gapped, found.first_starts) == ({}, (set(), set()), {})
 
 
 @pytest.mark.parametrize("row", [["t", 0, 9, 5, NOW, NOW], ["t", 0, 5, 9, NOW, NOW, 5, -3], ["t"], "t"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +13,13 @@ from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.answers.orders import order_of
+from lagmon.mirrors.detectors.lost_ends.cuts import KeptCuts
 from lagmon.mirrors.flow import MirrorFlow
 from lagmon.snapshots.flow import read_flow, restore
 from lagmon.snapshots.frames import seal
+from lagmon.snapshots.holding import holding_document
 from tests.lagmon.mirror_flows import Mirrored, S, told
+from tests.lagmon.mirrors.detectors.lost_ends.test_cuts import down
 from tests.lagmon.mirrors.detectors.unreplicated.test_filtered import written
 from tests.lagmon.mirrors.metadata.test_topics import APPEND, CREATE, Watched, lost, stamped
 from tests.lagmon.snapshots.test_flow import WHOLE, _cluster, busy, kept, read_again, restarted
@@ -157,6 +161,52 @@ def test_what_was_repeated_is_reported_for_as_long_after_a_restart():
     assert again.snapshot().findings == ()
 
 
+def with_cut(one):
+    """Return the same world after a restart, whose source may lose its end."""
+    again = restarted(one)
+    again.__class__ = type(one)
+    return again
+
+
+def test_what_was_skipped_of_a_log_that_lost_its_end_is_reported_over_a_restart():
+    one = down().cut(500).pass_(120)
+    one.runs = True
+    one.pass_(300)
+    before = one.found()
+    assert [each[:2] for each in before] == [("unexplained", True)]
+    again = with_cut(one)
+    again.poll()
+    assert again.found() == before
+    again.pass_(300)
+    assert again.found() == before
+    again.pass_(700)
+    assert again.found() == []
+
+
+@pytest.mark.parametrize(("before_s", "away_s"), [(30, 0), (30, 10), (0, 10)])
+def test_what_is_skipped_is_proved_where_the_restart_was_during_the_outage(before_s, away_s):
+    one = down()
+    if before_s:  # else the log loses its end while nobody watches
+        one.cut(500).pass_(before_s)
+    again = with_cut(one)
+    if not before_s:
+        again.cut(500)
+    again.pass_(away_s, poll=1 << 30).pass_(120 - before_s - away_s)
+    again.runs = True
+    again.pass_(300)
+    ((code, proved, records),) = again.found()
+    assert (code, proved, records > 0) == ("unexplained", True, True)
+
+
+def test_a_topic_recreated_during_a_restart_has_not_lost_its_end():
+    again = with_cut(down())
+    again.ids = ("2", "1")
+    again.cut(500).pass_(120)
+    again.runs = True
+    again.pass_(300)
+    assert [each for each in again.found() if each[0] == "unexplained"] == []
+
+
 def of_another(one, **changes):
     """Return the world after a restart in which the flow's order is another."""
     again = Watched.__new__(Watched)
@@ -212,6 +262,20 @@ HOLDING = {
     "stamped": [["t", 5, 0, 9, -1, 1]],
     "again": [[5, ["duplicating", "t", 0, 7, "So.", 3, 4, 6, "source", True]]],
 }
+SKIPPED = ["unexplained", "t", 0, 7, "So.", 3, 4, 6, "source", True, 9]
+CUT = [9, 5, 4, 6, 6, -1, 2, 0, 1, 7, 8, 1]
+CUTS = {"cuts": [["t", 0, *CUT, SKIPPED], ["t", 1, *CUT, None]], "complete": [["t", [0, 3], [5, 6]]]}
+
+
+def test_logs_that_lost_their_end_can_be_read():
+    found = read_flow(seal(WHOLE | {"holding": HOLDING | CUTS})).holding
+    first, second = found.cuts.cuts["t", 0], found.cuts.cuts["t", 1]
+    assert (first.next_offset, first.lowest, first.grows, first.is_decided) == (9, 6, True, True)
+    assert (first.found.records, first.found.records_most, second.found) == (3, 9, None)
+    assert found.cuts.complete_ms == {("t", 0): 5, ("t", 3): 6}
+    again = holding_document(found)
+    assert json.loads(json.dumps({name: again[name] for name in CUTS})) == CUTS
+    assert read_flow(seal(WHOLE | {"holding": HOLDING})).holding.cuts == KeptCuts()
 
 
 def test_the_whole_of_it_can_be_read_and_that_of_an_earlier_program():
@@ -238,6 +302,11 @@ def test_the_whole_of_it_can_be_read_and_that_of_an_earlier_program():
             "invalid range of repeated records",
         ),
         ({"again": [["t"]]}, "expected a list"),
+        (CUTS | {"cuts": [["t", 0, *CUT]]}, "expected a list"),
+        (CUTS | {"cuts": [["t", 0, *CUT[1:], -2, None]]}, "expected a number"),
+        (CUTS | {"cuts": [["t", 0, *CUT, ["lost"]]]}, "expected a list"),
+        (CUTS | {"complete": [["t", [0, 3], [5]]]}, "expected a list"),
+        (CUTS | {"complete": [["t", [-1], [5]]]}, "expected a number"),
     ],
 )
 def test_what_is_wrong_is_reported(change, sentence):

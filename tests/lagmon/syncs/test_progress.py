@@ -226,3 +226,71 @@ def test_between_two_syncs_of_a_slow_mirror_the_lag_is_small_by_the_estimate():
     slow.play(55)  # far from the last sync
     assert slow.mirrored.verdict().lag <= 20
     assert slow.mirrored.flow.estimated == {("orders", 0)}
+
+
+def test_beyond_where_the_next_sync_is_due_a_target_that_grows_has_foreign_records():
+    followed = Followed((100, 107))
+    assert followed.look(107 + 5000).at == 101 + 101  # offset.lag.max + 1
+    assert followed.look(107 + 9000).at == 101 + 101
+    followed = Followed((100, 107), (500, 507))  # its syncs are further apart than is configured
+    assert followed.look(507 + 9000).at == 501 + 2 * 400
+    followed = Followed((100, 107), (5000, 200))  # a gap of the source: not so many records
+    assert followed.look(200 + 9000).at == 5001 + 2 * 93
+
+
+def test_records_that_arrive_between_two_polls_may_be_replicated_before_their_syncs_are_read():
+    followed = Followed((100, 107)).look(108, source_end=1000).look(108, source_end=6000)
+    assert followed.look(107 + 5000, source_end=6000).at == 101 + 101  # nothing arrived since the last poll
+    followed = Followed((100, 107)).look(108, source_end=1000)
+    assert followed.look(107 + 5000, source_end=6000).at == 101 + 5000 - 1
+
+
+def busy_mirror(*, apart, rate=1000, lag_max=100):
+    """Give a mirror that replicates at once and writes a sync each `apart` seconds, as with many in flight."""
+    one = Mirrored({"orders": 1}, lag_from="offset-syncs", offset_lag_max=lag_max)
+    one.progress = SyncProgress(one.flow.windows, one.flow.estimated, lag_max=lag_max)
+    one.seconds, one.runs, one.foreign, one.seen = 0, True, 0, set()
+
+    def each():
+        one.seconds += 1
+        one.write(rate, copied=one.runs)
+        one.target_ends["A.orders", 0] += one.foreign
+        if one.runs and one.seconds % apart == 0:
+            ends = one.ends["orders", 0] - 1, one.target_ends["A.orders", 0] - 1
+            one.progress.note(WaitingSync(one.seconds, "orders", 0, *ends, one.now), live=True)
+        if one.seconds % 10 == 5:
+            one.poll()
+            target_end, source_end = one.target_ends["A.orders", 0], one.ends["orders", 0]
+            one.progress.estimate(
+                "orders",
+                0,
+                target_end=target_end,
+                at_ms=one.now,
+                source_end=source_end,
+                source_at_ms=one.now,
+            )
+            verdict = one.verdict()
+            one.seen.add((str(verdict.verdict), verdict.status.name))
+
+    one.play = lambda seconds: one.go(seconds, each=each, poll=1 << 30)
+    return one
+
+
+@pytest.mark.parametrize("apart", [1, 7, 30, 60])
+def test_a_busy_mirror_with_few_syncs_is_healthy_for_as_long_as_it_replicates(apart):
+    one = busy_mirror(apart=apart)
+    one.play(300)
+    one.seen.clear()
+    one.play(900)
+    assert one.seen == {("healthy", "OK")}
+
+
+@pytest.mark.parametrize("foreign", [0, 200])
+def test_a_mirror_that_hangs_is_stalled_though_others_write_to_its_target(foreign):
+    one = busy_mirror(apart=1)
+    one.play(300)
+    one.runs, one.foreign = False, foreign
+    one.play(600)
+    verdict = one.verdict()
+    assert (str(verdict.verdict), str(verdict.cause)) == ("stalled", "mirror_down")
+    assert verdict.lag > 580_000

@@ -133,9 +133,7 @@ async def test_a_pipe_gets_whole_lines_without_colour():
     _, text = await _ask(views.service(views.flow(verdict=V.LOSING)), width=80)
     assert "recovery point" in text.splitlines()[1]
     assert "\x1b" not in text
-    assert any(
-        "errors.tolerance=all." in line and "17 canary" in line for line in text.splitlines()
-    )
+    assert any("errors.tolerance=all." in line and "17 canary" in line for line in text.splitlines())
 
 
 async def test_a_terminal_without_the_letters_shows_question_marks():

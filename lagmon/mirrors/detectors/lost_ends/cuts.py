@@ -7,7 +7,7 @@ then shows what the mirror did since (outcome.py, steps.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,8 @@ from lagmon.mirrors.detectors.recreated.starts import GROWN_TIMES
 from lagmon.mirrors.partitions.snapshot import POLL_MS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from lagmon.mirrors.answers.findings import MirrorFinding
@@ -31,6 +33,14 @@ if TYPE_CHECKING:
     Name = tuple[str, int]  # topic and partition
     Longs = NDArray[np.int64]
     Int32s = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCuts:
+    """What is kept of them over a restart: the cuts, and when each log was last seen complete."""
+
+    cuts: Mapping[Name, Cut] = field(default_factory=dict)
+    complete_ms: Mapping[Name, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -46,6 +56,21 @@ class SourceCuts(Detector):
         """Return how a log was cut while the mirror had written this offset, None if it was not."""
         cut = self._cuts.get(name)
         return cut if cut is not None and cut.next_offset == next_offset else None
+
+    def kept(self, flow: FlowView) -> KeptCuts:
+        """Return what is kept over a restart."""
+        at_ms, names = self._complete_ms.tolist(), flow.windows.slots()
+        complete = {(topic, number): at_ms[slot] for topic, number, slot in names if slot < len(at_ms)}
+        return KeptCuts({name: replace(cut) for name, cut in self._cuts.items()}, complete)
+
+    def restore(self, flow: FlowView, kept: KeptCuts) -> None:
+        """Restore what an earlier process knew, once the offsets are read."""
+        self._cuts = {**kept.cuts, **self._cuts}
+        self._grow(len(flow.windows))
+        for topic, partition, slot in flow.windows.slots():
+            known_ms = kept.complete_ms.get((topic, partition), -1)
+            self._complete_ms[slot] = max(known_ms, int(self._complete_ms[slot]))
+            self._turns[slot] = flow.windows.turns[slot]
 
     def fell_with_source(self, flow: FlowView, partitions: PartitionsSnapshot) -> frozenset[int]:
         """Return the slots of equal offsets whose source lost its end too: nothing is repeated."""
@@ -82,9 +107,7 @@ class SourceCuts(Detector):
 
     def _find_cuts(self, flow: FlowView, partitions: PartitionsSnapshot) -> None:
         windows, heads, count = flow.windows, flow.source.heads, len(partitions.used)
-        if count > len(self._complete_ms):
-            more_rows(self, "_complete_ms", count, -1)
-            more_rows(self, "_turns", count, 0)
+        self._grow(count)
         other = self._turns[:count] != windows.turns[:count]  # the slot was assigned to another partition
         self._complete_ms[:count][other], self._turns[:count] = -1, windows.turns[:count]
         slots = np.flatnonzero(partitions.used)
@@ -98,6 +121,11 @@ class SourceCuts(Detector):
             self._note(flow, partitions, int(slots[at]), int(end[at]), int(polled_ms[at]))
         complete = end >= written
         self._complete_ms[slots[complete]] = polled_ms[complete]
+
+    def _grow(self, count: int) -> None:
+        if count > len(self._complete_ms):
+            more_rows(self, "_complete_ms", count, -1)
+            more_rows(self, "_turns", count, 0)
 
     def _note(
         self, flow: FlowView, partitions: PartitionsSnapshot, slot: int, end: int, polled_ms: int

@@ -8,6 +8,7 @@ from fleet.quantity import between_text
 from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
+from lagmon.mirrors.detectors.retention.overtaken import NO_OFFSET
 from lagmon.mirrors.progress.first_offsets import starts_at_log_start
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def _finding(flow: FlowView, one: Overtaken) -> MirrorFinding:
         f"the mirror had stored {one.mirrored_to} as its next offset{next_record}, and {reached} of the"
         f" records after it had reached {target}"
     )
+    if one.written == NO_OFFSET:
+        had = "the mirror had stored no offset of it"
     if not flow.order.progress.commits:
         had = f"its log on {target} ended at {one.mirrored_to}"
     lost = between_text(one.records, one.most, "record")

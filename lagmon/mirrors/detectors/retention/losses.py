@@ -36,6 +36,7 @@ from lagmon.mirrors.detectors.retention import emptied as mirror_emptied
 from lagmon.mirrors.detectors.retention.findings import findings_of
 from lagmon.mirrors.detectors.retention.overtaken import ANY, LossBounds, Overtaken
 from lagmon.mirrors.detectors.retention.synced import lost_since, most_at, run_before
+from lagmon.mirrors.detectors.retention.unstored import UnstoredLosses
 from lagmon.mirrors.partitions.stalls import find_stalls, longest_ms
 from lagmon.mirrors.progress.first_offsets import starts_at_log_start
 
@@ -62,6 +63,7 @@ class RetentionLosses(Detector):
     open: dict[Name, Overtaken] = field(default_factory=dict)  # not passed yet
     settled: deque[Overtaken] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
     total: Counter[str] = field(default_factory=Counter)  # records, by topic
+    unstored: UnstoredLosses = field(default_factory=UnstoredLosses)
     known: tuple[Overtaken, ...] = ()  # all, as of the newest poll
     uncounted: dict[Name, Overtaken] = field(default_factory=dict)  # those that may still change
     waiting: frozenset[int] = frozenset()  # slots before deleted records, lost or not, with more to replicate
@@ -78,8 +80,12 @@ class RetentionLosses(Detector):
         stalls = find_stalls(flow, partitions)
         self.emptied = mirror_emptied.stalled_before_deleted(partitions, stalls)
         self.waiting = frozenset(np.flatnonzero(self._follow(flow, partitions, stalls)).tolist())
+        for lost in self.unstored.settle(flow, partitions):
+            self.settled.append(with_gaps(flow, lost))
+            self.total[lost.topic] += self.settled[-1].records
         self.uncounted = self._uncounted(flow, partitions)
-        self.known = (*(with_gaps(flow, one) for one in self.settled), *self.uncounted.values())
+        settled = (with_gaps(flow, one) for one in self.settled)
+        self.known = (*settled, *self.uncounted.values(), *self.unstored.known())
         flow.distance.note_losses(self.open)
 
     def findings(self, flow: FlowView, now_ms: int) -> list[MirrorFinding]:

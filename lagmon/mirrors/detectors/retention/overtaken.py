@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lagmon.syncs.runs import SyncRun
 
 ANY = 1 << 62
+NO_OFFSET = -2  # as `written`: the mirror had stored none
 MOST_STARTS = 8  # of a log, while its target topic is not polled
 
 
@@ -23,7 +24,7 @@ class Overtaken:
     start: int  # the log start at that time
     first_at_ms: int
     at_ms: int
-    written: int = -1  # the next offset that the mirror had written; -1: `next_offset`
+    written: int = -1  # the next offset that the mirror had written; -1: `next_offset`; NO_OFFSET
     within: int = 0  # how many offsets before it may be lost too
     counted: int = 0  # how many records are already in the total
     gap: int = 0  # offsets from the written one on that had no record to replicate

@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lagmon.mirrors.target_ends.distance import LEAST_RECORDS, PastPoll, replicates_all
+from lagmon.syncs.progress import DEFAULT_LAG_MAX
 
 if TYPE_CHECKING:
     from lagmon.mirrors.target_ends.distance import DistanceRange, EndPoll
     from lagmon.mirrors.view import FlowView
     from lagmon.syncs.runs import SyncRun
 
-DEFAULT_LAG_MAX = 100  # offset.lag.max of MirrorMaker; it may be 0
 TIMES = 3  # at most so many times offset.lag.max from one sync to the next, or to the target's end
 
 

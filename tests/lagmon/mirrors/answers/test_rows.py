@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from lagmon.groups.documents import _flow_row as flow_row
+from lagmon.groups.documents import offsets_document
 from lagmon.mirrors.answers.rows import LISTED, flow_document, row_document
 from lagmon.mirrors.metadata.topics import Missing
 from lagmon.mirrors.verdict import judge_flow
@@ -105,3 +107,34 @@ def test_of_what_is_not_mirrored_the_oldest_is_listed_by_name_with_how_much_ther
     assert document["missing"].pop()["topic"] == "z"  # the evidence of another verdict
     topics = [one["topic"] for one in document["missing"]]
     assert (len(topics), topics[:4], topics[-1]) == (LISTED, ["t118", "t119", "t116", "t117"], "t021")
+
+
+def test_a_lag_after_an_estimated_offset_is_an_estimate_in_records_and_in_seconds(flow):
+    flow.write(10, copied=False)
+    flow.go(10)
+
+    def kinds():
+        found = flow.snapshot()
+        document = flow_document(flow.flow, found, judge_flow(flow.flow, found), since_ms=flow.now)
+        page = {"now_ms": flow.now, "away": {}, "not_ready": {}, "offset": 0, "count": 1}
+        page |= {"rows": flow.flow_rows()}
+        told = offsets_document(document | page, address="", fields=None)
+        (row,) = told["partitions"]
+        keys = "lag_records_kind", "lag_s_kind"
+        return [(one[keys[0]], one[keys[1]]) for one in (told, row)]
+
+    assert kinds() == [("exact", "exact")] * 2
+    flow.flow.estimated.add(("orders", 0))
+    assert kinds() == [("estimate", "estimate")] * 2
+    flow.flow.estimated.add(("gone", 3))
+    flow.flow.estimated.discard(("orders", 0))
+    assert kinds() == [("exact", "exact")] * 2
+
+
+@pytest.mark.parametrize(("kind", "told"), [("LogAppendTime", "exact"), ("CreateTime", "estimate")])
+def test_headroom_by_polls_is_exact_only_where_the_broker_deletes_by_the_time_of_appending(flow, kind, told):
+    settings = {"cleanup.policy": "delete", "retention.ms": "604800000", "message.timestamp.type": kind}
+    flow.flow.note_settings("A", "orders", settings)
+    flow.go(20, each=lambda: flow.write(10, copied=False))
+    row = flow_row(flow.flow_rows()[0])
+    assert (row["headroom_s_kind"], row["headroom_from"]) == (told, "retention_ms")

@@ -86,6 +86,15 @@ def test_an_age_that_is_only_a_bound_gives_a_bound(produced, age_s, seconds, how
     assert found == Headroom(600, seconds, how)
 
 
+def test_an_age_from_polls_is_that_of_the_record_only_where_the_broker_stamps_it():
+    known = {"retention_ms": 3600 * S, "produced_ms": NOW - 60 * S}
+    assert not headroom(**known).by_polls
+    assert headroom(**known, append_time=False).by_polls
+    for produced in (LagKind.ESTIMATE, LagKind.AT_LEAST):  # not exact anyway
+        assert not headroom(**known, produced=produced, append_time=False).by_polls
+    assert not headroom(start=601, next_offset=600, append_time=False).by_polls  # overtaken: exact
+
+
 def test_a_speed_that_is_sooner_than_a_bound_is_reported():
     known = {"retention_ms": 3600 * S, "produced": LagKind.AT_LEAST, "mirror_per_s": 0.0}
     sooner = headroom(produced_ms=NOW, log_starts=STEPPING, **known)

@@ -5,15 +5,23 @@ from __future__ import annotations
 import pytest
 
 from fleet.verdicts.vocabulary import Cause
+from lagmon.groups.rules.words import How
 from tests.lagmon.mirror_flows import Mirrored, S, busy, busy_for_a_minute
 
 HOUR = 3600 * S
 REACHES = "Retention deletes unreplicated records of"
 
 
-def find_stalls(seconds=120, *, retention_ms=HOUR):
+def stamps(one, kind, *topics):
+    """Let the source stamp records when it appends them (LogAppendTime), or keep their own timestamps."""
+    for topic in topics or ("orders",):
+        one.flow.settings.types[topic, "source"] = kind
+
+
+def find_stalls(seconds=120, *, retention_ms=HOUR, kind="LogAppendTime"):
     """Return a flow whose mirror stands for so long, while records come to both partitions."""
     one = busy_for_a_minute()
+    stamps(one, kind)
     if retention_ms is not None:
         one.flow.retention_ms["orders"] = retention_ms
     one.go(seconds, each=lambda: busy(one, moves=()))
@@ -31,6 +39,16 @@ def find_stalls(seconds=120, *, retention_ms=HOUR):
 )
 def test_a_stalled_mirror_is_reported_with_the_time_that_is_left(retention_ms, when):
     assert f"{REACHES} orders-0 {when}" in find_stalls(retention_ms=retention_ms).verdict().sentence
+
+
+@pytest.mark.parametrize("kind", ["CreateTime", None])
+def test_the_time_that_is_left_is_an_estimate_where_records_have_timestamps_of_their_own(kind):
+    one = find_stalls(kind=kind)
+    assert f"{REACHES} orders-0 in about 58 min." in one.verdict().sentence
+    row = one.flow_rows()[0]
+    assert (row["headroom_from"], row["headroom_by_polls"]) == (How.BY_RETENTION, True)
+    stamps(one, "LogAppendTime")
+    assert not one.flow_rows()[0]["headroom_by_polls"]
 
 
 def test_of_a_mirror_that_is_well_nothing_is_reported():
@@ -72,6 +90,7 @@ def test_the_topic_with_the_shortest_retention_is_reported_and_not_the_one_that_
     late = "topic-150"
     one = Mirrored(dict.fromkeys(names, 1))
     one.flow.retention_ms |= dict.fromkeys(names, 24 * HOUR) | {late: 6 * HOUR}
+    stamps(one, "LogAppendTime", *names)
     one.poll()
     for turn in range(8):
         for name in names:
