@@ -217,6 +217,7 @@ def _row(row: Mapping[str, Any], *, waiting: bool) -> dict[str, Any]:
 def _headroom(row: Mapping[str, Any]) -> str:
     """Write the retention headroom in time if known, otherwise in records."""
     if row.get("headroom_s") is not None:
-        return _WORTH.get(row.get("headroom_from", ""), "") + texts.age_text(row["headroom_s"])
+        worth = _WORTH.get(row.get("headroom_from", ""), "about " if row.get("headroom_by_polls") else "")
+        return worth + texts.age_text(row["headroom_s"])
     records = row.get("headroom_records")
     return texts.NOTHING if records is None else texts.counted(records, "record")
