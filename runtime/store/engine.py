@@ -19,7 +19,6 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -140,12 +139,13 @@ def _postgresql(url: sa.URL, *, busy_s: float, deadline: Deadline, lifeline: Lif
             f" SET LOCAL statement_timeout = {left_ms};"
             f" SET LOCAL idle_in_transaction_session_timeout = {left_ms}"
         )
+        pause = threading.Event()  # never set
         while writing:
             # Each statement checks the deadline first.
             if connection.exec_driver_sql(f"SELECT pg_try_advisory_xact_lock({_WRITERS})").scalar():
                 return
             connection.exec_driver_sql(_END_ABANDONED)
-            time.sleep(_LOOK_S)
+            pause.wait(_LOOK_S)
 
     @sa.event.listens_for(engine, "before_cursor_execute")
     def check(*_of_statement: object) -> None:
