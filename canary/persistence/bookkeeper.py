@@ -183,8 +183,9 @@ class Bookkeeper:
             self._waiting.coverages[key] = (name, watched.watch.target_topic_id, one)
         for finding in watched.watch.found.take():
             self._waiting.findings[name, row_of(finding)] = (name, finding)
-        if watched.watch.last_arrival_ns is not None:
-            self._waiting.arrivals[name] = now.wall_of(watched.watch.last_arrival_ns)
+        arrival_ns = watched.watch.last_arrival_ns
+        if arrival_ns is not None:
+            self._waiting.arrivals[name] = now.wall_of(arrival_ns)
         for incarnation in shot.finished:
             self._finish(incarnation, name)
         self._give_up_oldest()

@@ -154,8 +154,9 @@ class FlowWatch:
 
     def handle(self, event: Event, now: Instant) -> list[TrackerOutput]:
         """Process one event; keep and return the tracker's output."""
-        if isinstance(event, TopicReplaced) and self.last_arrival_ns is not None:
-            self._earlier_arrival_ns = self.last_arrival_ns
+        if isinstance(event, TopicReplaced):
+            newest_ns = self.last_arrival_ns
+            self._earlier_arrival_ns = self._earlier_arrival_ns if newest_ns is None else newest_ns
         return self._keep(self._tracker.handle(event), now)
 
     def advance(self, now: Instant) -> list[TrackerOutput]:

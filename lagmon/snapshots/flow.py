@@ -74,7 +74,7 @@ class KeptFlow:
 
 @dataclass(frozen=True, slots=True)
 class CopiedFlow:
-    """The content of a flow's frame, copied under its locks: 3 ms of work for 25,000 topics."""
+    """The content of a flow's frame, copied under its locks: 7 ms of work for 25,000 topics."""
 
     ids: dict[tuple[str, str], str]
     ids_at_ms: dict[tuple[str, str], int]

@@ -139,13 +139,8 @@ def _postgresql(url: sa.URL, *, busy_s: float, deadline: Deadline, lifeline: Lif
             f" SET LOCAL statement_timeout = {left_ms};"
             f" SET LOCAL idle_in_transaction_session_timeout = {left_ms}"
         )
-        pause = threading.Event()  # never set
-        while writing:
-            # Each statement checks the deadline first.
-            if connection.exec_driver_sql(f"SELECT pg_try_advisory_xact_lock({_WRITERS})").scalar():
-                return
-            connection.exec_driver_sql(_END_ABANDONED)
-            pause.wait(_LOOK_S)
+        if writing:
+            _lock_writers(connection)
 
     @sa.event.listens_for(engine, "before_cursor_execute")
     def check(*_of_statement: object) -> None:
@@ -154,6 +149,14 @@ def _postgresql(url: sa.URL, *, busy_s: float, deadline: Deadline, lifeline: Lif
             raise sa.exc.TimeoutError("the operation took too long")
 
     return engine
+
+
+def _lock_writers(connection: sa.Connection) -> None:
+    """Wait for the lock of all writers; each statement checks the deadline first."""
+    pause = threading.Event()  # never set
+    while not connection.exec_driver_sql(f"SELECT pg_try_advisory_xact_lock({_WRITERS})").scalar():
+        connection.exec_driver_sql(_END_ABANDONED)
+        pause.wait(_LOOK_S)
 
 
 def _use_write_ahead_log(raw: Any, deadline: Deadline, *, busy_s: float) -> None:

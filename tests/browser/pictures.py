@@ -75,7 +75,7 @@ def _mirror():
 
 
 def _report():
-    """Return a report of 28 days with an outage, a slow day and three lost records."""
+    """Return a report of 28 days with an outage and three lost records."""
     found, start = [], _FIRST_DAY * 1440
     for one in defaults_of("A->B", "A", "B", has_canary=True):
         per_minute = 60
@@ -116,12 +116,8 @@ async def _draw(folder: Path) -> None:
     stalled = _whole(replace(stalled, incident=OPEN, recent=(OPEN, ENDED)))
     healthy = views.flow("B", "A", sentence="Canary records arrive on 6 of 6 partitions.")
     losing = replace(views.flow(verdict=Verdict.LOSING), lost_records=Bounds(270, 420), bars=views.bars())
-    links, groups, mirror, page = (
-        PageLinks(grafana="https://grafana.example.com"),
-        _groups(),
-        _mirror(),
-        Page(),
-    )
+    links = PageLinks(grafana="https://grafana.example.com")
+    groups, mirror, page = _groups(), _mirror(), Page()
     facts = (SimpleNamespace(name="A->B", probes_per_s=6.0),)
     aims = Aims(defaults_of("A->B", "A", "B", has_canary=True), facts)
 

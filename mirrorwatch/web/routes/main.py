@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -85,18 +86,13 @@ def routes(
         document = flow_document(known_flow(request, view), view.outside)
         return json_answer(chosen(document, asked["fields"]))
 
-    async def show_runbook(request: web.Request) -> web.Response:
-        name = request.match_info["name"]
-        now_at = look().now_at
-        if name not in runbook_names():
+    async def show_runbooks(request: web.Request) -> web.Response:
+        name, now_at = request.match_info.get("name"), look().now_at
+        if name is not None and name not in runbook_names():
             sentence = f"Unknown runbook '{name[:100]}'."
             return page_answer(page.away(sentence, now_at=now_at, of_groups=False), status=404)
-        text = await asyncio.to_thread(lambda: page.draw("runbook.html", runbook(name), now_at=now_at))
-        return page_answer(text)
-
-    async def show_runbooks(_: web.Request) -> web.Response:
-        now_at = look().now_at
-        text = await asyncio.to_thread(lambda: page.draw("runbook.html", runbook_list(), now_at=now_at))
+        contents = runbook_list if name is None else partial(runbook, name)
+        text = await asyncio.to_thread(lambda: page.draw("runbook.html", contents(), now_at=now_at))
         return page_answer(text)
 
     handlers: dict[str, Callable[[web.Request], Awaitable[web.Response]]] = {
@@ -104,7 +100,7 @@ def routes(
         "/view": show_view,
         "/static/{name}": show_static,
         "/runbooks": show_runbooks,
-        "/runbooks/{name}": show_runbook,
+        "/runbooks/{name}": show_runbooks,
     }
     return [
         *(web.get(path, handler) for path, handler in handlers.items()),
