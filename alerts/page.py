@@ -143,7 +143,12 @@ def _alerts(objectives: Sequence[Objective]) -> Iterator[tuple[str, ...]]:
             if isinstance(rule, Alert):
                 name = " ".join((f"`{rule.name}`", *(f"{key}={value}" for key, value in rule.labels.items())))
                 summary = re.sub(r"\{\{ \$labels\.(\w+) \}\}", r"*\1*", rule.summary)
-                yield name, rule.severity, promql_duration(rule.for_s), _fired_after(rule, times), summary
+                yield name, rule.severity, _for(rule), _fired_after(rule, times), summary
+
+
+def _for(rule: Alert) -> str:
+    whole = promql_duration(rule.for_s)
+    return f"{whole} of {promql_duration(rule.within_s)}" if rule.within_s else whole
 
 
 def _fired_after(rule: Alert, times: Mapping[str, Mapping[str, float | str]]) -> str:

@@ -121,6 +121,7 @@ def cases_of(
         _pause,
         _one_lost,
         _lost_while_stalled,
+        _in_turns,
         _nothing_due,
         _audit,
         _race,
@@ -182,6 +183,24 @@ def _lost_while_stalled(flow: Objective, others: Sequence[tuple[str, str, str]])
     stalled = story.fires("MirrorwatchReplicationStalled", CRITICAL)
     return story.case(
         "a stall and a loss", ("4m", ()), ("6m", (lost,)), ("10m30s", (lost,)), ("12m", (lost, stalled))
+    )
+
+
+def _in_turns(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
+    """Play a mirror that stalls every other scrape, as under a quota, and then two short stalls."""
+    story = Story(flow, others, 30)
+    turns = "1 0 " * (5 * _MINUTE // 2)
+    short = f"{'1 ' * 2}0x{_MINUTE} {'1 ' * 2}"
+    values = f"0x{5 * _MINUTE} {turns}0x{10 * _MINUTE} {short}0x{10 * _MINUTE}"
+    story.play(series.FLOW_CONDITION, values, condition="stalled")
+    stalled = story.fires("MirrorwatchReplicationStalled", CRITICAL)
+    return story.case(
+        "the mirror stalls and moves in turn",
+        ("6m30s", ()),
+        ("8m", (stalled,)),
+        ("9m", (stalled,)),
+        ("12m", ()),
+        ("24m", ()),
     )
 
 

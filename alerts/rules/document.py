@@ -63,7 +63,7 @@ def _record(rule: Record) -> dict[str, Any]:
 
 def _alert(rule: Alert, links: Links) -> dict[str, Any]:
     document: dict[str, Any] = {"alert": rule.name, "expr": rule.expression}
-    if rule.for_s:
+    if rule.for_s and not rule.within_s:
         document["for"] = promql_duration(rule.for_s)
     if rule.keep_s:
         document["keep_firing_for"] = promql_duration(rule.keep_s)

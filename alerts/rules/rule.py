@@ -31,6 +31,8 @@ class Alert:
     """An alerting rule. `summary` says what is wrong, `description` has the numbers.
 
     `of_flow`: it has the labels of a flow, links to the flow's page, and can be muted with it.
+    `within_s`: the expression itself requires that its condition held for `for_s` of that time; 0: `for_s` is
+    without a break.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Alert:
     summary: str
     description: str
     for_s: float = 0.0
+    within_s: float = 0.0
     keep_s: float = 0.0
     labels: Mapping[str, str] = field(default_factory=dict)
     of_flow: bool = True

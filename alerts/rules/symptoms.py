@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alerts.objectives.objective import ObjectiveKind
-from alerts.rules.rule import CRITICAL, FLOW, Alert, Group, either, flow_matcher, number, selector
+from alerts.rules.rule import (
+    CRITICAL,
+    FLOW,
+    Alert,
+    Group,
+    either,
+    flow_matcher,
+    number,
+    promql_duration,
+    selector,
+)
 from fleet.series import catalogue as series
 from fleet.series import checksum as series_checksum
 
@@ -19,6 +29,7 @@ SILENCE_S = (
     8.0  # beyond threshold and interval: a restarted mirror is silent for 9 s, a killed broker for 13 s
 )
 STALL_FOR_S = 60.0
+STALL_WITHIN_S = 240.0  # a mirror that a quota holds back stalls and moves in turn
 KEEP_S = 60.0  # a flapping mirror is one alert
 LOSS_WINDOW = "5m"
 KEEP_FOUND_S = 600.0  # how long a finding keeps firing
@@ -39,6 +50,7 @@ def symptom_group(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -
     unless_altered = f" unless on ({FLOW}) {altered}"
     # Someone paused the mirror on purpose: a ticket is enough, and the recovery point pages in time.
     unless_paused = f' unless on ({FLOW}) {cause}{{cause="paused"}} == 1'
+    stalled = f'max by ({FLOW}) ({condition}{{condition="stalled"}})'
     rules = (
         Alert(
             name="MirrorwatchNoRecordsArrive",
@@ -59,13 +71,17 @@ def symptom_group(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -
         ),
         Alert(
             name="MirrorwatchReplicationStalled",
-            expression=f'max by ({FLOW}) ({condition}{{condition="stalled"}}) == 1{unless_paused}',
+            expression=(
+                f"{stalled} == 1{unless_paused}"
+                f" and on ({FLOW}) {total_s(stalled, STALL_WITHIN_S)} >= {number(STALL_FOR_S)}"
+            ),
             severity=CRITICAL,
             for_s=STALL_FOR_S,
+            within_s=STALL_WITHIN_S,
             keep_s=KEEP_S,
             summary="Replication is stalled on {{ $labels.flow }}",
-            description="At least one partition makes no progress. The flow's page names"
-            " the partitions and the cause.",
+            description="At least one partition makes no progress, for a minute in all of the last four."
+            " The flow's page names the partitions and the cause.",
         ),
         Alert(
             name="MirrorwatchRecordsLost",
@@ -132,6 +148,14 @@ def _recovery_point(objectives: Sequence[Objective], flows: Sequence[FlowFacts])
             " {{ $value | humanizeDuration }}, more than the objective's limit.",
         )
     ]
+
+
+def total_s(condition: str, within_s: float) -> str:
+    """Return an expression for the seconds of the last `within_s` in which a condition was 1, not 0."""
+    step_s = 5.0
+    samples = f"[{promql_duration(within_s)}:{promql_duration(step_s)}]"
+    # The first sample is where the condition began.
+    return f"{number(step_s)} * (sum_over_time(({condition}){samples}) - 1)"
 
 
 def limits(

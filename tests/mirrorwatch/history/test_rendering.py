@@ -61,7 +61,7 @@ def alert(files, name):
 def test_times_are_those_of_the_page_unless_they_are_divided(tmp_path):
     files = rendered(tmp_path)
     assert "prometheus/mirrorwatch.rules.test.yml" in files
-    assert alert(files, "MirrorwatchReplicationStalled")["for"] == "1m"
+    assert alert(files, "MirrorwatchTaskFailed")["for"] == "1m"
     assert files["prometheus/scrape.yml"]["scrape_configs"][0]["scrape_interval"] == "15s"
     (ours,) = files["alertmanager/alertmanager.yml"]["route"]["routes"]
     assert ours["group_wait"] == "15s"
@@ -70,7 +70,7 @@ def test_times_are_those_of_the_page_unless_they_are_divided(tmp_path):
 def test_a_faster_clock_divides_them_all_and_writes_no_tests_of_the_usual_one(tmp_path):
     files = rendered(tmp_path, "--divide-times", "15")
     assert "prometheus/mirrorwatch.rules.test.yml" not in files
-    assert alert(files, "MirrorwatchReplicationStalled")["for"] == "4s"
+    assert alert(files, "MirrorwatchTaskFailed")["for"] == "4s"
     assert files["prometheus/scrape.yml"]["scrape_configs"][0]["scrape_interval"] == "1s"
     (ours,) = files["alertmanager/alertmanager.yml"]["route"]["routes"]
     assert ours["group_wait"] == "1s"
