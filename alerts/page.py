@@ -74,7 +74,7 @@ Alertmanager waits another 15 s before it notifies.
 
 _SEVERITIES = """\
 `critical` pages, `warning` is a ticket, `info` only mutes others. Each alert links to its
-[runbook](../../alerts/runbooks).
+[runbook](../../alerts/runbooks). `1m of 4m`: for a minute in all of the last four.
 """
 
 
