@@ -148,7 +148,7 @@ def check(
     from fleet.errors import ConfigurationError  # noqa: PLC0415 - see the module's docstring
 
     try:
-        found = read_config(context, config)
+        found = read_config(context, config, serving=True)
     except ConfigurationError as error:
         if not as_json:
             raise
@@ -198,7 +198,7 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
         signal.signal(number, _leave)
     early: list[int] = []  # a reload requested meanwhile runs as soon as possible
     signal.signal(signal.SIGHUP, lambda number, _frame: early.append(number))
-    found = read_config(context, config)
+    found = read_config(context, config, serving=True)
     conclude_refusals_with(context, "The service did not start")
     import asyncio  # noqa: PLC0415 - see the module's docstring
 

@@ -41,11 +41,14 @@ def logging_options(level: str) -> Callable[[_F], _F]:
     return lambda command: formats(levels(command))
 
 
-def read_config(context: click.Context, path: Path) -> Configuration:
-    """Read a configuration and keep its secrets out of the output; later refusals do not blame it."""
+def read_config(context: click.Context, path: Path, *, serving: bool = False) -> Configuration:
+    """Read a configuration and keep its secrets out of the output; later refusals do not blame it.
+
+    `serving`: the command serves pages, or checks whether they can be served.
+    """
     from mirrorwatch.configuration.reading import read_configuration  # noqa: PLC0415 - help needs nothing of this
 
-    found = read_configuration(path, environ=os.environ)
+    found = read_configuration(path, environ=os.environ, serving=serving)
     take_secrets(context, found.secrets)
     conclude_refusals_with(context, "Nothing was done")
     return found

@@ -49,23 +49,23 @@ if TYPE_CHECKING:
 
 
 def read_configuration(
-    path: Path, *, environ: Mapping[str, str], running: CanaryConfig | None = None
+    path: Path, *, environ: Mapping[str, str], running: CanaryConfig | None = None, serving: bool = True
 ) -> Configuration:
     """Return the configuration in this file; raises ConfigurationError with every problem found in it.
 
     With `running`, the canary's topic and mode are those of that section instead of the file's: a running
-    service keeps them.
+    service keeps them. Without `serving`, the files of the server's TLS are not read.
     """
     content = read_bytes(path)
     if form_of(path, content) is not Form.OURS:
         bare = _with_running(RootSection(mm2=path.name), running)
-        return _Reading(path, bare, None, environ, content).configuration()
+        return _Reading(path, bare, None, environ, content, serving=serving).configuration()
     document = own_document(path, content, frozenset(RootSection.model_fields))
     document, unresolved = interpolate(document, environ=environ, directory=path.parent)
     root, problems = sections_of(document)
     if root is None:
         raise ConfigurationError(in_order([*unresolved, *problems], document.secrets, unresolved))
-    reading = _Reading(path, _with_running(root, running), document, environ)
+    reading = _Reading(path, _with_running(root, running), document, environ, serving=serving)
     reading.unresolved = unresolved
     reading.problems += [*unresolved, *problems]
     return reading.configuration()
@@ -88,7 +88,10 @@ class _Reading:
         document: Document | None,
         environ: Mapping[str, str],
         content: bytes | None = None,
+        *,
+        serving: bool,
     ) -> None:
+        self._serving = serving
         self.problems: list[Problem] = []
         self.unresolved: list[Problem] = []
         self._path = path
@@ -358,7 +361,7 @@ class _Reading:
         if path is None:
             return WebConfig()
         try:
-            return load_web_config(path)
+            return load_web_config(path, serving=self._serving)
         except ConfigurationError as error:
             for problem in error.problems:
                 if problem.key or problem.file != str(path):

@@ -88,7 +88,7 @@ def links_of(config: Configuration) -> Links:
 
 
 def _scheme(config: Configuration) -> str:
-    return "http" if config.web_config.tls is None else "https"
+    return "http" if config.web_config.tls_settings is None else "https"
 
 
 def _address_advice(config: Configuration) -> str | None:
@@ -104,7 +104,7 @@ def _address_advice(config: Configuration) -> str | None:
 def _scrape(config: Configuration, interval_s: float) -> str:
     job: dict[str, Any] = {"job_name": JOB, "scrape_interval": promql_duration(interval_s)}
     comment = _BY
-    if config.web_config.tls is not None:
+    if config.web_config.tls_settings is not None:
         job["scheme"] = "https"
         comment += (
             "\nAdd a tls_config if Prometheus does not know the CA, or if a client certificate is required."

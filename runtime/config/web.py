@@ -145,14 +145,17 @@ class WebConfigFile(Section):
 class WebConfig:
     """The part of the file that the HTTP server uses."""
 
-    tls: ssl.SSLContext | None = None
+    tls: ssl.SSLContext | None = None  # also None with `tls_settings` if its files were not read
     users: Mapping[str, bytes] | None = None  # bcrypt hashes by name; None requires no user
     tls_settings: TlsConfig | None = None  # what `tls` was made by
     tls_files: TlsFiles | None = None  # creates `tls` again after its files have changed
 
 
-def load_web_config(path: Path) -> WebConfig:
-    """Return the file at `path`; raises ConfigurationError with all problems."""
+def load_web_config(path: Path, *, serving: bool = True) -> WebConfig:
+    """Return the file at `path`; raises ConfigurationError with all problems.
+
+    Only a process that is `serving` reads certificates and keys: others may lack the permission.
+    """
     document = strict_yaml.read(path)
     try:
         parsed = WebConfigFile.model_validate(document.data)
@@ -163,9 +166,9 @@ def load_web_config(path: Path) -> WebConfig:
         raise ConfigurationError(found) from None  # pydantic's text would quote the values
     settings = parsed.tls_server_config
     files = None if settings is None else TlsFiles(document, settings, path.parent)
-    tls = None if files is None else files.context()
+    tls = files.context() if files is not None and serving else None
     users = {name: text.encode("ascii") for name, text in parsed.basic_auth_users.items()}
-    if tls is None and not users:
+    if settings is None and not users:
         sentence = "no TLS and no users; add tls_server_config or basic_auth_users"
         raise ConfigurationError([Problem(document.file, "", sentence)])
     return WebConfig(tls, users or None, settings, files)

@@ -7,7 +7,6 @@ import yaml
 from click.testing import CliRunner
 
 from mirrorwatch.cli.main import cli
-from tests.runtime.certificates import write_pair
 
 CONFIG = """\
 clusters: {A: {bootstrap.servers: "a:9092"}, B: {bootstrap.servers: "b:9092"}}
@@ -84,7 +83,7 @@ def job(files):
 
 def test_prometheus_is_told_of_tls_and_users(tmp_path):
     assert {"scheme", "basic_auth"}.isdisjoint(job(rendered(tmp_path)))
-    write_pair(tmp_path, "server")
+    # Certificate and key do not exist: only the service may be able to read them.
     (tmp_path / "web.yml").write_text(
         "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
         f'basic_auth_users: {{zoe: "$2b$04${"e" * 53}", ann: "$2b$04${"e" * 53}"}}\n'
@@ -97,6 +96,10 @@ def test_prometheus_is_told_of_tls_and_users(tmp_path):
     }
     links = alert(files, "MirrorwatchClusterDown")["annotations"]
     assert links["runbook_url"] == "https://10.0.0.5:9699/runbooks/MirrorwatchClusterDown"
+    for serving in (["run"], ["check", "--no-connect"]):
+        ended = CliRunner().invoke(cli, [*serving, str(tmp_path / "mirrorwatch.yaml")], standalone_mode=False)
+        assert ended.return_value == 2
+        assert "server.key: cannot be read (no such file or directory)" in ended.output
 
 
 def test_every_replica_of_a_group_is_scraped(tmp_path):
