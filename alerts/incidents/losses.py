@@ -55,6 +55,12 @@ def plus(one: Bounds, other: Bounds) -> Bounds:
     return Bounds(one.least + other.least, most)
 
 
+def minus(total: Bounds, part: Bounds) -> Bounds:
+    """Return the rest of a total without one of its parts."""
+    most = None if total.most is None or part.most is None else total.most - part.most
+    return Bounds(total.least - part.least, most)
+
+
 def lost_in(losses: Iterable[Loss], *, after_another: bool) -> Bounds:
     """Return the losses of an incident; `after_another`: earlier losses may be of another incident."""
     ordered = in_order(losses)

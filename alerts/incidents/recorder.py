@@ -6,6 +6,7 @@ While the store does not answer, unwritten data are kept and returned again, in 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,14 @@ from alerts.incidents.incident import (
     largest,
     merged,
 )
-from alerts.incidents.losses import NOTHING_LOST, increase, plus
+from alerts.incidents.losses import NOTHING_LOST, increase, minus, plus
+from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import BAD, Verdict
+from fleet.verdicts.words import HOLD_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.quantity import Bounds
     from fleet.verdicts.vocabulary import Also, FlowVerdict
 
 MOST_STRETCHES, MOST_SPANS = 100, 5000  # that wait for the store
@@ -38,16 +40,23 @@ class Sample:
     """State of a flow at one time.
 
     `counts` are totals of this process. `lost` is the total by offsets, None if unknown; earlier processes
-    may have found a part of it. `gap_s` is the healthy time that ends an incident.
+    may have found a part of it. `lost_by_time` is its parts with the time (epoch s) when
+    each was last seen: HOLD_S later it leaves the total. `gap_s` is the healthy time that ends an incident.
     """
 
     at: float
     verdict: FlowVerdict
     counts: Counts = NO_COUNTS
     lost: Bounds | None = NOTHING_LOST
+    lost_by_time: tuple[tuple[float, Bounds], ...] = ()
     at_risk_records: int | None = None
     recovery_point_age_s: float | None = None
     gap_s: float = GAP_S
+
+    def moved(self, by_s: float) -> Sample:
+        """Return it with its times shifted."""
+        parts = tuple((at + by_s, part) for at, part in self.lost_by_time)
+        return replace(self, at=self.at + by_s, lost_by_time=parts)
 
     @property
     def state(self) -> Verdict:
@@ -96,6 +105,7 @@ class Recorder:
         self.urgent = False  # whether something began or ended since the last `take`
         self._observer = observer
         self._before: Sample | None = None
+        self._totalled: Sample | None = None  # the last with a total of losses
         self._is_new = True  # neither healthy nor bad so far
         self._numbers = count(1)  # of stretches: after the clock is set, two may start in one second
         self._stretches: list[Stretch] = []  # the newest may still grow
@@ -110,21 +120,21 @@ class Recorder:
             return
         if before is not None and sample.at - before.at > BLIND_S:
             self.healthy_since_at = None
-        if sample.lost is None and before is not None:
-            sample = replace(sample, lost=before.lost)
         self._note_minute(sample)
         if sample.verdict.conditions & BAD:
             self._note_bad(sample, before)
         else:
             self._note_not_bad(sample, before)
         self._before = sample
+        if sample.lost is not None:
+            self._totalled = sample
 
     def moved(self, by_s: float) -> None:
         """Shift times after the wall clock was set by this many seconds."""
         if self.healthy_since_at is not None:
             self.healthy_since_at += by_s
-        if self._before is not None:
-            self._before = replace(self._before, at=self._before.at + by_s)
+        self._before = None if self._before is None else self._before.moved(by_s)
+        self._totalled = None if self._totalled is None else self._totalled.moved(by_s)
         self._stretches = [one.moved(by_s) for one in self._stretches]
 
     def take(self, *, ending: bool = False) -> Batch:
@@ -171,7 +181,7 @@ class Recorder:
         symptoms = merged(newest.symptoms, _symptoms(sample, newest.symptoms))
         self.urgent = self.urgent or len(symptoms) > len(newest.symptoms)
         self._stretches[-1] = replace(
-            _counted(newest, sample, before),
+            self._counted(newest, sample, before),
             bad_until_at=sample.at,
             symptoms=symptoms,
             gap_s=sample.gap_s,
@@ -182,12 +192,25 @@ class Recorder:
         if before is not None and before.verdict.conditions & BAD:
             self.urgent = True
             # Late records arrive with the sample that ends the bad time.
-            self._stretches[-1] = _counted(self._stretches[-1], sample, before)
+            self._stretches[-1] = self._counted(self._stretches[-1], sample, before)
         if sample.state is not Verdict.HEALTHY:
             self.healthy_since_at = None
         elif self.healthy_since_at is None:
             self.healthy_since_at = sample.at
             self._is_new = False
+
+    def _counted(self, stretch: Stretch, sample: Sample, before: Sample | None) -> Stretch:
+        """Add the counts since the last sample.
+
+        The first sample of a process counts all its canary records; offsets remember more than that.
+        """
+        counts = sample.counts if before is None else sample.counts.minus(before.counts)
+        return replace(
+            _with_losses(stretch, sample, self._totalled),
+            counts=stretch.counts.plus(counts),
+            at_risk_records=largest(stretch.at_risk_records, sample.at_risk_records),
+            recovery_point_age_s=largest(stretch.recovery_point_age_s, sample.recovery_point_age_s),
+        )
 
     def _was_away(self, sample: Sample, before: Sample | None) -> bool:
         return before is not None and sample.at - before.at > UNWATCHED_S
@@ -210,30 +233,26 @@ class Recorder:
             self._spans = [*self._spans, minute][-MOST_SPANS:]
 
 
-def _counted(stretch: Stretch, sample: Sample, before: Sample | None) -> Stretch:
-    """Add the counts since the last sample.
-
-    The first sample of a process counts all its canary records; offsets remember more than that.
-    """
-    counts = sample.counts if before is None else sample.counts.minus(before.counts)
-    return replace(
-        _with_losses(stretch, sample.lost, None if before is None else before.lost),
-        counts=stretch.counts.plus(counts),
-        at_risk_records=largest(stretch.at_risk_records, sample.at_risk_records),
-        recovery_point_age_s=largest(stretch.recovery_point_age_s, sample.recovery_point_age_s),
-    )
-
-
-def _with_losses(stretch: Stretch, total: Bounds | None, former: Bounds | None) -> Stretch:
-    if total is None:
+def _with_losses(stretch: Stretch, sample: Sample, former: Sample | None) -> Stretch:
+    """Add what its total has increased by since the last sample that had one."""
+    if sample.lost is None:
         return stretch
-    if former is None:  # the first total of this process
-        stretch, former = replace(stretch, is_first=True), total
+    before, added = sample.lost, NOTHING_LOST
+    if former is None or former.lost is None:  # the first total of this process
+        stretch = replace(stretch, is_first=True)
+    else:
+        left = (part for at, part in former.lost_by_time if sample.at - at > HOLD_S)
+        before = minus(former.lost, reduce(plus, left, NOTHING_LOST))
+        added = increase(before, sample.lost)
+        unknown_s = sample.at - former.at
+        if unknown_s > BLIND_S:  # what has left the total may be in it again, or was never seen in it
+            least = increase(former.lost, sample.lost).least
+            added = Bounds(least, None if unknown_s > HOLD_S else added.most)
     return replace(
         stretch,
-        lost=plus(stretch.lost, increase(former, total)),
-        lost_before=former if stretch.lost_before is None else stretch.lost_before,
-        lost_after=total,
+        lost=plus(stretch.lost, added),
+        lost_before=before if stretch.lost_before is None else stretch.lost_before,
+        lost_after=sample.lost,
     )
 
 

@@ -47,9 +47,19 @@ def lost_records(lag: LagEvidence, now_at: float, *, without: str) -> Bounds:
 
     It has no upper bound if nothing holds and offsets have no current verdict.
     """
-    held = _once([one for one in holding(lag.findings, now_at) if one.verdict is Verdict.LOSING])
+    held = _losing(lag, now_at)
     is_all = not lag.more_found and (bool(held) or says_something(lag))
     return _sum([_bounds(one) for one in held if one.topic != without], is_all=is_all)
+
+
+def lost_by_time(lag: LagEvidence, now_at: float, *, without: str) -> tuple[tuple[float, Bounds], ...]:
+    """Return the parts of `lost_records` that have a number, each with when its evidence was last seen."""
+    losing = ((one.at, _bounds(one)) for one in _losing(lag, now_at) if one.topic != without)
+    return tuple((at, bounds) for at, bounds in losing if bounds is not None)
+
+
+def _losing(lag: LagEvidence, now_at: float) -> list[LagFinding]:
+    return _once([one for one in holding(lag.findings, now_at) if one.verdict is Verdict.LOSING])
 
 
 def of_canary_topic(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Cause | None:

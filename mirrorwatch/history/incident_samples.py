@@ -43,6 +43,7 @@ def samples_of(
                 lost=books.lost + books.confirmed,
             ),
             lost=lost.get(name, None if lagging.evidence(name) else Bounds(0, 0)),
+            lost_by_time=lagging.lost_by_time(name),
             at_risk_records=lagging.lag_records(name),
             recovery_point_age_s=older(age_s, points.get(name, NO_POINT)).age_s,
             gap_s=max(GAP_S, GAP_INTERVALS * held.watch.interval_s),

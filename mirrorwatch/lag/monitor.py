@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError, UnavailableError
-from fleet.verdicts.offset_findings import lost_records
+from fleet.verdicts.offset_findings import lost_by_time, lost_records
 from fleet.verdicts.offsets import says_something
 from fleet.verdicts.words import ended
 from mirrorwatch.lag.collected import CollectedCounts
@@ -211,6 +211,11 @@ class LagMonitor:
             for name, one in told.items()
             if one is not None and (says_something(one) or one.findings)
         }
+
+    def lost_by_time(self, flow: str) -> tuple[tuple[float, Bounds], ...]:
+        """Return the parts of `lost` of a flow, each with when its evidence was last seen (epoch s)."""
+        told = self.evidence(flow)
+        return () if told is None else lost_by_time(told, self._clock.wall_s(), without=self._canary_topic)
 
     def lag_records(self, flow: str) -> int | None:
         """Return the lag of a flow in records; None if unknown."""

@@ -18,6 +18,7 @@ from alerts.incidents.incident import UNWATCHED_S, incident_id
 from alerts.incidents.recorder import add_span
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Also, Cause, Verdict
+from fleet.verdicts.words import HOLD_S
 from runtime.store.store import Store
 from tests.alerts.incidents import FLOW, START, row, sample
 from tests.databases import DATABASES, address_of
@@ -289,6 +290,44 @@ def test_losses_that_were_known_before_the_bad_time_do_not_count():
         recorder.note(sample(at, *conditions, lost=Bounds(total, total)))
     stored.keep(recorder, 2)
     assert stored.all[0].lost_records == Bounds(2, 2)
+
+
+def burning(part, *, since, every_s, bad_s, unknown=()):
+    """Have a process lose `part` records every so many seconds, each in a finding of its own."""
+    stored, recorder = Stored(), Recorder("one")
+    for at in range(bad_s + 1):
+        last = at // every_s * every_s
+        found = [START + one for one in range(since, last + 1, every_s) if at - one <= HOLD_S]
+        one = replace(
+            sample(at, "losing", lost=Bounds(part.least * len(found), part.most * len(found))),
+            lost_by_time=tuple((at, part) for at in found),
+        )
+        recorder.note(replace(one, lost=None, lost_by_time=()) if at in unknown else one)
+    stored.keep(recorder, bad_s)
+    return stored.all[0].lost_records
+
+
+@pytest.mark.parametrize("every_s", [1, 7, 10, 100])
+@pytest.mark.parametrize("part", [Bounds(5, 5), Bounds(3, 8)])
+def test_a_loss_counts_in_full_however_much_of_it_leaves_the_total_meanwhile(part, every_s):
+    lost = burning(part, since=every_s, every_s=every_s, bad_s=4000)
+    assert lost == Bounds(part.least * (4000 // every_s), part.most * (4000 // every_s))
+
+
+@pytest.mark.parametrize("unknown_s", [5, 300, 880, 1000])
+def test_a_loss_while_its_total_is_not_known_has_bounds(unknown_s):
+    unknown = range(1500, 1500 + unknown_s)
+    lost = burning(Bounds(5, 5), since=10, every_s=10, bad_s=4000, unknown=unknown)
+    truth = 5 * 400
+    assert (
+        lost
+        == {
+            5: Bounds(truth, truth),
+            300: Bounds(truth - 5 * 30, truth),
+            880: Bounds(truth - 5 * 88, truth),
+            1000: Bounds(truth - 5 * 100, None),
+        }[unknown_s]
+    )
 
 
 def test_losses_of_many_restarts_are_summed_up():

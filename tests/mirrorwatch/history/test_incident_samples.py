@@ -24,6 +24,7 @@ def sampled(*, interval_s=1.0, evidence=None, lost=None):
     held = SimpleNamespace(watch=watch, flow=SimpleNamespace(source=source, target=target))
     lagging = SimpleNamespace(
         lost=lambda: {} if lost is None else {name: lost},
+        lost_by_time=lambda _: (),
         recovery_points=dict,
         evidence=lambda _: evidence,
         lag_records=lambda _: None,
