@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 CHART = ROOT / "deploy" / "helm" / "mirrorwatch"
 EXAMPLES = CHART / "examples"
+POSTGRESQL = ("-f", EXAMPLES / "postgresql.yaml")
+EVERYTHING = ("-f", EXAMPLES / "everything.yaml")
+JOBS = ("--set", "checksum.enabled=true,report.enabled=true,report.existingClaim=reports")
 HELM_VERSION = "3.22.0"
 # A Helm that `go install` builds takes another version of Kubernetes for granted than a released one.
 KUBERNETES_VERSION = "1.33.0"
@@ -57,7 +60,7 @@ class Ran(NamedTuple):
     errors: str
 
 
-def run(*words: str | Path) -> Ran:
+def run(*words: str | Path, kubeconfig: Path | str = "") -> Ran:
     """Run Helm without a configuration of its own."""
     away = str(cache() / "tools" / "no-helm-home")
     done = subprocess.run(
@@ -67,7 +70,7 @@ def run(*words: str | Path) -> Ran:
             "HELM_CONFIG_HOME": away,
             "HELM_CACHE_HOME": away,
             "HELM_DATA_HOME": away,
-            "KUBECONFIG": "",
+            "KUBECONFIG": str(kubeconfig),
         },
         capture_output=True,
         text=True,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from copy import deepcopy
 
 import pytest
 import yaml
 
-from tests.deploy_helm.chart import CHART, EXAMPLES, Objects, rendered, run, template
+from tests.deploy_helm.chart import CHART, EVERYTHING, POSTGRESQL, Objects, rendered, run, template
 from tests.house.kubernetes_shapes import chart_faults
 from tests.house.product_files import ROOT
 
@@ -19,9 +17,6 @@ pytestmark = [pytest.mark.real, pytest.mark.long]
 
 UID = 10001
 STATE, CONFIGURATION = "/var/lib/mirrorwatch", "/etc/mirrorwatch/mirrorwatch.yaml"
-POSTGRESQL = ("-f", EXAMPLES / "postgresql.yaml")
-EVERYTHING = ("-f", EXAMPLES / "everything.yaml")
-JOBS = ("--set", "checksum.enabled=true,report.enabled=true,report.existingClaim=reports")
 SETS = ["default", "postgresql", "postgresql with jobs", "everything"]
 BASE = ["ConfigMap", "NetworkPolicy", "Service", "Service", "StatefulSet"]
 KINDS = {
@@ -32,36 +27,6 @@ KINDS = {
         *BASE, "PersistentVolumeClaim", "CronJob", "CronJob", "ServiceMonitor", "PrometheusRule", "ConfigMap",
     ],
 }  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def monitoring(tmp_path_factory):
-    """Give the folder that `mirrorwatch render` writes for the configuration of the chart."""
-    folder = tmp_path_factory.mktemp("chart")
-    values = yaml.safe_load((CHART / "values.yaml").read_text())
-    (folder / "mirrorwatch.yaml").write_text(values["configuration"])
-    subprocess.run(
-        [sys.executable, "-m", "mirrorwatch", "render", folder / "mirrorwatch.yaml", folder / "monitoring"],
-        cwd=ROOT,
-        env={"MIRRORWATCH_REPLICA": "mw-mirrorwatch-0"},
-        check=True,
-        timeout=60,
-    )
-    return folder / "monitoring"
-
-
-@pytest.fixture(scope="session")
-def options(monitoring):
-    """Give the options of each set of values."""
-    files = ["--set-file", f"prometheusRule.rules={monitoring}/prometheus/mirrorwatch.rules.yml"]
-    for path in sorted((monitoring / "grafana" / "dashboards").glob("*.json")):
-        files += ["--set-file", f"dashboards.files.{path.stem}={path}"]
-    return {
-        "default": [],
-        "postgresql": POSTGRESQL,
-        "postgresql with jobs": [*POSTGRESQL, *JOBS],
-        "everything": [*EVERYTHING, *files],
-    }
 
 
 @pytest.fixture(scope="session")
