@@ -26,6 +26,7 @@ from pyspark.sql import SparkSession
 from checksum.spark.failures import launch_failure
 from checksum.spark.paths import absolute_folders
 from checksum.spark.settings import (
+    LOOPBACK,
     connector,
     executor_options,
     java_options,
@@ -59,6 +60,8 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     settings.folder.mkdir(parents=True, exist_ok=True)
     os.environ["PYSPARK_PYTHON"] = sys.executable  # a cluster's default may be another Python
     os.environ.update(absolute_folders(os.environ, here=str(Path.cwd())))
+    if settings.is_local:  # otherwise Java looks up the name of the machine, which may be unknown
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     packages = None if submitted else connector(_jars(), __version__)
     configuration = SparkConf(loadDefaults=False).setAll(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 CONNECTOR: Final = "spark-sql-kafka-0-10"
+LOOPBACK: Final = "127.0.0.1"
 DRIVER_MEMORY: Final = "1g"  # default for Spark's Java process on this machine
 COLLECTOR: Final = "-XX:+UseParallelGC"  # G1 takes twice the time, as each fetch is a large object
 
@@ -48,6 +49,11 @@ class SparkSettings:
     master: str
     driver_memory: str = DRIVER_MEMORY
     extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether all of Spark runs on this machine."""
+        return self.master.startswith("local")
 
 
 def pyspark_folder() -> Path:
@@ -155,8 +161,8 @@ def spark_configuration(settings: SparkSettings, *, packages: str | None, told: 
         "spark.kafka.consumer.cache.timeout": "60s",
         "spark.kafka.consumer.cache.evictorThreadRunInterval": "10s",
     }
-    if settings.master.startswith("local"):
-        found |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if settings.is_local:
+        found |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     if packages is not None:
         found["spark.jars.packages"] = packages
     found |= settings.extra

@@ -37,9 +37,9 @@ exit 1
 def started(tmp_path):
     """Give a function that starts Spark in a process of its own and returns what that says."""
 
-    def start(*arguments, **environment):
+    def start(*arguments, within=(), **environment):
         outcome = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(tmp_path / "scratch"), *arguments],
+            [*within, sys.executable, "-c", PROGRAM, str(tmp_path / "scratch"), *arguments],
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
@@ -60,6 +60,20 @@ def test_without_java(started, tmp_path):
         (tools / name).symlink_to(shutil.which(name))
     environment = {"PATH": str(tools), "JAVA_HOME": ""}
     assert started(**environment).startswith("UnavailableError: Java not found; install")
+
+
+def test_on_a_machine_with_a_name_that_no_service_knows(started):
+    renamed = (
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--uts",
+        "sh",
+        "-c",
+        'hostname gone.invalid; exec "$@"',
+        "sh",
+    )
+    assert started(within=renamed) == "started"
 
 
 def test_with_a_java_home_that_is_none(started):

@@ -254,7 +254,7 @@ def test_the_unit_runs_the_service_and_stops_on_a_bad_configuration():
     assert service["ExecStart"] == [f"/opt/mirrorwatch/bin/mirrorwatch run {CONFIGURATION}"]
     assert service["Restart"] == ["on-failure"]
     assert service["RestartPreventExitStatus"] == ["2"]
-    assert service["ExecReload"] == ["/bin/kill -HUP $MAINPID"]
+    assert service["ExecReload"] == ["/bin/sh -c 'kill -HUP ${MAINPID}'"]
     assert f"/var/lib/{service['StateDirectory'][0]}" == service["WorkingDirectory"][0] == STATE
 
 
