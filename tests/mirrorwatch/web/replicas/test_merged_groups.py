@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirrorwatch.web.pages.groups import headline, list_names, notes, worst_verdict
@@ -41,6 +41,7 @@ GROUPS = st.dictionaries(
 )
 
 
+@settings(max_examples=25)
 @given(
     groups=GROUPS,
     first=st.integers(0, 9),
