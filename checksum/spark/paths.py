@@ -18,12 +18,17 @@ _LEAD_ELSEWHERE: Final = tuple(name for name in _FOLDERS if name != "JAVA_HOME")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
+def is_local(master: str) -> bool:
+    """Return whether all of Spark runs on this machine."""
+    return master.startswith("local")
+
+
 def folder_for_spark(typed: str, *, master: str, here: str) -> str:
     """Return a digest's folder for Spark; `here` is our absolute folder.
 
     A URL is unchanged, and so is a path if Spark runs on other machines, whose file system it is on.
     """
-    if _SCHEME.match(typed) or not master.startswith("local"):
+    if _SCHEME.match(typed) or not is_local(master):
         return typed
     return os.path.normpath(os.path.join(here, typed))  # noqa: PTH118 - a path of Spark's, which is a text
 
@@ -33,7 +38,7 @@ def local_folder(typed: str, *, master: str, here: str, environ: Mapping[str, st
 
     Settings of Spark or Hadoop may make a path without a scheme mean another file system.
     """
-    if not master.startswith("local"):
+    if not is_local(master):
         return None
     if typed.lower().startswith("file:"):
         return typed[len("file:") :]

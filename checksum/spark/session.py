@@ -24,7 +24,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from checksum.spark.failures import launch_failure
-from checksum.spark.paths import absolute_folders
+from checksum.spark.paths import absolute_folders, is_local
 from checksum.spark.settings import (
     LOOPBACK,
     connector,
@@ -60,7 +60,7 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     settings.folder.mkdir(parents=True, exist_ok=True)
     os.environ["PYSPARK_PYTHON"] = sys.executable  # a cluster's default may be another Python
     os.environ.update(absolute_folders(os.environ, here=str(Path.cwd())))
-    if settings.is_local:  # otherwise Java looks up the name of the machine, which may be unknown
+    if is_local(settings.master):  # otherwise Java looks up the name of the machine, which may be unknown
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     packages = None if submitted else connector(_jars(), __version__)

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from checksum.spark.paths import is_local
 from fleet.errors import ConfigurationError, Problem, UnavailableError
 
 if TYPE_CHECKING:
@@ -49,11 +50,6 @@ class SparkSettings:
     master: str
     driver_memory: str = DRIVER_MEMORY
     extra: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_local(self) -> bool:
-        """Return whether all of Spark runs on this machine."""
-        return self.master.startswith("local")
 
 
 def pyspark_folder() -> Path:
@@ -161,7 +157,7 @@ def spark_configuration(settings: SparkSettings, *, packages: str | None, told: 
         "spark.kafka.consumer.cache.timeout": "60s",
         "spark.kafka.consumer.cache.evictorThreadRunInterval": "10s",
     }
-    if settings.is_local:
+    if is_local(settings.master):
         found |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     if packages is not None:
         found["spark.jars.packages"] = packages

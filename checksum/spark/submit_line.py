@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from checksum.spark.paths import is_local
 from checksum.spark.settings import DRIVER_OPTIONS, collector, connector, java_options
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def submit_line(
     """
     words = ["spark-submit", "--master", master, "--driver-memory", driver_memory]
     # --driver-java-options would replace the user's options in spark-defaults.conf.
-    ours = collector(java_options(environ)) if master.startswith("local") else ""
+    ours = collector(java_options(environ)) if is_local(master) else ""
     words += ["--conf", f"{DRIVER_OPTIONS}={ours}"] if ours else []
     words += ["--packages", packages] if packages is not None else []
     return shlex.join([*words, "--conf", f"spark.pyspark.driver.python={python}", script, *arguments])
@@ -55,7 +56,7 @@ def packages_to_submit(environ: Mapping[str, str], master: str) -> str | None:
         jars = [path.name for path in (home / "jars").glob("*.jar")]
         version = next((found[1] for name in jars if (found := _CORE.fullmatch(name))), None)
         if version is not None:
-            return connector(jars if master.startswith("local") else _core(jars), version)
+            return connector(jars if is_local(master) else _core(jars), version)
     return connector((), pinned_version(requires("mirrorwatch") or ()))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from checksum.inventory.connections import Wire
 from checksum.inventory.waiting import WaitPolicy
 from checksum.plan.building import COMMAND_LINE, NamedIn, PlanRules, check_max_bytes
-from checksum.spark.paths import is_absolute
+from checksum.spark.paths import is_absolute, is_local
 from fleet.dialect import flow_name
 from fleet.errors import ConfigurationError, Problem
 from fleet.mm2.filters import PatternList
@@ -240,7 +240,7 @@ def check_master(master: str, folder: str | None, option: str = "--folder") -> N
     """
     if folder is not None:
         check_folder(folder, option)
-    if master.startswith("local"):
+    if is_local(master):
         return
     if folder is None:
         raise option_error(

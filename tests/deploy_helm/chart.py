@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from deploy.local.jars import alone, cache
+from deploy.local.jars import cache
+from tests.deploy_helm.from_source import built, go
 from tests.house.product_files import ROOT
 
 if TYPE_CHECKING:
@@ -24,32 +24,13 @@ HELM_VERSION = "3.22.0"
 # A Helm that `go install` builds takes another version of Kubernetes for granted than a released one.
 KUBERNETES_VERSION = "1.33.0"
 RELEASE = "mw"
-BUILD_TIMEOUT_S = 1800.0
 RUN_TIMEOUT_S = 60.0
 
 
 def helm() -> Path:
     """Return Helm from the cache; build it if it is missing, which takes minutes."""
-    folder = cache() / "tools" / f"helm-{HELM_VERSION}"
-    program = folder / "helm"
-    with alone(f"helm-{HELM_VERSION}"):
-        if not program.exists():
-            go = shutil.which("go")
-            assert go, "go is not installed; install Go 1.26 or newer"
-            # Appears whole or not at all.
-            made = folder.with_name(f".{folder.name}")
-            shutil.rmtree(made, ignore_errors=True)
-            built = subprocess.run(
-                [go, "install", f"helm.sh/helm/v3/cmd/helm@v{HELM_VERSION}"],
-                env={**os.environ, "GOBIN": str(made)},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=BUILD_TIMEOUT_S,
-            )
-            assert built.returncode == 0, built.stderr
-            made.rename(folder)
-    return program
+    package = f"helm.sh/helm/v3/cmd/helm@v{HELM_VERSION}"
+    return built(f"helm-{HELM_VERSION}", lambda to: go("install", package, folder=to, GOBIN=str(to))) / "helm"
 
 
 class Ran(NamedTuple):

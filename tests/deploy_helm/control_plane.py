@@ -8,17 +8,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deploy.local.jars import alone, cache
+from deploy.local.jars import cache
 from deploy.local.ports import free_port
 from deploy.local.process import Process
 from deploy.local.waiting import wait_until
+from tests.deploy_helm.from_source import built, go
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,36 +28,28 @@ ETCD = "3.6.16"
 OPERATOR = "0.85.0"
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kubectl")
 _TOKEN = "admin-of-a-control-plane-for-tests"
-_BUILD_S, _READY_S, _RUN_S = 3000.0, 90.0, 60.0
+_READY_S, _RUN_S = 90.0, 60.0
 _STAGED_MODULE = re.compile(r"^\s*(k8s\.io/\S+) v0\.0\.0\s*(?://.*)?$", re.MULTILINE)
 _VERSION = "k8s.io/component-base/version"
 
 
 def programs() -> Path:
     """Return the folder with the programs from the cache; build them if it is missing (10 minutes)."""
-    folder = cache() / "tools" / f"kubernetes-{KUBERNETES}"
-    with alone(folder.name):
-        if not folder.exists():
-            made = folder.with_name(f".{folder.name}")
-            shutil.rmtree(made, ignore_errors=True)
-            _build(made)
-            made.rename(folder)
-    return folder
+    return built(f"kubernetes-{KUBERNETES}", _build)
 
 
 def custom_resources() -> list[Path]:
     """Return the files that define what the Prometheus operator adds."""
     module = f"github.com/prometheus-operator/prometheus-operator@v{OPERATOR}"
-    folder = Path(json.loads(_go("mod", "download", "-json", module, folder=cache()))["Dir"])
+    folder = Path(json.loads(go("mod", "download", "-json", module, folder=cache()))["Dir"])
     kinds = ("servicemonitors", "prometheusrules")
     named = "example/prometheus-operator-crd/monitoring.coreos.com_{}.yaml"
     return [folder / named.format(kind) for kind in kinds]
 
 
 def _build(folder: Path) -> None:
-    (folder / "etcd-module").mkdir(parents=True)
     source = f"k8s.io/kubernetes@v{KUBERNETES}"
-    described = json.loads(_go("mod", "download", "-json", source, folder=folder))
+    described = json.loads(go("mod", "download", "-json", source, folder=folder))
     staged = _STAGED_MODULE.findall(Path(described["GoMod"]).read_text(encoding="utf-8"))
     replaced = "\n".join(f"replace {one} => {one} v{STAGED}" for one in staged)
     (folder / "go.mod").write_text(f"module control\n\nrequire k8s.io/kubernetes v{KUBERNETES}\n{replaced}\n")
@@ -65,20 +57,11 @@ def _build(folder: Path) -> None:
     stamps = {"gitVersion": f"v{KUBERNETES}", "gitMajor": major, "gitMinor": minor}
     flags = "-s -w " + " ".join(f"-X {_VERSION}.{key}={value}" for key, value in stamps.items())
     commands = [f"k8s.io/kubernetes/cmd/{name}" for name in PROGRAMS]
-    _go("build", "-mod=mod", "-ldflags", flags, "-o", f"{folder}/", *commands, folder=folder)
+    go("build", "-mod=mod", "-ldflags", flags, "-o", f"{folder}/", *commands, folder=folder)
     module = folder / "etcd-module"
+    module.mkdir()
     (module / "go.mod").write_text(f"module store\n\nrequire go.etcd.io/etcd/server/v3 v{ETCD}\n")
-    _go("build", "-mod=mod", "-o", folder / "etcd", "go.etcd.io/etcd/server/v3", folder=module)
-
-
-def _go(*words: str | Path, folder: Path) -> str:
-    go = shutil.which("go")
-    assert go, "go is not installed; install Go 1.26 or newer"
-    done = subprocess.run(
-        [go, *words], cwd=folder, capture_output=True, text=True, check=False, timeout=_BUILD_S
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    go("build", "-mod=mod", "-o", folder / "etcd", "go.etcd.io/etcd/server/v3", folder=module)
 
 
 class ControlPlane:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mirrorwatch.web.pages.groups import headline, list_names, notes, worst_verdict
@@ -17,21 +17,26 @@ DOWN = {"phase": "down", "sentence": "No answer.", "total_records": 10, "read_re
 AWAY = {"A": {"since_ms": 5, "sentence": "A has not answered."}}
 
 
-def answered(groups, question="groups", **details):
-    """Return what a lag monitor says of these groups: cluster, name and kinds of partitions."""
+def answers_of(groups):
+    """Return the answers of a lag monitor about these groups: cluster, name and kinds of partitions."""
     monitored = Monitored("A", "B")
     for alias in "AB":
         monitored.topic(alias, "orders")
     for (alias, name), kinds in groups.items():
         monitored.group(alias, name, "orders", *kinds)
-    (answer,) = [
-        monitored._answers.groups(details) if question == "groups" else monitored._answers.counts({})
-    ]
-    return json.loads(b"".join(answer.pieces))
+    return monitored._answers
+
+
+def listed(answers, **details):
+    return json.loads(b"".join(answers.groups(details).pieces))
+
+
+def counted(answers):
+    return json.loads(b"".join(answers.counts({}).pieces))
 
 
 def document(**more):
-    return {**answered({}), **more}
+    return {**listed(answers_of({})), **more}
 
 
 GROUPS = st.dictionaries(
@@ -41,7 +46,6 @@ GROUPS = st.dictionaries(
 )
 
 
-@settings(max_examples=25)
 @given(
     groups=GROUPS,
     first=st.integers(0, 9),
@@ -53,13 +57,13 @@ def test_a_page_is_that_of_one_lag_monitor(groups, first, most, shards):
         {name: kinds for (name, kinds), shard in zip(groups.items(), shards, strict=False) if shard == number}
         for number in range(3)
     ]
+    alone, shared = answers_of(groups), [answers_of(part) for part in parts]
     found = merged_groups(
-        [answered(part, first=0, most=first + most) for part in parts], [], first=first, most=most
+        [listed(one, first=0, most=first + most) for one in shared], [], first=first, most=most
     )
-    alone = answered(groups, first=first, most=most)
-    assert found == {**alone, "missing_shards": []}
-    counts = merged_counts([answered(part, "counts") for part in parts], [])
-    assert counts == {**answered(groups, "counts"), "missing_shards": []}
+    assert found == {**listed(alone, first=first, most=most), "missing_shards": []}
+    counts = merged_counts([counted(one) for one in shared], [])
+    assert counts == {**counted(alone), "missing_shards": []}
 
 
 def test_reasons_of_all_shards_are_joined():
